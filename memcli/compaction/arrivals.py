@@ -16,8 +16,12 @@ Doors = dict[str, TakenBackDoor]
 def doors_of(base: str, ours: str, theirs: str) -> Doors:
     """The doors of three versions. Only what the writing side does not know counts, and
     an entry that both sides have is known to the one that took its words back."""
-    parted, mine, other = (parse(text, "").entries for text in (base, ours, theirs))
-    return _doors_for(mine, other, parted) | _doors_for(other, mine, parted)
+    base_entries, our_entries, their_entries = (
+        parse(text, "").entries for text in (base, ours, theirs)
+    )
+    return _doors_for(our_entries, their_entries, base_entries) | _doors_for(
+        their_entries, our_entries, base_entries
+    )
 
 
 def _doors_for(
@@ -43,15 +47,15 @@ def let_in(text: str, path: str, doors: Doors) -> str:
         return text
     memory = parse(text, path)
     changes = []
-    for at, entry in enumerate(memory.entries):
+    for place, entry in enumerate(memory.entries):
         door = doors.get(entry.id) if entry.status != "retired" else None
         refusal = door.of(entry.body, id=entry.id) if door is not None else None
         if refusal is not None and refusal.is_forgotten:
-            changes.append(EntryChange(at=at, remove=True))
+            changes.append(EntryChange(at=place, remove=True))
         elif refusal is not None:
             because = f"taken back elsewhere: {refusal.reason}"
             values = {"status": "retired", "retired_because": because}
-            changes.append(EntryChange(at=at, values=values))
+            changes.append(EntryChange(at=place, values=values))
     return edited(memory, changes).text if changes else text
 
 
@@ -61,12 +65,14 @@ def without_forgotten(text: str, path: str, sides: Sequence[str], gone: Digests)
     both have was written again."""
     if not gone:
         return text
-    mine, other = ({entry.id for entry in parse(side, "").entries} for side in sides)
+    our_ids, their_ids = (
+        {entry.id for entry in parse(side, "").entries} for side in sides
+    )
     door = TakenBackDoor((), gone)
     memory = parse(text, path)
     changes = [
-        EntryChange(at=at, remove=True)
-        for at, entry in enumerate(memory.entries)
-        if entry.id in mine ^ other and door.of(entry.body, id=entry.id)
+        EntryChange(at=place, remove=True)
+        for place, entry in enumerate(memory.entries)
+        if entry.id in our_ids ^ their_ids and door.of(entry.body, id=entry.id)
     ]
     return edited(memory, changes).text if changes else text

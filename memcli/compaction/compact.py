@@ -58,13 +58,13 @@ def compact(
         one_of("--level", name, LEVELS)
     wanted = request._replace(levels=levels, allow_loss=request.allow_loss or dry_run)
     meanings = _meanings(app, wanted) if wanted.semantic else {}
-    said = _asked(app, wanted, meanings) if wanted.asks else ModelAnswers()
+    answers = _asked(app, wanted, meanings) if wanted.asks else ModelAnswers()
     uses = WaitingUses(app)
 
     def plan() -> CompactReport:
         if wanted.uses:
             uses.read()
-        return _plan(app, wanted, said, meanings, uses)
+        return _plan(app, wanted, answers, meanings, uses)
 
     return _written(app, plan, uses, dry_run=dry_run)
 
@@ -164,29 +164,29 @@ def _asked(app: App, request: CompactRequest, meanings: Meanings) -> ModelAnswer
     model = app.providers.require_model(request.asks)
     project = app.project
     files = read_files(project, request)
-    said = ModelAnswers()
+    answers = ModelAnswers()
     if request.consolidate:
-        said = app.guarded(lambda: consolidate.ask_about_episodes(model, app, files))
+        answers = app.guarded(lambda: consolidate.ask_about_episodes(model, app, files))
     if request.contradictions == "resolve":
         work = Compaction(files.sources, files.archives, project.now, meanings)
-        said = consolidate.ask_about_pairs(
-            model, contradicting(work, request), project.now, said
+        answers = consolidate.ask_about_pairs(
+            model, contradicting(work, request), project.now, answers
         )
     if request.promote_global:
-        said = consolidate.ask_the_judge(model, project, files, said)
-    return said
+        answers = consolidate.ask_the_judge(model, project, files, answers)
+    return answers
 
 
 def _plan(
     app: App,
     request: CompactRequest,
-    said: ModelAnswers,
+    answers: ModelAnswers,
     meanings: Meanings,
     uses: WaitingUses,
 ) -> CompactReport:
     """Plan in three parts: what the model taught, the uses that wait, the steps."""
     files = read_files(app.project, request)
-    learned = _carried_out(files, said)
+    learned = _carried_out(files, answers)
     used = uses.count(_with_texts(files.sources, learned.texts))
     texts = {**learned.texts, **used.texts}
     archives = {name: text for name, text in texts.items() if name.endswith(ARCHIVE)}
@@ -196,7 +196,7 @@ def _plan(
         app.project.now,
         meanings,
     )
-    stepped = take_steps(work, request, said.verdicts)
+    stepped = take_steps(work, request, answers.verdicts)
     # What a file would lose must be allowed.
     losses = (*learned.losses, *used.losses, *stepped.losses)
     if losses and not request.allow_loss:
@@ -204,7 +204,7 @@ def _plan(
     ends = (end.patch for end in request.ended)
     return CompactReport(
         done=(*learned.done, *used.done, *stepped.done),
-        found=(*said.found, *learned.found, *used.found, *stepped.found, *losses),
+        found=(*answers.found, *learned.found, *used.found, *stepped.found, *losses),
         skipped=tuple(files.skipped),
         patches=(*files.patches({**texts, **stepped.texts}), *ends),
         waiting=_waiting(files) if request.consolidate and request.check else 0,
@@ -216,16 +216,16 @@ def _waiting(files: CompactFiles) -> int:
     return sum(len(batch.episodes) for batch in due(files.sources))
 
 
-def _carried_out(files: CompactFiles, said: ModelAnswers) -> CompactOutcome:
+def _carried_out(files: CompactFiles, answers: ModelAnswers) -> CompactOutcome:
     """What the answers of the model do to the files."""
-    if not (said.lessons or said.promoted):
+    if not (answers.lessons or answers.promoted):
         return CompactOutcome({})
     memories = {
         source.path: source.memory for source in files.sources if source.writable
     }
     # A file that is missing is made.
-    targets = {lesson.batch.target for lesson in said.lessons}
-    if said.promoted:
+    targets = {lesson.batch.target for lesson in answers.lessons}
+    if answers.promoted:
         targets.add(EVERYWHERE)
     for name in sorted(targets - memories.keys() - files.paths.keys()):
         memory = files.memory(name, files.project.path_of(name))
@@ -233,9 +233,9 @@ def _carried_out(files: CompactFiles, said: ModelAnswers) -> CompactOutcome:
             memories[name] = memory
     today = files.project.now.isoformat()
     work = consolidate.Consolidation(memories, files.archives, today)
-    for lesson in said.lessons:
+    for lesson in answers.lessons:
         work.learn(lesson)
-    for item in said.promoted:
+    for item in answers.promoted:
         work.promote(item, EVERYWHERE)
     return outcome_of(work.changes)
 

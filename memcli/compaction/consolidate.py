@@ -82,21 +82,21 @@ def _with_related(
 ) -> EpisodeBatch:
     """The batch with the entries around it that its episodes' words find, the best
     first."""
-    near = _settled_around(batch, files)
+    settled = _settled_around(batch, files)
     paths = {row.id: row.path for row in index.files().values()}
     # Files of which no entry may be shown are not looked in.
-    others = {number for number, path in paths.items() if path not in near}
+    others = {number for number, path in paths.items() if path not in settled}
     words = "\n".join(item.words for item in batch.episodes)
     wanted = lexical.build(words, index.words.counts).terms
-    found = index.words.best(wanted, index.words.shown(others), pool=POOL)
-    candidates = index.entries.candidates(found)
+    scores = index.words.best(wanted, index.words.shown(others), pool=POOL)
+    candidates = index.entries.candidates(scores)
     ranked = sorted(
-        candidates, key=lambda chunk: (-found[chunk.rowid], chunk.source, chunk.offset)
+        candidates, key=lambda chunk: (-scores[chunk.rowid], chunk.source, chunk.offset)
     )
     related: dict[tuple[str, str], QuotedEntry] = {}
     for candidate in ranked:
         path = paths.get(candidate.source, "")
-        entry = near.get(path, {}).get(candidate.entry)
+        entry = settled.get(path, {}).get(candidate.entry)
         if entry is not None:
             related.setdefault((path, entry.id), QuotedEntry(path, entry))
     return batch._replace(related=tuple(related.values())[:MOST_RELATED])
@@ -130,13 +130,13 @@ def ask_about_pairs(
         return answers
     (text,) = questions.ask(model, "resolve", [questions.pairs_question(shown)])
     more = f"{len(left)} more contradictions were not asked about: run again"
-    found = (
+    not_asked = (
         (Event(what="not asked", path=left[0].path, ids=(), detail=more),)
         if left
         else ()
     )
     verdicts = questions.read_verdicts(text, shown, today.isoformat())
-    return answers._replace(verdicts=verdicts, found=(*answers.found, *found))
+    return answers._replace(verdicts=verdicts, found=(*answers.found, *not_asked))
 
 
 def ask_the_judge(
@@ -148,14 +148,14 @@ def ask_the_judge(
     if target is None or project.root is None:
         return answers
     names = _project_names(project)
-    found = list(answers.found)
+    findings = list(answers.found)
     shown: list[QuotedEntry] = []
     for item in _candidates(files, target):
         kept_back = _kept_back(item, names)
         if kept_back is None:
             shown.append(item)
         else:
-            found.append(kept_back)
+            findings.append(kept_back)
     agnostic: set[str] = set()
     for start in range(0, len(shown), MOST_ASKED):
         part = shown[start : start + MOST_ASKED]
@@ -163,7 +163,7 @@ def ask_the_judge(
         (text,) = questions.ask(model, "promote", [asked])
         agnostic |= questions.read_judgement(text, part)
     promoted = tuple(item for item in shown if item.entry.id in agnostic)
-    return answers._replace(promoted=promoted, found=tuple(found))
+    return answers._replace(promoted=promoted, found=tuple(findings))
 
 
 def _kept_back(item: QuotedEntry, names: Sequence[str]) -> Event | None:
@@ -184,10 +184,12 @@ def _kept_back(item: QuotedEntry, names: Sequence[str]) -> Event | None:
 
 def _project_names(project: Project) -> list[str]:
     assert project.root is not None
-    found = git.run(["config", "--get-regexp", r"^remote\..*\.url$"], project.root)
+    listed_urls = git.run(
+        ["config", "--get-regexp", r"^remote\..*\.url$"], project.root
+    )
     urls = [
         line.split(None, 1)[-1].strip().rstrip("/")
-        for line in found.stdout.splitlines()
+        for line in listed_urls.stdout.splitlines()
     ]
     remotes = [
         url.removesuffix(".git").replace(":", "/").rpartition("/")[2] for url in urls
@@ -200,8 +202,8 @@ def _candidates(files: CompactFiles, everywhere: MemoryFile) -> list[QuotedEntry
     anything that was thrown out."""
     archive_path = archive_of(EVERYWHERE)
     archive = parse(files.archives.get(archive_path, ""), archive_path)
-    every = (*everywhere.entries, *archive.entries)
-    refuted = [claim(entry.body) for entry in every if _is_refuted(entry)]
+    everywhere_entries = (*everywhere.entries, *archive.entries)
+    refuted = [claim(entry.body) for entry in everywhere_entries if _is_refuted(entry)]
     known = {entry.id for entry in everywhere.entries}
     known.update(*(listed(entry, "promoted_from") for entry in everywhere.entries))
 
@@ -209,17 +211,17 @@ def _candidates(files: CompactFiles, everywhere: MemoryFile) -> list[QuotedEntry
         copied = derived_id(entry.id) in listed(entry, "promoted_to")
         if copied or entry.id in known or not _is_settled(entry):
             return False
-        mine = claim(entry.body)
-        return not any(near_duplicate(mine, refused) for refused in refuted)
+        new_claim = claim(entry.body)
+        return not any(near_duplicate(new_claim, refused) for refused in refuted)
 
-    found: dict[str, QuotedEntry] = {}
+    candidates: dict[str, QuotedEntry] = {}
     for source in reversed(files.sources):
         place = source.place
         is_project = place.level == "project" and place.store == "memory"
         if is_project and source.writable:
             for entry in filter(is_new, source.memory.entries):
-                found[entry.id] = QuotedEntry(source.path, entry)
-    return sorted(found.values(), key=lambda item: importance_order(item.entry))
+                candidates[entry.id] = QuotedEntry(source.path, entry)
+    return sorted(candidates.values(), key=lambda item: importance_order(item.entry))
 
 
 def _is_settled(entry: Entry) -> bool:
@@ -350,11 +352,11 @@ class Consolidation:
         return new_id
 
     def _same(self, body: str, related: Iterable[QuotedEntry]) -> Spot | None:
-        mine = claim(body)
+        new_claim = claim(body)
         for item in related:
             spot = self._spot(item)
             live = spot is not None and self.changes.entry(spot).status != "retired"
-            if live and near_duplicate(mine, claim(item.entry.body)):
+            if live and near_duplicate(new_claim, claim(item.entry.body)):
                 return spot
         return None
 
@@ -370,8 +372,8 @@ class Consolidation:
             return True
         refused = [entry.body for entry in entries if _is_refuted(entry)]
         return any(
-            near_duplicate(claim(body), claim(o))
-            for o in (*refused, *self._fresh[path])
+            near_duplicate(claim(body), claim(known_body))
+            for known_body in (*refused, *self._fresh[path])
         )
 
     def promote(self, quoted: QuotedEntry, path: str) -> None:
@@ -394,17 +396,19 @@ class Consolidation:
         if known not in to:
             self.changes.set(spot, promoted_to=[*to, known])
 
-    def _known_everywhere(self, mine: Entry, path: str) -> str | None:
+    def _known_everywhere(self, promoted: Entry, path: str) -> str | None:
         """Reinforce the entry for every project that says the same, and return its
         id; None without one."""
         for place, entry in enumerate(self.files[path].entries):
             if entry.status != "retired" and near_duplicate(
-                claim(mine.body), claim(entry.body)
+                claim(promoted.body), claim(entry.body)
             ):
                 known = listed(self.changes.entry((path, place)), "promoted_from")
-                united = sorted({*known, mine.id})
+                united = sorted({*known, promoted.id})
                 self.changes.strengthen((path, place), self.today, promoted_from=united)
-                self.changes.note("reinforced by recurrence", path, (entry.id, mine.id))
+                self.changes.note(
+                    "reinforced by recurrence", path, (entry.id, promoted.id)
+                )
                 return entry.id
         return None
 

@@ -53,20 +53,22 @@ def merge(
     if base in (ours, theirs) or ours == theirs:
         return _one_sided(base, ours, theirs, str), 0
     line_end = _line_end(base, ours, theirs)
-    parted, mine, other = (_read(text, path, line_end) for text in (base, ours, theirs))
-    if not (parted.blocks or mine.blocks or other.blocks):
+    base_side, our_side, their_side = (
+        _read(text, path, line_end) for text in (base, ours, theirs)
+    )
+    if not (base_side.blocks or our_side.blocks or their_side.blocks):
         raise Unmergeable("")
     prose = _ProseMerge(line_end, merge_prose)
     # What stands before the first entry.
-    head = _one_sided(parted.bom, mine.bom, other.bom, lambda: mine.bom)
-    head += prose.merged(parted.head, mine.head, other.head)
-    head += _merge_blanks(parted.gap, mine.gap, other.gap)
+    head = _one_sided(base_side.bom, our_side.bom, their_side.bom, lambda: our_side.bom)
+    head += prose.merged(base_side.head, our_side.head, their_side.head)
+    head += _merge_blanks(base_side.gap, our_side.gap, their_side.gap)
     # The entries, and the blank lines behind the last one.
-    blocks = _merge_blocks(parted.blocks, mine.blocks, other.blocks, prose)
-    if mine.is_blank or other.is_blank:
-        tail = other.tail if mine.is_blank else mine.tail
+    blocks = _merge_blocks(base_side.blocks, our_side.blocks, their_side.blocks, prose)
+    if our_side.is_blank or their_side.is_blank:
+        tail = their_side.tail if our_side.is_blank else our_side.tail
     else:
-        tail = _merge_blanks(parted.tail, mine.tail, other.tail)
+        tail = _merge_blanks(base_side.tail, our_side.tail, their_side.tail)
     text = _joined(head, blocks, tail, line_end)
     _verify(parse(text, path), head, blocks)
     if not path.endswith(ARCHIVE):
@@ -77,14 +79,14 @@ def merge(
 
 def _line_end(base: str, ours: str, theirs: str) -> str:
     """The line end of the merged file: ours, unless only theirs changed it."""
-    parted, mine, other = map(_first_line_end, (base, ours, theirs))
-    kept = other if parted == mine else mine
-    return kept or mine or other or "\n"
+    base_end, our_end, their_end = map(_first_line_end, (base, ours, theirs))
+    kept = their_end if base_end == our_end else our_end
+    return kept or our_end or their_end or "\n"
 
 
 def _first_line_end(text: str) -> str:
-    found = _LINE_END.search(text)
-    return found[0] if found else ""
+    line_end = _LINE_END.search(text)
+    return line_end[0] if line_end else ""
 
 
 class _Block(NamedTuple):
@@ -385,7 +387,8 @@ def _comment() -> str:
 def _comments(block: _Block) -> set[str]:
     """The words of the comments in the front matter."""
     return {
-        found[0].partition("#")[2].strip() for found in _comment().finditer(block.front)
+        comment[0].partition("#")[2].strip()
+        for comment in _comment().finditer(block.front)
     }
 
 
@@ -394,13 +397,13 @@ def _with_values(
 ) -> _Block:
     """The front matter of a side that loses no comment, with what it lacks spliced
     in."""
-    parted = _comments(base or ours)
-    mine = _comments(ours)
-    other = _comments(theirs)
+    base_comments = _comments(base or ours)
+    our_comments = _comments(ours)
+    their_comments = _comments(theirs)
     sides: list[_Block] = []
-    if other <= mine or other == parted:
+    if their_comments <= our_comments or their_comments == base_comments:
         sides.append(ours)
-    if mine <= other or mine == parted:
+    if our_comments <= their_comments or our_comments == base_comments:
         sides.append(theirs)
     if not sides:
         raise Unmergeable("both sides changed the comments of one entry")
@@ -422,12 +425,12 @@ def _spliced(block: _Block, changes: Values) -> _Block:
         front = edited(parse(block.front, ""), [EntryChange(0, changes)]).text
     except MemError as error:
         raise Unmergeable(str(error)) from error
-    found = block._replace(front=front)
+    spliced = block._replace(front=front)
     wanted = {
         key: value
         for key, value in {**block.values, **changes}.items()
         if value is not None
     }
-    if not same(sorted(found.values.items()), sorted(wanted.items())):
+    if not same(sorted(spliced.values.items()), sorted(wanted.items())):
         raise Unmergeable("values that cannot be spliced")  # say a mapping
-    return found
+    return spliced

@@ -50,11 +50,11 @@ def _counted_by_both(ours: Values, theirs: Values) -> Values:
 
 def _reinforced_later(ours: Values, theirs: Values) -> str:
     """The side with the later `last_reinforced`, "" where they are equal."""
-    mine = _date_rank(ours.get("last_reinforced"))
-    other = _date_rank(theirs.get("last_reinforced"))
-    if mine == other:
+    our_rank = _date_rank(ours.get("last_reinforced"))
+    their_rank = _date_rank(theirs.get("last_reinforced"))
+    if our_rank == their_rank:
         return ""
-    return "ours" if mine > other else "theirs"
+    return "ours" if our_rank > their_rank else "theirs"
 
 
 def _reasons(ours: Values, theirs: Values, merged: Values) -> dict[str, Any]:

@@ -280,7 +280,7 @@ class Compaction:
             if not source.writable or source.place.store == "institutional":
                 continue
             wanted = [
-                each for each in sections(source.memory) if _is_named(each, units)
+                unit for unit in sections(source.memory) if _is_named(unit, units)
             ]
             known += len(wanted)
             if not source.found:
@@ -336,26 +336,26 @@ class Compaction:
                 groups[key(held)].append(held)
         return [groups[name] for name in sorted(groups)]
 
-    def edited(self, held: Sequence[Held]) -> bool:
+    def edited(self, members: Sequence[Held]) -> bool:
         """Whether a person has edited one of these bodies; it is then named and left
         as it is."""
-        touched = [member for member in held if member.original.touched]
+        touched = [member for member in members if member.original.touched]
         for member in touched:
             self.tell("skipped", [member], EDITED)
         return bool(touched)
 
-    def leave(self, held: Iterable[Held], because: str, **more: Any) -> None:
-        for member in held:
+    def leave(self, members: Iterable[Held], because: str, **more: Any) -> None:
+        for member in members:
             self.changes.archive(member.spot, because, **more)
 
-    def note(self, what: str, held: Sequence[Held], detail: str = "") -> None:
+    def note(self, what: str, members: Sequence[Held], detail: str = "") -> None:
         self.changes.note(
-            what, held[0].spot[0], [member.original.id for member in held], detail
+            what, members[0].spot[0], [member.original.id for member in members], detail
         )
 
-    def tell(self, what: str, held: Sequence[Held], detail: str = "") -> None:
+    def tell(self, what: str, members: Sequence[Held], detail: str = "") -> None:
         self.changes.tell(
-            what, held[0].spot[0], [member.entry.id for member in held], detail
+            what, members[0].spot[0], [member.entry.id for member in members], detail
         )
 
 

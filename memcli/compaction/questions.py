@@ -73,7 +73,7 @@ class _Home(NamedTuple):
 def due(sources: Sequence[KnownFile]) -> list[EpisodeBatch]:
     """The episodes to ask about, by job and task: where three wait, or a striking
     one."""
-    found: list[EpisodeBatch] = []
+    batches: list[EpisodeBatch] = []
     for home, unique in sorted(_waiting(sources).items()):
         waiting = sorted(unique.values(), key=lambda item: _began(item.entry))
         surprise = max(float(item.entry.extra.get("surprise", 0)) for item in waiting)
@@ -83,8 +83,8 @@ def due(sources: Sequence[KnownFile]) -> list[EpisodeBatch]:
         target = f"{folder}/MEMORY.md".lstrip("/")
         for start in range(0, len(waiting), MOST_EPISODES):
             part = tuple(waiting[start : start + MOST_EPISODES])
-            found.append(EpisodeBatch(target, part, level=home.level))
-    return found
+            batches.append(EpisodeBatch(target, part, level=home.level))
+    return batches
 
 
 def _waiting(sources: Sequence[KnownFile]) -> dict[_Home, dict[str, QuotedEntry]]:
@@ -216,8 +216,8 @@ def _row(entry: Entry) -> dict[str, Any]:
 
 def summary_of(entry: Entry) -> str:
     """The body of an entry, of an episode without its details."""
-    found = DETAIL.search(entry.body) if entry.kind == "episode" else None
-    return entry.body[: found.start()].rstrip() if found else entry.body
+    detail = DETAIL.search(entry.body) if entry.kind == "episode" else None
+    return entry.body[: detail.start()].rstrip() if detail else entry.body
 
 
 def _json(rows: Sequence[Any]) -> str:
@@ -295,9 +295,10 @@ def _episodes(named: Sequence[str], words: str, batch: EpisodeBatch) -> tuple[st
     """The episodes shown that a fact was drawn from: those named that say some of it as
     well as the best of them; when no name is known, those whose words it takes up
     most."""
-    mine = claim(words).words - STOP_WORDS
+    fact_words = claim(words).words - STOP_WORDS
     shares = {
-        item.entry.id: len(mine & claim(item.words).words) / (len(mine) or 1)
+        item.entry.id: len(fact_words & claim(item.words).words)
+        / (len(fact_words) or 1)
         for item in batch.episodes
     }
     known = {name: share for name, share in shares.items() if name in named}
@@ -312,8 +313,8 @@ def _episodes(named: Sequence[str], words: str, batch: EpisodeBatch) -> tuple[st
 def settled(lessons: Sequence[Lesson]) -> list[Lesson]:
     """The lessons with one operation for each target over all of them."""
     best: dict[str, Operation] = {}
-    every = [item for lesson in lessons for item in lesson.operations]
-    for item in sorted(every, key=lambda item: OPERATIONS.index(item.what)):
+    operations = [item for lesson in lessons for item in lesson.operations]
+    for item in sorted(operations, key=lambda item: OPERATIONS.index(item.what)):
         if item.target is not None:
             best.setdefault(item.target.entry.id, item)
 
@@ -331,12 +332,12 @@ def read_verdicts(
 ) -> dict[frozenset[str], Pair]:
     """What a reply to `pairs_question` says of each pair; unsure where the reply is
     missing or invalid."""
-    found = {pair.key: pair._replace(what="unsure") for pair in pairs}
+    verdicts = {pair.key: pair._replace(what="unsure") for pair in pairs}
     for row in reversed(parse_json(text, SCHEMAS["resolve"])["verdicts"]):
         if 1 <= row["pair"] <= len(pairs):
             pair = pairs[row["pair"] - 1]
-            found[pair.key] = _verdict(row, pair, today)
-    return found
+            verdicts[pair.key] = _verdict(row, pair, today)
+    return verdicts
 
 
 def _verdict(row: Mapping[str, Any], pair: Pair, today: str) -> Pair:
@@ -358,19 +359,19 @@ def _verdict(row: Mapping[str, Any], pair: Pair, today: str) -> Pair:
 
 def read_judgement(text: str, shown: Sequence[QuotedEntry]) -> set[str]:
     """The ids, of those shown, that a reply calls project-agnostic."""
-    said: dict[str, set[str]] = {}
+    judged: dict[str, set[str]] = {}
     for row in parse_json(text, SCHEMAS["promote"])["verdicts"]:
-        said.setdefault(row["id"], set()).add(row["agnostic"])
-    return {item.entry.id for item in shown if said.get(item.entry.id) == {"yes"}}
+        judged.setdefault(row["id"], set()).add(row["agnostic"])
+    return {item.entry.id for item in shown if judged.get(item.entry.id) == {"yes"}}
 
 
 def read_ratings(text: str, entries: Sequence[Entry]) -> dict[str, str]:
     """A rating for each entry shown; good where the reply has none, or one that is
     unknown."""
     rows = reversed(parse_json(text, SCHEMAS["reinforce"])["ratings"])
-    said = {row["id"]: row["rating"] for row in rows}
+    ratings = {row["id"]: row["rating"] for row in rows}
     return {
-        entry.id: said[entry.id] if said.get(entry.id) in RATINGS else "good"
+        entry.id: ratings[entry.id] if ratings.get(entry.id) in RATINGS else "good"
         for entry in entries
     }
 

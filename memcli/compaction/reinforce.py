@@ -99,11 +99,11 @@ def reinforce(
             return (session, *report.touched) if session else ()
 
         with (
-            ExitStack() as held
+            ExitStack() as stack
         ):  # written and remembered, or neither; first the other writers
             if session and not dry_run:
-                held.enter_context(app.workspace.hold("reinforce"))
-                held.enter_context(state.transaction())
+                stack.enter_context(app.workspace.hold("reinforce"))
+                stack.enter_context(state.transaction())
             return app.write(plan, "reinforce", dry_run=dry_run, note=note)
 
 
@@ -128,7 +128,7 @@ def _done(app: App, state: "State", session: str) -> set[str]:
     noted = (
         note[1:] for note in app.workspace.notes("reinforce") if note[0] == session
     )
-    counted = {entry for own, entry in noted_uses(app.workspace) if own == session}
+    counted = {entry for user, entry in noted_uses(app.workspace) if user == session}
     return {*state.reinforced(session), *chain.from_iterable(noted), *counted}
 
 
@@ -205,7 +205,7 @@ class _Reinforcement:
         return request._replace(
             ids=tuple(map(whole, request.ids)),
             listed=tuple(map(whole, request.listed)),
-            judged={whole(name): said for name, said in request.judged.items()},
+            judged={whole(name): verdict for name, verdict in request.judged.items()},
         )
 
     def _judge(self, asked: str, place: Located) -> None:
@@ -230,18 +230,18 @@ class _Reinforcement:
             return
         entry_ids = [entry.id for entry in memory.entries]
         known = plain_id(place.entry)
-        at = entry_ids.index(known) if known in entry_ids else None
-        if at is None or not memory.entries[at].identified:
+        position = entry_ids.index(known) if known in entry_ids else None
+        if position is None or not memory.entries[position].identified:
             self.names["unknown"].append(asked)
-            if at is None and asked in self.request.typed:
+            if position is None and asked in self.request.typed:
                 what = f"{asked} is prose, not an entry: {adopt_hint(place)}"
                 self.app.notes.append(what)
             return
-        what, values = self._values({asked, place.entry}, memory.entries[at])
+        what, values = self._values({asked, place.entry}, memory.entries[position])
         if what:
             self.names[what].append(place.entry)
         if values:
-            self.changes.set((place.path, at), **values)
+            self.changes.set((place.path, position), **values)
 
     def _values(self, keys: set[str], entry: Entry) -> tuple[str, dict[str, Any]]:
         """What becomes of an entry that goes by these keys, and its new values."""

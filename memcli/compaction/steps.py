@@ -126,8 +126,8 @@ def follow_renames(work: Compaction, moves: Mapping[str, Mapping[str, str]]) -> 
         names = moves.get(held.entry.id)
         ours = held.source.writable and held.source.place.store == "memory"
         if names and ours and held.live and _renamed(work, held, names):
-            told = [f"{old} is {new} now" for old, new in sorted(names.items())]
-            work.note("renamed", [held], ", ".join(told))
+            changes = [f"{old} is {new} now" for old, new in sorted(names.items())]
+            work.note("renamed", [held], ", ".join(changes))
 
 
 def _renamed(work: Compaction, held: Held, names: Mapping[str, str]) -> bool:
@@ -137,12 +137,12 @@ def _renamed(work: Compaction, held: Held, names: Mapping[str, str]) -> bool:
     if not held.original.touched:
         text = reduce(_renamed_in_code, names.items(), body)
     paths = list(held.names("paths"))
-    now = [names.get(path.strip("/"), path) for path in paths]
-    if now != paths:
-        held.set(paths=now)
+    new_paths = [names.get(path.strip("/"), path) for path in paths]
+    if new_paths != paths:
+        held.set(paths=new_paths)
     if text != body:
         work.changes.replace(held.spot, text)
-    return now != paths or text != body
+    return new_paths != paths or text != body
 
 
 def _renamed_in_code(body: str, names: tuple[str, str]) -> str:
@@ -162,7 +162,12 @@ def _merge_same_ids(work: Compaction) -> None:
     for group in groups.values():
         if len(group) > 1 and not work.edited(group):
             best = min(
-                group, key=lambda h: (-h.entry.importance, *body_order(h.entry), h.spot)
+                group,
+                key=lambda candidate: (
+                    -candidate.entry.importance,
+                    *body_order(candidate.entry),
+                    candidate.spot,
+                ),
             )
             others = [held for held in group if held is not best]
             _unite_counts(best, group)
@@ -180,8 +185,8 @@ def _merge_duplicates(work: Compaction) -> None:
 
 def _merge_group(work: Compaction, group: Sequence[Held]) -> None:
     claims = [work.claim_of(held) for held in group]
-    near = _same_meaning_of(work, group) if work.meanings else []
-    for cluster in clusters(claims, more=near):
+    same_in_meaning = _same_meaning_of(work, group) if work.meanings else []
+    for cluster in clusters(claims, more=same_in_meaning):
         members = [group[number] for number in cluster.members]
         several = len({held.entry.id for held in members}) > 1
         if cluster.guarded:
@@ -242,12 +247,12 @@ def _unite_counts(best: Held, group: Sequence[Held]) -> None:
 def same_meaning(vectors: Sequence[bytes | None]) -> list[tuple[int, int]]:
     """The pairs (i < j) of vectors whose cosine is above 0.95; None is an unknown
     vector."""
-    known = [(number, own) for number, own in enumerate(vectors) if own is not None]
-    found: list[tuple[int, int]] = []
-    rows = [own for _, own in known]
+    known = [(number, data) for number, data in enumerate(vectors) if data is not None]
+    pairs: list[tuple[int, int]] = []
+    rows = [data for _, data in known]
     for place, later in vector.alike(rows, SAME_MEANING):
-        found += [(known[place][0], known[number][0]) for number in later]
-    return sorted(found)
+        pairs += [(known[place][0], known[number][0]) for number in later]
+    return sorted(pairs)
 
 
 def _archive_stale(work: Compaction) -> None:
@@ -359,7 +364,7 @@ def _known(work: Compaction, family: Sequence[Held]) -> Held | None:
         if held.entry.type != family[0].entry.type:
             return False
         theirs = work.claim_of(held)
-        return any(near_duplicate(theirs, mine) for mine in members)
+        return any(near_duplicate(theirs, of_family) for of_family in members)
 
     for held in work.held:
         place = held.source.place
@@ -431,12 +436,12 @@ def _decay(work: Compaction, pair: list[Held]) -> None:
 
 def _opposites(work: Compaction) -> Iterator[tuple[Held, Held, str]]:
     """The live pairs that say the opposite, and how it is known; none twice."""
-    told: set[frozenset[str]] = set()
+    known_pairs: set[frozenset[str]] = set()
     for group in work.groups(lambda held: held.entry.type):
         unique = _by_place(group)
         claims = [work.claim_of(held) for held in unique]
         for first_place, second_place in contradictions(claims):
-            told.add(
+            known_pairs.add(
                 frozenset((unique[first_place].entry.id, unique[second_place].entry.id))
             )
             yield (
@@ -449,8 +454,8 @@ def _opposites(work: Compaction) -> Iterator[tuple[Held, Held, str]]:
     for held in live.values():
         for other in held.names("contradicts"):
             entry_ids = frozenset((held.entry.id, other))
-            if other in live and entry_ids not in told:
-                told.add(entry_ids)
+            if other in live and entry_ids not in known_pairs:
+                known_pairs.add(entry_ids)
                 yield held, live[other], "marked"
 
 

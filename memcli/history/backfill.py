@@ -39,7 +39,7 @@ def exchanges(session: Session) -> Iterator[Doc]:
     gave back."""
     kept: list[Turn] = []
     for turn in session.turns:
-        if turn.human and any(each.human for each in kept):
+        if turn.human and any(earlier.human for earlier in kept):
             yield from _exchange(session, kept)
             kept = []
         kept.append(turn)
@@ -125,7 +125,11 @@ def _words(turn: Turn) -> tuple[str, str]:
 def _error_line(text: str) -> str:
     """The line that says what failed, else the first."""
     lines = list(filter(None, map(str.strip, text[:4000].splitlines())))
-    failed = (each for each in lines if any(word in each.lower() for word in _ERRORS))
+    failed = (
+        candidate
+        for candidate in lines
+        if any(word in candidate.lower() for word in _ERRORS)
+    )
     return next(chain(failed, lines), "")[:ERROR]
 
 
@@ -325,7 +329,7 @@ def add_named(record: HistoryRecord, paths: Iterable[Path], read: Read) -> int:
     for path in paths:
         with transaction(record.db):
             sessions = read.get(str(path)) or read_all(path, brief=2)
-            added += sum(record.add(exchanges(each)) for each in sessions)
+            added += sum(record.add(exchanges(session)) for session in sessions)
     return added
 
 
@@ -441,7 +445,7 @@ def _doc(logged: git.Logged) -> Doc | None:
     message = _bounded(whole.strip())
     subject, _, below = message.partition("\n")
     lines = below.strip().splitlines()
-    body = "\n".join(each for each in lines if not _trailer().match(each)).strip()
+    body = "\n".join(row for row in lines if not _trailer().match(row)).strip()
     author = f"{name} <{mail}>"
     if _co_author().search(message):  # an agent that wrote code for somebody: no robot
         author = author.replace("[bot]", "")
@@ -454,8 +458,8 @@ def _doc(logged: git.Logged) -> Doc | None:
         if _plain_merge().match(subject):
             subject, body = _merged(subject, body)
     text = clean_text(f"{subject}\n\n{body[:_BODY]}".strip())
-    earlier = [found[1] for found in _earlier_commit().finditer(message)]
-    earlier += [f'"{line(found[1], 100)}' for found in _reverted().finditer(subject)]
+    earlier = [named[1] for named in _earlier_commit().finditer(message)]
+    earlier += [f'"{line(named[1], 100)}' for named in _reverted().finditer(subject)]
     return Doc(
         source="commit",
         unit=commit,

@@ -58,9 +58,9 @@ def says_so(text: str, thing: Collection[str], asked: Collection[str]) -> bool:
     changes = regex(CHANGES, re.VERBOSE | re.IGNORECASE)
     sentences = [part for part in regex(_SENTENCE).split(text) if part]
     wanted = min(len(thing), 2)
-    for at, sentence in enumerate(sentences):
+    for place, sentence in enumerate(sentences):
         if changes.search(sentence):
-            around = " ".join(sentences[max(at - _NEAR, 0) : at + _NEAR + 1])
+            around = " ".join(sentences[max(place - _NEAR, 0) : place + _NEAR + 1])
             words = stems(around)
             if len(words & set(thing)) >= wanted and words & set(asked):
                 return True

@@ -36,9 +36,9 @@ class Doc(NamedTuple):
     @property
     def handle(self) -> str:
         """As it is shown: `s:3f2a1c9.41`, `c:9f1c2d3`."""
-        session = self.source == "session"
+        is_session = self.source == "session"
         unit = self.unit[: self.short]
-        return f"s:{unit}.{self.turn}" if session else f"c:{unit}"
+        return f"s:{unit}.{self.turn}" if is_session else f"c:{unit}"
 
     @property
     def event(self) -> str:
@@ -52,21 +52,21 @@ class Doc(NamedTuple):
     @property
     def whole(self) -> str:
         """All that was said, with who said it; a commit has one voice."""
-        told = self.source == "session"
+        is_session = self.source == "session"
         return "\n\n".join(
-            f"{who}: {text}" if told else text for who, text in self.said
+            f"{who}: {text}" if is_session else text for who, text in self.said
         )
 
     @property
     def facts(self) -> dict[str, object]:
         """What it is, by the names that JSON gives it."""
-        session = self.source == "session"
+        is_session = self.source == "session"
         return {
             "source": self.source,
-            "session_id" if session else "commit": self.unit,
-            "agent" if session else "author": self.who,
+            "session_id" if is_session else "commit": self.unit,
+            "agent" if is_session else "author": self.who,
             "date": self.date,
-            "turn": self.turn if session else None,
+            "turn": self.turn if is_session else None,
         }
 
 
@@ -109,7 +109,9 @@ class DocPlace(NamedTuple):
 
 def touches(doc: Doc, path: str) -> bool:
     """Whether a file was edited in it, given by its path or the end of that."""
-    return any(f"/{one}".endswith(f"/{path}") for one in doc.about.get("paths", ()))
+    return any(
+        f"/{edited}".endswith(f"/{path}") for edited in doc.about.get("paths", ())
+    )
 
 
 def unpacked(body: bytes) -> tuple[tuple[str, str], ...]:
@@ -121,19 +123,19 @@ def parts_of(said: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     person = "\n".join(text for speaker, text in said if speaker == "person")
     others = "\n".join(text for speaker, text in said if speaker != "person")
     pieces = list(_pieces(others))
-    found = [(person[:PART], ""), *((piece, "") for piece in _pieces(person[PART:]))]
-    if len(found) == 1 and pieces:
-        found = [(person[:PART], pieces.pop(0))]
-    found += [("", piece) for piece in pieces]
-    return [(_searched(mine), _searched(theirs)) for mine, theirs in found[:PARTS]]
+    parts = [(person[:PART], ""), *((piece, "") for piece in _pieces(person[PART:]))]
+    if len(parts) == 1 and pieces:
+        parts = [(person[:PART], pieces.pop(0))]
+    parts += [("", piece) for piece in pieces]
+    return [(_searched(spoken), _searched(theirs)) for spoken, theirs in parts[:PARTS]]
 
 
 def _pieces(text: str) -> Iterator[str]:
     while len(text) > PART:
-        at = text.rfind("\n", PART // 2, PART)
-        at = at if at > 0 else PART
-        yield text[:at]
-        text = text[at:]
+        cut = text.rfind("\n", PART // 2, PART)
+        cut = cut if cut > 0 else PART
+        yield text[:cut]
+        text = text[cut:]
     if text.strip():
         yield text
 

@@ -34,8 +34,8 @@ _APPLICATION = 0x6D656D48
 
 def _takes_back(doc: Doc) -> bool:
     """Whether a person takes something back in it: its words would tell it on."""
-    said = (text for speaker, text in doc.said if speaker == "person")
-    return any(taken_back(text) is not None for text in said)
+    spoken = (text for speaker, text in doc.said if speaker == "person")
+    return any(taken_back(text) is not None for text in spoken)
 
 
 class RecordContents:
@@ -50,8 +50,8 @@ class RecordContents:
 
     def note(self, key: str) -> str:
         """A value that was kept under a name, "" when there is none."""
-        found = self.rows("SELECT value FROM meta WHERE key = ?", key)
-        return str(found[0][0]) if found else ""
+        kept = self.rows("SELECT value FROM meta WHERE key = ?", key)
+        return str(kept[0][0]) if kept else ""
 
     def common(self) -> dict[str, int]:
         """In how many parts the stems of common words stand; "": of all."""
@@ -83,11 +83,11 @@ class RecordContents:
         count, *words = self.sizes()
         query = f"SELECT id, sz FROM words_docsize WHERE id {ONE_OF}"
         sizes = self.rows(query, json.dumps(list(parts)))
-        every = sum(words) or 1
+        all_words = sum(words) or 1
         long = (
             (part, size if size.isascii() else _numbers(size)) for part, size in sizes
         )
-        return {part: sum(size) * count / every for part, size in long}
+        return {part: sum(size) * count / all_words for part, size in long}
 
     def words(self) -> FullText:
         """The words of its parts as they are. Where many parts have a word, so many of
@@ -108,16 +108,16 @@ class RecordContents:
 
     def stretch(self, unit: str, first: int, last: int) -> list[Doc]:
         """The exchanges of a session from one to another, in order."""
-        found = self.select(
+        turns = self.select(
             "unit = ? AND turn BETWEEN ? AND ? ORDER BY turn", unit, first, last
         )
-        return [doc for _, doc in found]
+        return [doc for _, doc in turns]
 
     def about(self, path: str, most: int) -> list[Doc]:
         """The newest exchanges in which a file was edited."""
         where = "source = 'session' AND instr(about, ?) ORDER BY date DESC"
-        found = (doc for _, doc in self.select(where, path.rpartition("/")[2]))
-        return list(islice((doc for doc in found if touches(doc, path)), most))
+        exchanges = (doc for _, doc in self.select(where, path.rpartition("/")[2]))
+        return list(islice((doc for doc in exchanges if touches(doc, path)), most))
 
     def units(self, prefix: str = "", before: str = "") -> list[str]:
         """The sessions and commits whose name begins so, from before a day where one is
@@ -136,8 +136,8 @@ class RecordContents:
         commits = [
             (doc.unit, f'"{doc.title}') for doc in docs if doc.source == "commit"
         ]
-        found = {unit: self.rows(query, unit, title, unit) for unit, title in commits}
-        return {unit: rows[0][0] for unit, rows in found.items() if rows}
+        by_unit = {unit: self.rows(query, unit, title, unit) for unit, title in commits}
+        return {unit: rows[0][0] for unit, rows in by_unit.items() if rows}
 
     def select(self, where: str, *values: object) -> Iterator[tuple[int, Doc]]:
         """The docs that count for which a condition holds, by number."""
@@ -164,15 +164,15 @@ class RecordContents:
 def _short(db: sqlite3.Connection, unit: str) -> int:
     """How much of the name of a session or commit none of the others begins with, from
     7 on."""
-    near = (
+    neighbours = (
         "SELECT max(unit) FROM docs WHERE unit < ?",
         "SELECT min(unit) FROM docs WHERE unit > ?",
     )
-    others = [db.execute(query, (unit,)).fetchone()[0] or "" for query in near]
+    others = [db.execute(query, (unit,)).fetchone()[0] or "" for query in neighbours]
     longer = (
-        n
-        for n in range(7, len(unit))
-        if not any(o.startswith(unit[:n]) for o in others)
+        length
+        for length in range(7, len(unit))
+        if not any(other.startswith(unit[:length]) for other in others)
     )
     return next(longer, max(len(unit), 7))
 
@@ -180,14 +180,14 @@ def _short(db: sqlite3.Connection, unit: str) -> int:
 def _numbers(packed: bytes) -> list[int]:
     """Numbers as FTS5 packs them: seven bits a byte, the last one without the
     eighth."""
-    found = list[int]()
+    numbers = list[int]()
     number = 0
     for byte in packed:
         number = number << 7 | byte & 127
         if byte < 128:
-            found.append(number)
+            numbers.append(number)
             number = 0
-    return found
+    return numbers
 
 
 @contextmanager
@@ -295,7 +295,7 @@ class HistoryRecord(RecordContents):
         rowid = self.db.execute(into, list(row.values())).lastrowid
         assert rowid is not None
         first = rowid * PARTS
-        rows = [(first + at, *part) for at, part in enumerate(parts)]
+        rows = [(first + place, *part) for place, part in enumerate(parts)]
         self.db.executemany(
             "INSERT INTO words (rowid, person, agent) VALUES (?, ?, ?)", rows
         )
@@ -309,20 +309,20 @@ class HistoryRecord(RecordContents):
         gone = (
             "INSERT INTO words (words, rowid, person, agent) VALUES ('delete', ?, ?, ?)"
         )
-        for each in ids:
+        for number in ids:
             ((turn, body),) = self.rows(
-                "SELECT turn, body FROM docs WHERE id = ?", each
+                "SELECT turn, body FROM docs WHERE id = ?", number
             )
             parts = enumerate(parts_of(unpacked(body)))
             self.db.executemany(
-                gone, [(each * PARTS + at, *part) for at, part in parts]
+                gone, [(number * PARTS + place, *part) for place, part in parts]
             )
-            self.db.execute("DELETE FROM docs WHERE id = ?", (each,))
+            self.db.execute("DELETE FROM docs WHERE id = ?", (number,))
         return turn
 
     def reachable(self, hashes: Collection[str]) -> None:
         """Of the commits only these count; the others stay for another branch."""
-        keys = [(f"c:{each}",) for each in hashes]
+        keys = [(f"c:{commit}",) for commit in hashes]
         with transaction(self.db):
             self.db.execute("UPDATE docs SET live = 0 WHERE source = 'commit'")
             self.db.executemany("UPDATE docs SET live = 1 WHERE key = ?", keys)
@@ -392,10 +392,10 @@ class HistoryRecord(RecordContents):
         query = (
             "SELECT term, doc FROM temp.terms WHERE doc >= ? ORDER BY doc DESC LIMIT ?"
         )
-        found = Counter({"": total})
-        for term, n in self.rows(query, max(3, total // 500), _VOCABULARY):
-            found[stem(term)] += n
-        self.keep("stems", json.dumps(found, ensure_ascii=False))
+        by_stem = Counter({"": total})
+        for term, count in self.rows(query, max(3, total // 500), _VOCABULARY):
+            by_stem[stem(term)] += count
+        self.keep("stems", json.dumps(by_stem, ensure_ascii=False))
 
     def take(self, other: HistoryRecord) -> int:
         """Take over what another record has; how many docs are new."""

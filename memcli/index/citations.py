@@ -37,17 +37,17 @@ class Citation(NamedTuple):
 def parse_citation(text: str) -> Citation | None:
     """The citation that a row of `rests_on` or an option is, with or without its
     sketch; None for anything else."""
-    found = re.fullmatch(r"([^:#\n]+):(\d{1,7})(?:-(\d{1,7}))?(?:#([\da-f]*))?", text)
-    if found is None:
+    written = re.fullmatch(r"([^:#\n]+):(\d{1,7})(?:-(\d{1,7}))?(?:#([\da-f]*))?", text)
+    if written is None:
         return None
-    first = int(found[2])
-    last = int(found[3] or first)
+    first = int(written[2])
+    last = int(written[3] or first)
     if not 0 < first <= last < first + LONGEST:
         return None
-    digits = found[4] or ""
-    sketch = (digits[at : at + DIGITS] for at in range(0, len(digits), DIGITS))
+    digits = written[4] or ""
+    sketch = (digits[start : start + DIGITS] for start in range(0, len(digits), DIGITS))
     return Citation(
-        path=found[1].removeprefix("./"), first=first, last=last, sketch=tuple(sketch)
+        path=written[1].removeprefix("./"), first=first, last=last, sketch=tuple(sketch)
     )
 
 
@@ -71,9 +71,9 @@ def renewed(citation: Citation, text: str) -> Citation | None:
     def left(start: int) -> int:
         return sum(known[start : start + length])
 
-    own = citation.first - 1
-    best = max(range(len(known)), key=left, default=own)
-    if left(best) > left(own):
+    stated_at = citation.first - 1
+    best = max(range(len(known)), key=left, default=stated_at)
+    if left(best) > left(stated_at):
         citation = citation._replace(first=best + 1, last=best + length)
     return with_sketch(citation, text)
 

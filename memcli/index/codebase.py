@@ -52,11 +52,13 @@ class Codebase(WorkTree):
         words = {anchor for anchor in named if anchor.kind == "name"}
         there = {anchor: Fate(HERE) for anchor in placed if self.has(anchor)}
         there |= self._words_here(words, known, head)
-        told = _settled(self, known) | there | fresh
-        missing = [anchor for anchor in named if anchor not in told]
-        self.spoken_of({anchor for anchor in told if told[anchor].is_lost})
+        known_fates = _settled(self, known) | there | fresh
+        missing = [anchor for anchor in named if anchor not in known_fates]
+        self.spoken_of(
+            {anchor for anchor in known_fates if known_fates[anchor].is_lost}
+        )
         history = _pending(known, self._told_by_history(missing))
-        return dict.fromkeys(named, Fate(UNTOLD)) | history | told
+        return dict.fromkeys(named, Fate(UNTOLD)) | history | known_fates
 
     def _told_by_history(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
         """What git says of names that the work tree has not; nothing of those that it
@@ -102,11 +104,13 @@ class Codebase(WorkTree):
             return self._seen_in(self.files, wanted)
         touched = set(listed.split("\0"))
         untouched = self.files - touched
-        there = {a: known[a] for a in wanted & known.keys()}
-        there = {a: fate for a, fate in there.items() if fate.witness in untouched}
+        there = {anchor: known[anchor] for anchor in wanted & known.keys()}
+        there = {
+            anchor: fate for anchor, fate in there.items() if fate.witness in untouched
+        }
         there |= self._seen_in(touched & self.files, wanted - there.keys())
         # what was gone before can only be in what changed
-        sure = {a for a, fate in known.items() if fate.state in (GONE, NEVER)}
+        sure = {anchor for anchor, fate in known.items() if fate.state in (GONE, NEVER)}
         lost = wanted - there.keys() - sure
         return there | (self._seen_in(self.files, lost) if lost else {})
 

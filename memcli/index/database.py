@@ -169,23 +169,28 @@ class Index:
         self, where: str = "ORDER BY path", *values: object
     ) -> dict[str, FileRow]:
         """Every indexed file by its path, or those `where` something holds."""
-        found = dict[str, FileRow]()
+        by_path = dict[str, FileRow]()
         none = tuple[Problem, ...]()
         select = "SELECT path, id, place, mtime, size, hash, entries, problems FROM file_meta"
         for path, number, placed, *state, problems in self.db.execute(
             f"{select} {where}", values
         ):
             try:
-                told = none
+                file_problems = none
                 if problems != "[]":
-                    told = tuple(Problem(path, *item) for item in json.loads(problems))
-                    if any((type(one[1]), type(one[2])) != (int, str) for one in told):
+                    file_problems = tuple(
+                        Problem(path, *item) for item in json.loads(problems)
+                    )
+                    if any(
+                        (type(problem[1]), type(problem[2])) != (int, str)
+                        for problem in file_problems
+                    ):
                         raise ValueError
-                row = (number, path, *_placed(placed), *state, told)
+                row = (number, path, *_placed(placed), *state, file_problems)
             except (TypeError, ValueError, RecursionError):
                 raise sqlite3.DatabaseError(FORGED) from None
-            found[path] = tuple.__new__(FileRow, row)  # there may be thousands
-        return found
+            by_path[path] = tuple.__new__(FileRow, row)  # there may be thousands
+        return by_path
 
     def file(self, number: int) -> FileRow | None:
         """The indexed file of a number."""
@@ -194,36 +199,44 @@ class Index:
     @property
     def problems(self) -> list[Problem]:
         """What was found wrong with the files, by path."""
-        told = self.files("WHERE problems != '[]' ORDER BY path").values()
-        return [problem for row in told for problem in row.problems]
+        flawed = self.files("WHERE problems != '[]' ORDER BY path").values()
+        return [problem for row in flawed for problem in row.problems]
 
     def everywhere(self) -> IndexedFiles:
         """The files of all places."""
         select = "SELECT place, count(*), sum(entries) FROM file_meta GROUP BY place"
         try:
-            every = [
-                Placed(text, _placed(text)[0], *n)
-                for text, *n in self.db.execute(select)
+            places = [
+                Placed(text, _placed(text)[0], *counts)
+                for text, *counts in self.db.execute(select)
             ]
         except (TypeError, ValueError, RecursionError):
             raise sqlite3.DatabaseError(FORGED) from None
-        return IndexedFiles(self.db, self.file, every, every)
+        return IndexedFiles(self.db, self.file, places, places)
 
     def in_view(self, view: View, filters: Filters) -> IndexedFiles:
         """The files of the places in view of a working directory that pass the
         filters."""
-        every = self.everywhere().shown
-        return IndexedFiles(self.db, self.file, every, visible(every, view, filters))
+        places = self.everywhere().shown
+        return IndexedFiles(self.db, self.file, places, visible(places, view, filters))
 
     def stale(self, found: Files) -> tuple[list[FoundFile], list[str]]:
         """Files that look changed (by mtime, size or place), and indexed ones that are
         gone."""
         if self.is_noted(found):
             return [], []
-        now = [(f.name, f.mtime, f.size, place_text(f.place, f.tree)) for f in found]
+        current = [
+            (
+                listed.name,
+                listed.mtime,
+                listed.size,
+                place_text(listed.place, listed.tree),
+            )
+            for listed in found
+        ]
         known = set(self.db.execute("SELECT path, mtime, size, place FROM file_meta"))
-        changed = {name for name, *_ in set(now) - known}
-        gone = set(first_column(known)) - set(first_column(now))
+        changed = {name for name, *_ in set(current) - known}
+        gone = set(first_column(known)) - set(first_column(current))
         return [file for file in found if file.name in changed], sorted(gone)
 
     def is_noted(self, found: Files) -> bool:

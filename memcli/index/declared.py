@@ -53,8 +53,8 @@ class Declared:
         statement = parse_statement(text)
         fate = Fate(NEVER)
         given = list(self._given(KEYS[statement.key].sources))
-        own = [(path, value) for path, value in given if not _example().search(path)]
-        for path, value in own or given:
+        real = [(path, value) for path, value in given if not _example().search(path)]
+        for path, value in real or given:
             agreed = agrees(statement, value)
             if agreed:
                 return Fate(HERE, witness=path)
@@ -86,8 +86,8 @@ class Declared:
 
     def _files(self, names: Iterable[str]) -> list[str]:
         """The tracked files of these names, or endings after `*`, from the top down."""
-        found = {path for name in names for path in self._named_so(name)}
-        return sorted(found, key=lambda path: (path.count("/"), path))
+        paths = {path for name in names for path in self._named_so(name)}
+        return sorted(paths, key=lambda path: (path.count("/"), path))
 
     def _named_so(self, name: str) -> Sequence[str]:
         if not name.startswith("*"):
@@ -167,7 +167,7 @@ class Declared:
 
     def _lost(self, tool: str, commits: Sequence[Logged]) -> Iterator[tuple[str, Fate]]:
         """The targets that these commits took out of some manifest."""
-        texts = self._blobs(blob for each in commits for blob in _changed(each))
+        texts = self._blobs(blob for change in commits for blob in _changed(change))
         for logged in commits:
             commit, day, full = logged.fields
             place = self.tree.places.get(full, UNKNOWN)

@@ -103,7 +103,7 @@ def _fill(
             f"SELECT id, title, {_EMBEDDED} FROM chunks WHERE id {ONE_OF}",
             (json.dumps(missing[start : start + size]),),
         )
-        batch = [Missing(i, kept.embedded_text(*texts)) for i, *texts in rows]
+        batch = [Missing(rowid, kept.embedded_text(*texts)) for rowid, *texts in rows]
         if batch and local:
             _embed_words(vectors, cast("Local", embedder), batch, words)
         elif batch:
@@ -148,9 +148,15 @@ def _write(
     ):
         return
     select = f"SELECT id FROM chunks WHERE id {ONE_OF}"
-    now = set(vectors.db.execute(select, (json.dumps([item.rowid for item in batch]),)))
-    every = zip(batch, made, words or [b""] * len(batch), strict=True)
-    rows = [(i.rowid, data, own) for i, data, own in every if (i.rowid,) in now]
+    present = set(
+        vectors.db.execute(select, (json.dumps([item.rowid for item in batch]),))
+    )
+    written = zip(batch, made, words or [b""] * len(batch), strict=True)
+    rows = [
+        (missing.rowid, data, word_ids)
+        for missing, data, word_ids in written
+        if (missing.rowid,) in present
+    ]
     insert = "INSERT OR REPLACE INTO vectors (chunk, vector, words) VALUES (?, ?, ?)"
     vectors.db.executemany(insert, rows)
     vectors.mark({rowid: vector.signs(data) for rowid, data, _ in rows})
@@ -159,18 +165,20 @@ def _write(
 def of_texts(vectors: Vectors, embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
     """The vector of each text; a provider's come from the cache. Raises
     ProviderError."""
-    found: list[bytes] = []
+    made: list[bytes] = []
     known = Words()
     for start in range(0, len(texts), BATCH):
         batch = texts[start : start + BATCH]
         if embedder.provider == "local":
             forms = [list(word_forms(text)) for text in batch]
             words = cast("Local", embedder).words(set(chain.from_iterable(forms)))
-            known.weighted |= {word: (*own,) for word, own in words.items()}
-            found += known.sums(forms) if words else [b""] * len(forms)
+            known.weighted |= {
+                word: (*weighted_word,) for word, weighted_word in words.items()
+            }
+            made += known.sums(forms) if words else [b""] * len(forms)
         else:
-            found += _bought(vectors, embedder, batch)
-    return found
+            made += _bought(vectors, embedder, batch)
+    return made
 
 
 def _bought(vectors: Vectors, embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
@@ -180,17 +188,21 @@ def _bought(vectors: Vectors, embedder: Embedder, texts: Sequence[str]) -> list[
     select = "SELECT hash, vector FROM embedding_cache WHERE provider = ? AND model = ? AND hash"
     rows = vectors.db.execute(f"{select} {ONE_OF}", (*kinds, json_list(text_of)))
     known: dict[str, bytes] = dict(rows.fetchall())
-    new = [h for h in text_of if h not in known]
-    if new:
-        matrix = embedder.embed([text_of[h] for h in new])
+    unknown = [text_key for text_key in text_of if text_key not in known]
+    if unknown:
+        matrix = embedder.embed([text_of[text_key] for text_key in unknown])
         _check_dimension(vectors, embedder, len(matrix[0]))
-        known |= {h: stored(row) for h, row in zip(new, matrix, strict=True)}
+        known |= {
+            text_key: stored(row) for text_key, row in zip(unknown, matrix, strict=True)
+        }
         with changing(vectors.db):
             vectors.db.executemany(
                 "INSERT OR REPLACE INTO embedding_cache VALUES (?, ?, ?, ?)",
-                [(h, *kinds, known[h]) for h in new],
+                [(text_key, *kinds, known[text_key]) for text_key in unknown],
             )
-    made = {h: vector.quantise(restored(known[h])) for h in text_of}
+    made = {
+        text_key: vector.quantise(restored(known[text_key])) for text_key in text_of
+    }
     return [made[key] for key in keys]
 
 
@@ -204,12 +216,14 @@ def restored(data: bytes) -> tuple[float, ...]:
     return struct.unpack(f"<{len(data) // 4}f", data)
 
 
-def _check_dimension(vectors: Vectors, embedder: Embedder, found: int) -> None:
+def _check_dimension(vectors: Vectors, embedder: Embedder, dimension: int) -> None:
     kinds = (embedder.provider, embedder.model)
     select = "SELECT length(vector) / 4 FROM embedding_cache WHERE provider = ? AND model = ? LIMIT 1"
     row = vectors.db.execute(select, kinds).fetchone()
-    if row and row[0] != found:
-        what = f"{kinds[0]} embeddings: {kinds[1]} gives vectors of dimension {found}"
+    if row and row[0] != dimension:
+        what = (
+            f"{kinds[0]} embeddings: {kinds[1]} gives vectors of dimension {dimension}"
+        )
         hint = "if the model is another one now, delete the index and run mem index"
         raise ProviderError(f"{what}, not {row[0]} as before", hint)
 
@@ -224,8 +238,8 @@ def _embed_words(
     with changing(vectors.db):
         _number(vectors, distinct, words)
         of_word = words.content.get
-        own = [dict.fromkeys(filter(None, map(of_word, text))) for text in forms]
-        numbers = [array("I", each).tobytes() for each in own]
+        content = [dict.fromkeys(filter(None, map(of_word, text))) for text in forms]
+        numbers = [array("I", of_text).tobytes() for of_text in content]
         _write(vectors, local, batch, made, numbers)
 
 
@@ -240,10 +254,11 @@ def learn(vectors: Vectors, local: Local, words: Collection[str]) -> None:
 def _weigh(
     vectors: Vectors, local: Local, words: Collection[str], weighted: Weighted
 ) -> None:
-    new = set(words) - weighted.keys()
-    weighted |= {word: row[1:] for word, row in vectors.words(new).items()}
+    unknown = set(words) - weighted.keys()
+    weighted |= {word: row[1:] for word, row in vectors.words(unknown).items()}
     weighted |= {
-        word: (*own,) for word, own in local.words(new - weighted.keys()).items()
+        word: (*weighted_word,)
+        for word, weighted_word in local.words(unknown - weighted.keys()).items()
     }
 
 
@@ -260,14 +275,19 @@ def _number(vectors: Vectors, words: Collection[str], known: Words) -> None:
         known.content = {}
         known.version = version
     unknown = set(words) - known.ids.keys()
-    found = _ids(vectors, unknown)
-    if new := sorted(unknown - found.keys()):
+    numbered = _ids(vectors, unknown)
+    if unseen := sorted(unknown - numbered.keys()):
         insert = "INSERT INTO words (word, weight, vector) VALUES (?, ?, ?)"
-        rows = [(word, *known.weighted[word]) for word in new]
+        rows = [(word, *known.weighted[word]) for word in unseen]
         vectors.db.executemany(insert, rows)
-        added = _ids(vectors, new)
-        bits = {i: vector.signs(known.weighted[word][1]) for word, i in added.items()}
+        added = _ids(vectors, unseen)
+        bits = {
+            word_id: vector.signs(known.weighted[word][1])
+            for word, word_id in added.items()
+        }
         vectors.mark(bits, first=WORDS)
-        found |= added
-    known.ids |= found
-    known.content |= {word: i for word, i in found.items() if kept.is_content(word)}
+        numbered |= added
+    known.ids |= numbered
+    known.content |= {
+        word: word_id for word, word_id in numbered.items() if kept.is_content(word)
+    }

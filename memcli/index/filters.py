@@ -31,15 +31,15 @@ _WRAPPERS = frozenset(
 def keys_of_entry(values: Mapping[str, Any], text: str) -> set[tuple[str, str]]:
     """(what, key) of every path, command and code span that an entry names."""
     commands = _globs(values, "commands")
-    found = {("path", _key_of_glob(glob)) for glob in _globs(values, "paths")}
+    keys = {("path", _key_of_glob(glob)) for glob in _globs(values, "paths")}
     for glob in commands:
         first = "".join(glob.split(None, 1)[:1])
-        found.add(("command", "" if _MAGIC & set(first) else first))
+        keys.add(("command", "" if _MAGIC & set(first) else first))
     if commands or "`" not in text:
-        return found
+        return keys
     for span in code_spans(text):
-        found |= {("span", key) for key in re.findall(_TOKEN, span)[:1]}
-    return found
+        keys |= {("span", key) for key in re.findall(_TOKEN, span)[:1]}
+    return keys
 
 
 def _globs(values: Mapping[str, Any], name: str) -> list[str]:
@@ -112,7 +112,9 @@ def keys_of_files(names: Iterable[str]) -> set[tuple[str, str]]:
 def keys_of_commands(whole: str, simple: Iterable[str]) -> set[tuple[str, str]]:
     """The keys under which entries about a command line, and the commands in it, are
     found."""
-    first = {("command", each.split(None, 1)[0]) for each in simple if each.split()}
+    first = {
+        ("command", command.split(None, 1)[0]) for command in simple if command.split()
+    }
     return {
         ("command", ""),
         *first,
@@ -122,8 +124,8 @@ def keys_of_commands(whole: str, simple: Iterable[str]) -> set[tuple[str, str]]:
 
 def code_spans(body: str) -> list[str]:
     """The code spans of a text that have two or more words."""
-    found = (" ".join(match[1].split()) for match in re.finditer(_SPAN, body))
-    return [span for span in found if " " in span]
+    spans = (" ".join(match[1].split()) for match in re.finditer(_SPAN, body))
+    return [span for span in spans if " " in span]
 
 
 MARKED = (
@@ -241,15 +243,15 @@ class Entries:
     def about(self, scope: Scope, keys: Collection[tuple[str, str]]) -> list[Candidate]:
         """Of the entries that pass, those that have one of these keys (of
         `occasions`)."""
-        found = self.db.execute(
+        chunks = self.db.execute(
             "SELECT DISTINCT o.chunk FROM json_each(?) AS k JOIN occasions AS o"
             " ON o.what = json_extract(k.value, '$[0]') AND o.key = json_extract(k.value, '$[1]')",
             (json_list(keys),),
         ).fetchall()
-        if not found:
+        if not chunks:
             return []
         where, values = self._condition(scope)
-        numbers = json_list(first_column(found))
+        numbers = json_list(first_column(chunks))
         return read_chunks(self.db, f"id {ONE_OF} AND {where}", numbers, *values)
 
     def candidates(self, rowids: Iterable[int]) -> list[Candidate]:
@@ -275,9 +277,11 @@ class Entries:
         return [
             [
                 row[0]
-                for row in self.db.execute(f"{select} {way} LIMIT 2", (source, offset))
+                for row in self.db.execute(
+                    f"{select} {bound} LIMIT 2", (source, offset)
+                )
             ]
-            for way in ways
+            for bound in ways
         ]
 
     def text(self, candidate: Candidate) -> str:
@@ -294,11 +298,11 @@ class Entries:
             "SELECT DISTINCT entry, source FROM chunks WHERE entry >= ? AND entry < ?"
         )
         bounds = (prefix, prefix + "\U0010ffff"), *MARKED
-        found = {row for each in bounds for row in self.db.execute(select, each)}
+        rows = {row for pair in bounds for row in self.db.execute(select, pair)}
         return sorted(
-            each
-            for each in found
-            if any(n.startswith(prefix) for n in (each[0], plain_id(each[0])))
+            pair
+            for pair in rows
+            if any(name.startswith(prefix) for name in (pair[0], plain_id(pair[0])))
         )
 
     def repeated(self) -> list[tuple[str, int, int]]:
@@ -309,16 +313,16 @@ class Entries:
             f"{same} WHERE a.key = 'listing' AND b.key = 'apart'"
         ).fetchone():
             return []
-        found = self.db.execute(
+        copies = self.db.execute(
             "SELECT entry, source, line FROM chunks WHERE part = 0 AND entry IN"
             " (SELECT entry FROM chunks WHERE part = 0 GROUP BY entry HAVING count(*) > 1)"
             " ORDER BY entry, source, offset"
         ).fetchall()
-        if not found:  # nor will it, as long as no file changes
+        if not copies:  # nor will it, as long as no file changes
             note = "INSERT OR REPLACE INTO meta SELECT 'apart', value FROM meta WHERE key = 'listing'"
             with suppress(sqlite3.OperationalError):
                 self.db.execute(note)
-        return found
+        return copies
 
     def survivors(self, ids: Collection[str]) -> dict[str, str]:
         """For each id that a live entry was merged from, that entry."""
@@ -337,13 +341,17 @@ class Entries:
         select = (
             "SELECT entry, relation, other FROM relations WHERE ? IN (entry, other)"
         )
-        said = self.db.execute(f"{select} ORDER BY 2, 1, 3", (entry,)).fetchall()
-        near = similar(self.db, [entry])
+        stated = self.db.execute(f"{select} ORDER BY 2, 1, 3", (entry,)).fetchall()
+        nearby = similar(self.db, [entry])
         replaced = [
             (old.entry, "superseded by", new)
             for old, new in superseded(self.db, [entry])
         ]
-        return [*said, *replaced, *((one, "similar", other) for one, other, _ in near)]
+        return [
+            *stated,
+            *replaced,
+            *((name, "similar", other) for name, other, _ in nearby),
+        ]
 
     def gone(self, entries: Collection[str]) -> dict[str, Lost]:
         """What these entries name that the code has no more, as far as it was looked
@@ -360,26 +368,26 @@ class Entries:
             " ORDER BY entry, lost DESC, kind DESC, name",
             (json_list(entries),),
         ).fetchall()
-        found: dict[str, Lost] = {}
+        lost_by_entry: dict[str, Lost] = {}
         for entry, lost, *fate in rows:
-            if lost and entry not in found:
-                found[entry] = Lost(gone_text(*fate))
-            elif not lost and entry in found:
-                found[entry] = found[entry]._replace(every=False)
-        return found
+            if lost and entry not in lost_by_entry:
+                lost_by_entry[entry] = Lost(gone_text(*fate))
+            elif not lost and entry in lost_by_entry:
+                lost_by_entry[entry] = lost_by_entry[entry]._replace(every=False)
+        return lost_by_entry
 
     def edges(self, entries: Collection[str]) -> list[tuple[str, str, float]]:
         """(entry, other, weight) of the edges to what is similar, supports or is
         supported."""
         from memcli.index.vectors import similar
 
-        said = self.db.execute(
+        stated = self.db.execute(
             "WITH given AS (SELECT value FROM json_each(?))"
             " SELECT entry, other, 1.0 FROM relations WHERE relation = 'supports'"
             " AND (entry IN given OR other IN given)",
             (json_list(entries),),
         ).fetchall()
-        return sorted([*said, *similar(self.db, entries)])
+        return sorted([*stated, *similar(self.db, entries)])
 
 
 def _by_values(filters: Filters) -> dict[str, str]:
@@ -395,10 +403,10 @@ def _by_values(filters: Filters) -> dict[str, str]:
         "substr(moment, 1, 10) >= ?": filters.since,
         f"substr({_START}, 1, 10) BETWEEN '0' AND ?": filters.until,
     }
-    found = {
+    conditions = {
         condition: json.dumps(given) for condition, given in lists.items() if given
     }
-    return found | {condition: day for condition, day in days.items() if day}
+    return conditions | {condition: day for condition, day in days.items() if day}
 
 
 def sealed(title: str, text: str, metadata: str) -> int:
@@ -411,7 +419,7 @@ def read_chunks(
 ) -> list[Candidate]:
     """The chunks that a condition meets. Raises DatabaseError for one that is not as it
     was written."""
-    found = list[Candidate]()
+    candidates = list[Candidate]()
     read = json.JSONDecoder().raw_decode
     try:
         for row in db.execute(f"SELECT {_COLUMNS} FROM {table} WHERE {where}", values):
@@ -422,12 +430,14 @@ def read_chunks(
             sound = kinds == (*_TYPES, dict, len(written))
             if not sound or sealed(title, text, written) != seal:
                 raise ValueError
-            found.append(tuple.__new__(Candidate, (*plain, metadata, around)))
-        if len({chunk.rowid for chunk in found}) < len(found):  # by an index astray
+            candidates.append(tuple.__new__(Candidate, (*plain, metadata, around)))
+        if len({chunk.rowid for chunk in candidates}) < len(
+            candidates
+        ):  # by an index astray
             raise ValueError
     except (TypeError, ValueError, RecursionError):
         raise sqlite3.DatabaseError(FORGED) from None
-    return found
+    return candidates
 
 
 def superseded(

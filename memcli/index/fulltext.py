@@ -74,12 +74,12 @@ class FullText:
         self.db = db
         self.most = most
         matching = f"FROM {table} WHERE {table} MATCH ?"
-        each = ", ".join(map(str, columns))
+        column_weights = ", ".join(map(str, columns))
         self._size = size
         self._count = f"SELECT count(*) FROM (SELECT 1 {matching} LIMIT ?)"
         newest = f"SELECT rowid {matching} ORDER BY rowid DESC LIMIT ?"
         self._rowids = f"SELECT json_group_array(rowid) FROM ({newest})"
-        self._scores = f"SELECT rowid, -bm25({table}, {each}) {matching}"
+        self._scores = f"SELECT rowid, -bm25({table}, {column_weights}) {matching}"
         self._number = cache(partial(number_of, db))
 
     def size(self) -> int:
@@ -114,29 +114,36 @@ class FullText:
             for count, term in sorted(zip(self.counts(terms), terms, strict=True))
             if count
         ]
-        many = sum(each.texts for each in counted) > SCORED
+        many = sum(counted_term.texts for counted_term in counted) > SCORED
         among = [json.dumps(self._leaders(counted, passing))] if many else []
         # The plus keeps SQLite from asking FTS5 anew for each row.
         scores = self._scores + f" AND +rowid {ONE_OF}" * many
         here = self.rows()
-        for each in counted:
-            own = self.matching(quoted(each.term))
+        for counted_term in counted:
+            matching_rows = self.matching(quoted(counted_term.term))
             # FTS5's own idf is floored where a term stands in more than half of all.
-            its_own = math.log(max((here - own + 0.5) / (own + 0.5), 1.0)) or 1e-6
-            factor = each.rarity / its_own
-            found = self.db.execute(scores, (quoted(each.term), *among))
-            points = [(row, score * factor) for row, score in passing.only(found)]
-            yield TermMatches(term=each.term, rarity=each.rarity, points=points)
+            its_own = (
+                math.log(max((here - matching_rows + 0.5) / (matching_rows + 0.5), 1.0))
+                or 1e-6
+            )
+            factor = counted_term.rarity / its_own
+            scored = self.db.execute(scores, (quoted(counted_term.term), *among))
+            points = [(row, score * factor) for row, score in passing.only(scored)]
+            yield TermMatches(
+                term=counted_term.term, rarity=counted_term.rarity, points=points
+            )
 
     def _leaders(self, counted: Sequence[_Counted], passing: Passing) -> list[int]:
         """The rows that cover most of the query, where common words match very many."""
         covered: Counter[int] = Counter()
-        for each in counted:
-            newest = self.db.execute(self._rowids, (quoted(each.term), self.most))
-            found = json.loads(newest.fetchone()[0])
-            weight = min(round(each.rarity / counted[-1].rarity), MOST_WEIGHT)
+        for counted_term in counted:
+            newest = self.db.execute(
+                self._rowids, (quoted(counted_term.term), self.most)
+            )
+            rows = json.loads(newest.fetchone()[0])
+            weight = min(round(counted_term.rarity / counted[-1].rarity), MOST_WEIGHT)
             for _ in range(weight):
-                covered.update(found)  # counting whole numbers is done in C
+                covered.update(rows)  # counting whole numbers is done in C
         seen: Mapping[int, int] = covered
         if passing != ALL:
             seen = dict(passing.only(covered.items()))
@@ -165,8 +172,8 @@ class Lexical(FullText):
 
     @cached_property
     def _has_passages(self) -> bool:
-        found = "SELECT 1 FROM chunks WHERE around != '' LIMIT 1"
-        return self.db.execute(found).fetchone() is not None
+        passages = "SELECT 1 FROM chunks WHERE around != '' LIMIT 1"
+        return self.db.execute(passages).fetchone() is not None
 
     def best(
         self, terms: Sequence[str], passing: Passing = ALL, pool: int = POOL
@@ -176,13 +183,13 @@ class Lexical(FullText):
         of the idf of all."""
         scores = dict[int, float]()
         covered = dict[int, float]()
-        every = 0.0
+        whole_rarity = 0.0
         for match in self.matches(terms, passing):
-            every += match.rarity
+            whole_rarity += match.rarity
             for row, points in match.points:
                 scores[row] = scores.get(row, 0.0) + points
                 covered[row] = covered.get(row, 0.0) + match.rarity
-        share = {row: met / every for row, met in covered.items()}
+        share = {row: met / whole_rarity for row, met in covered.items()}
         whole = weights.COVERAGE
         fair = {
             row: points * (1 - whole + whole * share[row])
@@ -221,10 +228,10 @@ def matched(store: Searched, asked: Query, pool: int) -> dict[int, float]:
     names: points by their idf, relative to the best of each."""
     scores = store.lexical(asked.terms, pool)
     for concept in asked.concepts:
-        own = store.lexical((concept,), pool)
+        points_of = store.lexical((concept,), pool)
         rarity = idf(store.counts((concept,))[0], store.size())
-        best = max(own.values(), default=1.0)
-        for row, points in own.items():
+        best = max(points_of.values(), default=1.0)
+        for row, points in points_of.items():
             share = points / best
             scores[row] = scores.get(row, 0.0) + weights.TRANSLATED * rarity * share
     return top(scores, pool)

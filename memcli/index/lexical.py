@@ -78,44 +78,48 @@ def widened(query: Query, counts: Callable[[Sequence[str]], Sequence[int]]) -> Q
     """The query with a part of each word that stands nowhere as written: the beginning
     of a longer one (the full text knows the endings of English alone), each character
     of a pair that says much."""
-    found: list[str] = []
+    terms: list[str] = []
     for term, count in zip(query.terms, counts(query.terms), strict=True):
         if count or not term.isalpha():
-            found.append(term)
+            terms.append(term)
         elif spaceless_runs(term):
-            found += [f"{char}*" for char in term if not regex(_FILLER).fullmatch(char)]
+            terms += [f"{char}*" for char in term if not regex(_FILLER).fullmatch(char)]
         else:
             least = SYLLABLES if "가" <= term[0] <= "힣" else BEGINNING
             ends = range(1, min(ENDING, len(term) - least) + 1)
             shorter = [f"{term[:-end]}*" for end in ends]
             known = zip(shorter, counts(shorter), strict=True)
-            found.append(next((beginning for beginning, n in known if n), term))
-    return query._replace(terms=tuple(dict.fromkeys(found)))
+            terms.append(
+                next((beginning for beginning, number in known if number), term)
+            )
+    return query._replace(terms=tuple(dict.fromkeys(terms)))
 
 
 def concepts(task: str) -> list[str]:
     """Of each concept of software that a task in another language than English names,
     all its other names as one term: notes in any language use English words."""
-    low = task[: 30 * MAX_TERMS].lower()
-    found = list[str]()
+    lowered = task[: 30 * MAX_TERMS].lower()
+    other_names = list[str]()
     foreign = False
-    words = set(_PIECE.findall(low))
-    if low.isascii() and not words.isdisjoint(_ENGLISH):
+    words = set(_PIECE.findall(lowered))
+    if lowered.isascii() and not words.isdisjoint(_ENGLISH):
         return []  # most tasks: to look for every name takes a millisecond
     for line in table("index/concepts.txt").splitlines():
         names = line.split(" ")
-        if named := _named(names, low, words):
-            at = names.index("|")
-            foreign = foreign or not named.isdisjoint(names[at:])
+        if named := _named(names, lowered, words):
+            border = names.index("|")
+            foreign = foreign or not named.isdisjoint(names[border:])
             others = [name for name in names if name not in named]
-            found.append(EITHER.join(_part(name) for name in others if name != "|"))
-    return found if foreign else []
+            other_names.append(
+                EITHER.join(_part(name) for name in others if name != "|")
+            )
+    return other_names if foreign else []
 
 
-def _named(names: Iterable[str], low: str, words: Collection[str]) -> set[str]:
+def _named(names: Iterable[str], lowered: str, words: Collection[str]) -> set[str]:
     """Those of the names that a task in small letters has, with its words."""
-    near = [name for name in names if name in low]
-    return {name for name in near if _stands(name, words)}
+    mentioned = [name for name in names if name in lowered]
+    return {name for name in mentioned if _stands(name, words)}
 
 
 def _stands(name: str, words: Collection[str]) -> bool:
@@ -133,18 +137,18 @@ def _part(name: str) -> str:
 def _terms(word: str) -> list[str]:
     pieces = _PIECE.findall(word)
     whole = _distinct(pieces)
-    found = [" ".join(whole)] if len(whole) > 1 else []
+    terms = [" ".join(whole)] if len(whole) > 1 else []
     for piece in dict.fromkeys(pieces):
         runs = spaceless_runs(piece)
         for run in runs:
-            found += _pairs(run)
+            terms += _pairs(run)
         if not runs or "".join(runs) != piece:
             parts = (part.lower() for part in humps(piece) if len(part) > 1)
-            found += [
+            terms += [
                 piece.lower(),
                 *(part for part in parts if part not in STOP_WORDS),
             ]
-    return found
+    return terms
 
 
 def _pairs(run: str) -> list[str]:
@@ -156,16 +160,16 @@ def _pairs(run: str) -> list[str]:
 
 
 def _distinct(pieces: Sequence[str]) -> list[str]:
-    found: dict[str, None] = {}
+    distinct: dict[str, None] = {}
     for piece in pieces[:MAX_PARTS]:
-        if piece.lower() in found:
+        if piece.lower() in distinct:
             break
-        found[piece.lower()] = None
-    return list(found)
+        distinct[piece.lower()] = None
+    return list(distinct)
 
 
 def _phrases(words: Sequence[str]) -> list[str]:
-    found: list[list[str]] = []
+    phrases: list[list[str]] = []
     run: list[list[str]] = []
     for word in [*words, ""]:
         if word and word.lower() not in STOP_WORDS and not spaceless_runs(word):
@@ -174,6 +178,9 @@ def _phrases(words: Sequence[str]) -> list[str]:
                 run.append(pieces)
                 continue
         for size in range(2, PHRASE_WORDS + 1):
-            found += [[*chain(*run[i : i + size])] for i in range(len(run) - size + 1)]
+            phrases += [
+                [*chain(*run[start : start + size])]
+                for start in range(len(run) - size + 1)
+            ]
         run = []
-    return [" ".join(parts) for parts in found if len(parts) <= MAX_PARTS]
+    return [" ".join(parts) for parts in phrases if len(parts) <= MAX_PARTS]

@@ -119,8 +119,8 @@ def _last_seen(tree: WorkTree, words: set[Anchor], place: int) -> dict[Anchor, F
     while spans:
         there, gone, some = spans.pop()
         if gone - there == 1 and some and not tree.is_late:
-            told = tree.git("show", "-s", "--format=%h %cs", line[gone]) or ""
-            removed, _, day = told.strip().partition(" ")
+            shown = tree.git("show", "-s", "--format=%h %cs", line[gone]) or ""
+            removed, _, day = shown.strip().partition(" ")
             at = place + 1 + gone
             fate = Fate(GONE, commit=removed, day=day, at=at)
             fates |= dict.fromkeys(some, fate)

@@ -21,8 +21,8 @@ def matches(pattern: Callable[[], re.Pattern[str]]) -> Callable[[str], list[str]
     """A reader that takes the first group that took part in each match."""
 
     def read(text: str) -> list[str]:
-        found = pattern().finditer(text)
-        return [next(filter(None, match.groups())) for match in found]
+        matched = pattern().finditer(text)
+        return [next(filter(None, match.groups())) for match in matched]
 
     return read
 
@@ -119,7 +119,9 @@ def _dotted_task() -> str:
 
 def _mix_modules(text: str) -> Iterator[str]:
     for name in _dotted_task().findall(text):
-        parts = (re.sub(r"(?<=[a-z\d])(?=[A-Z])", "_", p) for p in name.split("."))
+        parts = (
+            re.sub(r"(?<=[a-z\d])(?=[A-Z])", "_", part) for part in name.split(".")
+        )
         yield ".".join(parts).lower()
 
 
@@ -151,13 +153,13 @@ def rake(text: str) -> Iterator[str]:
     """Tasks with the namespaces that they stand in, as the indentation tells."""
     around: list[tuple[int, str]] = []
     for line in text.splitlines():
-        found = _rake_line().match(line)
-        if found is None:
+        declared = _rake_line().match(line)
+        if declared is None:
             continue
-        depth = len(found[1])
+        depth = len(declared[1])
         around = [outer for outer in around if outer[0] < depth]
-        name = found[3].rstrip(":")
-        if found[2] == "namespace":
+        name = declared[3].rstrip(":")
+        if declared[2] == "namespace":
             around.append((depth, name))
         else:
             yield ":".join([*(outer for _, outer in around), name])
@@ -183,7 +185,7 @@ def functions(*decorators: str) -> Callable[[str], Iterator[str]]:
 
 def _names_of(node: ast.FunctionDef, decorator: ast.expr) -> Iterator[str]:
     given = decorator.keywords if isinstance(decorator, ast.Call) else []
-    named = [each.value for each in given if each.arg == "name"]
+    named = [keyword.value for keyword in given if keyword.arg == "name"]
     if not named:
         yield node.name
         yield node.name.replace("_", "-")
@@ -216,7 +218,9 @@ def _tox_ini(text: str) -> Iterator[str]:
 def _tox_table(given: Mapping[str, Any]) -> Iterator[str]:
     yield from _table(given, "env")
     listed = given.get("env_list")
-    yield from (str(each) for each in listed) if isinstance(listed, list) else ()
+    yield from (
+        (str(environment) for environment in listed) if isinstance(listed, list) else ()
+    )
     if isinstance(given.get("legacy_tox_ini"), str):
         yield from _tox_ini(given["legacy_tox_ini"])
 
@@ -300,8 +304,8 @@ def _published() -> str:
 
 def ports(text: str) -> Iterator[str]:
     """The ports that services of a compose file have on either side."""
-    for found in _published().findall(text):
-        yield from filter(None, found)
+    for published in _published().findall(text):
+        yield from filter(None, published)
 
 
 def nothing(_: str) -> tuple[str, ...]:

@@ -80,8 +80,8 @@ class OwnIndex:
 
     def places(self, entries: Collection[str]) -> list[tuple[int, int]]:
         """(chunk, file) of the first chunk of every place in view of these entries."""
-        found = self.index.entries.places(entries)
-        return [(rowid, source) for rowid, source in found if source in self.files]
+        places = self.index.entries.places(entries)
+        return [(rowid, source) for rowid, source in places if source in self.files]
 
     def passes(self, candidate: Candidate) -> bool:
         """Whether a chunk passes the filters."""
@@ -91,7 +91,10 @@ class OwnIndex:
 
     def beside(self, candidates: Sequence[Candidate]) -> list[Sequence[Sequence[str]]]:
         """For each, the entries before it in its file and after, nearest first."""
-        return [self.index.entries.beside(c.source, c.offset) for c in candidates]
+        return [
+            self.index.entries.beside(candidate.source, candidate.offset)
+            for candidate in candidates
+        ]
 
     def gone(self, entries: Collection[str]) -> Mapping[str, str]:
         """What each of these entries names that the code has no more."""

@@ -44,8 +44,8 @@ def passage(entries: Entries, candidate: Candidate) -> Passage:
     if first and _hides(entries.db, place, first):
         matched = read_chunks(entries.db, where, *entry, candidate.part, candidate.part)
         return _part_of(entries.text(candidate), matched[0].text if matched else "")
-    near = read_chunks(entries.db, f"{where} ORDER BY part", *entry, first, final)
-    shown = join([each.text for each in near])
+    nearby = read_chunks(entries.db, f"{where} ORDER BY part", *entry, first, final)
+    shown = join([chunk.text for chunk in nearby])
     lines = line - candidate.line + text.count("\n")
     return Passage(
         text=shown,

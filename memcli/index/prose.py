@@ -28,14 +28,14 @@ def passages(units: Sequence[Entry]) -> dict[str, str]:
             last.append(unit)
         else:
             runs.append([unit])
-    found: dict[str, str] = {}
+    around: dict[str, str] = {}
     for run in runs:
         if len(run) > 1:
             text = clean("\n".join(unit.body for unit in run))
-            found |= dict.fromkeys(
+            around |= dict.fromkeys(
                 (unit.id for unit in run), f"{text}{AROUND}{sub_words(text)}"
             )
-    return found
+    return around
 
 
 def _joins(before: Entry, unit: Entry) -> bool:
@@ -52,6 +52,6 @@ def ruled_out(path: str, text: str) -> str:
     else ""."""
     folder, _, name = path.lower().rpartition("/")
     if not _RECORDS.isdisjoint(folder.split("/")) or name.startswith("adr"):
-        found = _STATUS.search(text[:4000])
-        return found[1].lower() if found else ""
+        status = _STATUS.search(text[:4000])
+        return status[1].lower() if status else ""
     return ""

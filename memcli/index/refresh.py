@@ -84,8 +84,8 @@ class _State(NamedTuple):
 
 def _occasions(values: Mapping[str, Any], text: str, type: str) -> set[tuple[str, str]]:
     """The keys of what an entry is told or asked at before a tool runs."""
-    told = keys_of_entry(values, text) if type == CORRECTIVE else set()
-    return told | keys_of_guard(values)
+    keys = keys_of_entry(values, text) if type == CORRECTIVE else set()
+    return keys | keys_of_guard(values)
 
 
 def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> list[Row]:
@@ -189,7 +189,7 @@ _META = (
 
 
 def refresh(
-    index: Index, found: Files, *, wait: float, progress: Progress, rebuild: bool
+    index: Index, files: Files, *, wait: float, progress: Progress, rebuild: bool
 ) -> Refreshed:
     """Bring the index to the state of the files; `wait` seconds for another writer at
     most."""
@@ -201,7 +201,7 @@ def refresh(
             if "locked" in str(error) or "busy" in str(error):
                 return Refreshed(busy=True)
             raise
-        return _Writer(index).bring(found, progress, rebuild=rebuild)
+        return _Writer(index).bring(files, progress, rebuild=rebuild)
 
 
 def _values(source: int, row: Row) -> tuple[Any, ...]:
@@ -217,10 +217,10 @@ def put(db: sqlite3.Connection, rows: Sequence[tuple[int, Row]]) -> range:
     return range(before + 1, before + 1 + len(rows))
 
 
-def differing(index: Index, found: Files) -> tuple[list[str], list[str]]:
+def differing(index: Index, files: Files) -> tuple[list[str], list[str]]:
     """Names of the files whose content differs from the index, and of those that are
     gone."""
-    suspects, gone = index.stale(found)
+    suspects, gone = index.stale(files)
     known = {row.path: row.hash for row in index.files().values()}
     changed: list[str] = []
     for file in suspects:
@@ -245,7 +245,7 @@ class _Writer:
         # Words are added row by row; into an empty index, at once.
         self.fts = not index.empty()
 
-    def bring(self, found: Files, progress: Progress, *, rebuild: bool) -> Refreshed:
+    def bring(self, files: Files, progress: Progress, *, rebuild: bool) -> Refreshed:
         if rebuild:
             self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('delete-all')")
             for table in ("chunks", "occasions", "relations", "file_meta"):
@@ -254,15 +254,15 @@ class _Writer:
             self.vectors.clear()
             self.fts = False
         # Another process may have done it meanwhile.
-        suspects, gone = self.index.stale(found)
+        suspects, gone = self.index.stale(files)
         for path in gone:
             self._forget(path)
         outcomes: Counter[bool | None] = Counter()
         for number, file in enumerate(suspects, 1):
             outcomes[self._write_file(file)] += 1
             progress(number)
-        self._link({file.name: file for file in found})
-        self._apart(marks(found))
+        self._link({file.name: file for file in files})
+        self._apart(marks(files))
         if not self.fts:
             hash_size = (
                 "INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('hashsize', ?)"
@@ -270,7 +270,7 @@ class _Writer:
             self.db.execute(hash_size, (8 << 20,))  # a third less work to merge
             self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild')")
             self.db.execute(hash_size, (1 << 20,))
-        self.index.note_listing(found)
+        self.index.note_listing(files)
         changed = outcomes[True]
         read = changed + outcomes[False]
         return Refreshed(read=read, changed=changed, removed=len(gone))

@@ -213,17 +213,19 @@ def _claim() -> str:
 
 def statements(text: str) -> Iterator[StatedValue]:
     """The values that prose states, without those of another time."""
-    for found in _statement().finditer(text):
-        before = text[max(0, found.start() - 40) : found.start()]
-        behind = text[found.end() :]
+    for stated in _statement().finditer(text):
+        before = text[max(0, stated.start() - 40) : stated.start()]
+        behind = text[stated.end() :]
         is_question = re.match(r"[^.!;\n]*\?", behind)
         is_claim = _claim().match(behind)
         if _other_time().search(before) or is_question or is_claim:
             continue
-        groups = found.groupdict()
-        number = next(n for n in range(len(KEYS)) if groups[f"key{n}"])
+        groups = stated.groupdict()
+        number = next(place for place in range(len(KEYS)) if groups[f"key{place}"])
         least = bool(groups["before"] or groups["least"] or groups["more"])
-        yield StatedValue(key=list(KEYS)[number], version=found["version"], least=least)
+        yield StatedValue(
+            key=list(KEYS)[number], version=stated["version"], least=least
+        )
 
 
 @verbose

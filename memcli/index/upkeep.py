@@ -221,7 +221,7 @@ def _beside(project: Project) -> Path | None:
     if project.root is None:
         return None
     path = project.root / ".memory.db"
-    own = any(
+    has_own = any(
         part.tree != "~" and not part.found for part in project.listing.files.parts
     )
     linked = any(
@@ -229,7 +229,7 @@ def _beside(project: Project) -> Path | None:
     )
     there = path.exists()
     usable = os.access(path.parent, os.W_OK) and (not there or os.access(path, os.W_OK))
-    return path if (own or there) and usable and not linked else None
+    return path if (has_own or there) and usable and not linked else None
 
 
 def _named(path: Path) -> Path:
@@ -289,15 +289,19 @@ def locate(
     copies = defaultdict[tuple[str, bool], list[Candidate]](list)
     for copy in index.entries.copies({*ids, *merged.values()}):
         copies[copy.entry, files[copy.source].place.store == "archive"].append(copy)
-    found = {}
+    located = {}
     for name in ids:
         living = copies[name, False] or copies[merged.get(name, name), False]
         there = _asked_for(living, copies[name, True], archived=archived)
         if there:
-            own = [copy for copy in there if files[copy.source].path in writable]
-            best = view.nearest(own or there, files, project.view)
-            found[name] = Located(best.entry, files[best.source].path, bool(own))
-    return found
+            writable_copies = [
+                copy for copy in there if files[copy.source].path in writable
+            ]
+            best = view.nearest(writable_copies or there, files, project.view)
+            located[name] = Located(
+                best.entry, files[best.source].path, bool(writable_copies)
+            )
+    return located
 
 
 def _asked_for(
@@ -324,12 +328,12 @@ def twins(index: Index, key: str) -> Iterator[str]:
     """What to say of each entry that has the same id in another repository."""
     paths = {row.id: path for path, row in index.files().items()}
     keys = {
-        each
-        for each, _ in index.entries.ids(plain_id(key))
-        if plain_id(each) == plain_id(key)
+        other
+        for other, _ in index.entries.ids(plain_id(key))
+        if plain_id(other) == plain_id(key)
     }
-    for c in index.entries.copies(keys - {key}):
-        yield f"{c.entry} is another entry with that id ({paths[c.source]}:{c.line})"
+    for copy in index.entries.copies(keys - {key}):
+        yield f"{copy.entry} is another entry with that id ({paths[copy.source]}:{copy.line})"
 
 
 def the_one(prefix: str, names: Collection[str]) -> str:

@@ -102,14 +102,17 @@ def _understand_words(
     rarity = dict.fromkeys(stops & known.keys(), STOP_IDF)
     rarity.update(zip(distinct, idf(lower), strict=True))
     words = {
-        word: Word(text=word, idf=own, weight=known[word][0], vector=known[word][1])
-        for word, own in rarity.items()
+        word: Word(
+            text=word, idf=rarity_of, weight=known[word][0], vector=known[word][1]
+        )
+        for word, rarity_of in rarity.items()
     }
     spoken = [words[word] for word in written if word in words]
     if not spoken:
         return Task(b"")
     total = vector.weighted_sum(
-        (each.idf * each.weight, each.vector) for each in spoken
+        (spoken_word.idf * spoken_word.weight, spoken_word.vector)
+        for spoken_word in spoken
     )
     asked_for = distinct or sorted(words)
     return Task(vector.quantise(total), tuple(map(words.__getitem__, asked_for)))
@@ -131,7 +134,9 @@ def _vectors(
     known = {word: (weight, data) for word, (_, weight, data) in stored}
     if unknown := [word for word in words if word not in known]:
         made = local.known(unknown).items()
-        known |= {word: (own.weight, own.vector) for word, own in made}
+        known |= {
+            word: (made_word.weight, made_word.vector) for word, made_word in made
+        }
     return known
 
 
@@ -140,9 +145,11 @@ def by_words(
 ) -> dict[int, float]:
     """How well each word of the task is met by every candidate."""
     alike = _alike(
-        lexicon, task.words, sorted({i for own in near.values() for i in own.words})
+        lexicon,
+        task.words,
+        sorted({word_id for chunk in near.values() for word_id in chunk.words}),
     )
-    words = {rowid: own.words for rowid, own in near.items()}
+    words = {rowid: chunk.words for rowid, chunk in near.items()}
     return met(alike, [word.idf for word in task.words], words)
 
 
@@ -156,26 +163,26 @@ def met(
     maps ids of words to their likeness (0 to 1) with word i of the task; `words` are
     the ids of those of each text."""
     total = sum(idf) or 1.0
-    near = _by_word(alike)
-    found: dict[K, float] = {}
-    for key, own in words.items():
+    likenesses = _by_word(alike)
+    scores: dict[K, float] = {}
+    for key, word_ids in words.items():
         best = [0.0] * len(alike)
         for number, value in chain.from_iterable(
-            map(near.__getitem__, filter(near.__contains__, own))
+            map(likenesses.__getitem__, filter(likenesses.__contains__, word_ids))
         ):
             best[number] = max(best[number], value)
-        found[key] = sum(map(mul, idf, best)) / total
-    return found
+        scores[key] = sum(map(mul, idf, best)) / total
+    return scores
 
 
 def _by_word(
     alike: Sequence[Mapping[int, float]],
 ) -> dict[int, list[tuple[int, float]]]:
-    near: dict[int, list[tuple[int, float]]] = defaultdict(list)
-    for number, each in enumerate(alike):
-        for i, value in each.items():
-            near[i].append((number, value))
-    return near
+    by_word: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    for number, likenesses in enumerate(alike):
+        for word_id, value in likenesses.items():
+            by_word[word_id].append((number, value))
+    return by_word
 
 
 def _alike(
@@ -187,20 +194,28 @@ def _alike(
     forms = [_forms(word.text) for word in words]
     written = lexicon.words(set().union(*forms))
     data = lexicon.word_vectors(set().union(*close))
-    found = []
+    alike_words = []
     for word, numbers, same in zip(words, close, forms, strict=True):
-        cosines = vector.cosines(word.vector, {i: data[i] for i in numbers})
-        alike = {i: value for i, value in cosines.items() if value >= LIKENESS}
+        cosines = vector.cosines(
+            word.vector, {word_id: data[word_id] for word_id in numbers}
+        )
+        alike = {
+            word_id: value for word_id, value in cosines.items() if value >= LIKENESS
+        }
         alike.update((written[form][0], 1.0) for form in same & written.keys())
-        found.append(alike)
-    return found
+        alike_words.append(alike)
+    return alike_words
 
 
 def _near_in_bits(word: Word, bits: Sequence[tuple[int, int]]) -> list[int]:
     """The words whose sign bits differ least from those of a word."""
-    mine = int.from_bytes(vector.signs(word.vector))
-    near = {i: d for i, own in bits if (d := (own ^ mine).bit_count()) <= MAYBE}
-    return vector.nearest(near, ALIKE)
+    task_bits = int.from_bytes(vector.signs(word.vector))
+    distances = {
+        word_id: distance
+        for word_id, word_bits in bits
+        if (distance := (word_bits ^ task_bits).bit_count()) <= MAYBE
+    }
+    return vector.nearest(distances, ALIKE)
 
 
 def _forms(word: str) -> set[str]:
@@ -243,19 +258,19 @@ def lane(
     close = index.vectors.nearest(
         task.vector, NEAREST, allowed=passing.allowed, denied=passing.denied
     )
-    near = index.vectors.load({*lexical, *close}, len(task.vector))
+    loaded = index.vectors.load({*lexical, *close}, len(task.vector))
     cosine = vector.cosines(
-        task.vector, {rowid: own.vector for rowid, own in near.items()}
+        task.vector, {rowid: chunk.vector for rowid, chunk in loaded.items()}
     )
-    near = {
-        rowid: own
-        for rowid, own in near.items()
+    loaded = {
+        rowid: chunk
+        for rowid, chunk in loaded.items()
         if rowid in lexical or cosine[rowid] >= floor
     }
-    cosine = {rowid: cosine[rowid] for rowid in near}
+    cosine = {rowid: cosine[rowid] for rowid in loaded}
     if embedder.provider != "local":
         return Signals(lexical, cosine)
-    return Signals(lexical, cosine, by_words(index.vectors, task, near))
+    return Signals(lexical, cosine, by_words(index.vectors, task, loaded))
 
 
 def floor(min_cosine: float, provider: str, size: int) -> float:

@@ -119,8 +119,8 @@ class Vectors:
         where, values = chosen.condition()
         have = "coalesce(sum(id IN (SELECT chunk FROM vectors)), 0)"
         select = f"SELECT {have}, count(*) FROM chunks WHERE {where}"
-        found: tuple[int, int] = self.db.execute(select, values).fetchone()
-        return found
+        counts: tuple[int, int] = self.db.execute(select, values).fetchone()
+        return counts
 
     def discard(self, *, wait: float) -> None:
         """Forget every vector, so that the next filling makes them anew; not of a busy
@@ -146,8 +146,8 @@ class Vectors:
         """Put sign bits into blocks, in the running transaction; `first` is the block
         of id 0."""
         blocks: dict[int, dict[int, bytes]] = {}
-        for number, own in bits.items():
-            blocks.setdefault(number // BLOCK, {})[number % BLOCK] = own
+        for number, word_bits in bits.items():
+            blocks.setdefault(number // BLOCK, {})[number % BLOCK] = word_bits
         for block, places in blocks.items():
             number = first - block if first < 0 else block
             row = self.db.execute(
@@ -156,8 +156,8 @@ class Vectors:
             width = len(next(iter(places.values())))
             data = bytearray(row[0]) if row else bytearray()
             data.extend(bytes(max(0, (max(places) + 1) * width - len(data))))
-            for place, own in places.items():
-                data[place * width : (place + 1) * width] = own
+            for place, word_bits in places.items():
+                data[place * width : (place + 1) * width] = word_bits
             self.db.execute(
                 "INSERT OR REPLACE INTO signs VALUES (?, ?)", (number, bytes(data))
             )
@@ -175,7 +175,7 @@ class Vectors:
         bits = int.from_bytes(vector.signs(query))
         width = (len(query) + 7) // 8
         # as far as a place without a chunk
-        found = dict[int, int]()
+        distances = dict[int, int]()
         empty = bits.bit_count()
         for block, data in self.db.execute(
             "SELECT block, bits FROM signs WHERE block >= 0"
@@ -183,17 +183,21 @@ class Vectors:
             apart = vector.distances(
                 bits, _sound(data, len(data) // width * width), width
             )
-            found.update(enumerate(apart, block * BLOCK))
-            for place in (i for i, far in enumerate(apart) if far == empty):
+            distances.update(enumerate(apart, block * BLOCK))
+            for place in (
+                position for position, far in enumerate(apart) if far == empty
+            ):
                 if not any(data[place * width : (place + 1) * width]):
-                    del found[block * BLOCK + place]
+                    del distances[block * BLOCK + place]
         if allowed is not None:
-            found = {rowid: found[rowid] for rowid in allowed if rowid in found}
+            distances = {
+                rowid: distances[rowid] for rowid in allowed if rowid in distances
+            }
         for rowid in denied:
-            found.pop(rowid, None)
-        near = vector.nearest(found, most)
-        last = max((found[rowid] for rowid in near), default=0)
-        old = old_ones(self.db, [rowid for rowid in near if found[rowid] == last])
+            distances.pop(rowid, None)
+        near = vector.nearest(distances, most)
+        last = max((distances[rowid] for rowid in near), default=0)
+        old = old_ones(self.db, [rowid for rowid in near if distances[rowid] == last])
         return [rowid for rowid in near if rowid not in old]
 
     def load(self, rowids: Iterable[int], dimension: int) -> dict[int, Near]:
@@ -216,7 +220,10 @@ class Vectors:
             f"SELECT word, id, weight, vector FROM words WHERE word {ONE_OF}",
             (json_list(words),),
         )
-        return {word: (i, weight, _sound(data, DIM)) for word, i, weight, data in rows}
+        return {
+            word: (word_id, weight, _sound(data, DIM))
+            for word, word_id, weight, data in rows
+        }
 
     def word_bits(self, ids: Sequence[int]) -> list[int]:
         """The sign bits of words, as numbers. Raises Damaged where there are none."""
@@ -238,10 +245,10 @@ class Vectors:
         """The vectors of words by their ids. Raises Damaged where there are none."""
         select = f"SELECT id, vector FROM words WHERE id {ONE_OF}"
         rows = self.db.execute(select, (json_list(ids),))
-        found = {i: _sound(data, DIM) for i, data in rows}
-        if len(found) < len(ids):
+        by_id = {word_id: _sound(data, DIM) for word_id, data in rows}
+        if len(by_id) < len(ids):
             raise Damaged
-        return found
+        return by_id
 
 
 def _sound(data: bytes, size: int) -> bytes:
@@ -276,13 +283,17 @@ def similar(db: sqlite3.Connection, entries: Collection[str]) -> list[Edge]:
     if len(entries) > FEW:
         return list(_at_once(db, entries))
     edges = []
-    for name, own in copies(db, entries):
+    for name, entry_vector in copies(db, entries):
         close = (
-            Vectors(db).nearest(own, CLOSE, allowed=None, denied=()) if any(own) else []
+            Vectors(db).nearest(entry_vector, CLOSE, allowed=None, denied=())
+            if any(entry_vector)
+            else []
         )
         names = f"SELECT DISTINCT entry FROM chunks WHERE part = 0 AND id {ONE_OF}"
         rows = db.execute(names, (json.dumps(close),)).fetchall()
-        edges += _best(name, vector.cosines(own, dict(copies(db, first_column(rows)))))
+        edges += _best(
+            name, vector.cosines(entry_vector, dict(copies(db, first_column(rows))))
+        )
     return edges
 
 
@@ -300,7 +311,11 @@ def copies(
 
 
 def _best(entry: str, cosines: Mapping[str, float]) -> list[Edge]:
-    close = [(-min(c, 1.0), o) for o, c in cosines.items() if c >= LEAST and o != entry]
+    close = [
+        (-min(cosine, 1.0), neighbour)
+        for neighbour, cosine in cosines.items()
+        if cosine >= LEAST and neighbour != entry
+    ]
     return [(entry, other, -apart) for apart, other in sorted(close)[:NEIGHBOURS]]
 
 
@@ -311,23 +326,25 @@ def _at_once(db: sqlite3.Connection, entries: Collection[str]) -> Iterator[Edge]
     least = [LEAST] * len(names)  # what is not as near as that is none of the nearest
     for place, later in vector.alike(list(known.values()), LEAST):
         for other, cosine in later.items():
-            for one, two in ((place, other), (other, place)):
-                if cosine >= least[one]:
-                    near[one][names[two]] = cosine
-                    least[one] = _without_the_far(near[one], least[one])
+            for entry_place, two in ((place, other), (other, place)):
+                if cosine >= least[entry_place]:
+                    near[entry_place][names[two]] = cosine
+                    least[entry_place] = _without_the_far(
+                        near[entry_place], least[entry_place]
+                    )
     asked = set(entries)
     for name, cosines in zip(names, near, strict=True):
         if name in asked:
             yield from _best(name, cosines)
 
 
-def _without_the_far(near: dict[str, float], least: float) -> float:
+def _without_the_far(nearest: dict[str, float], least: float) -> float:
     """Drop all but the nearest once there are many; returns how near one must be."""
-    if len(near) < MANY:
+    if len(nearest) < MANY:
         return least
-    best = _best("", near)
-    near.clear()
-    near.update((other, cosine) for _, other, cosine in best)
+    best = _best("", nearest)
+    nearest.clear()
+    nearest.update((other, cosine) for _, other, cosine in best)
     return best[-1][2]
 
 
@@ -337,5 +354,5 @@ def have_similar(db: sqlite3.Connection, entries: Collection[str]) -> set[str]:
     names = list(known)
     asked = set(entries)
     places = [place for place, name in enumerate(names) if name in asked]
-    found = vector.has_alike(list(known.values()), places, LEAST)
-    return {names[place] for place in found}
+    alike = vector.has_alike(list(known.values()), places, LEAST)
+    return {names[place] for place in alike}

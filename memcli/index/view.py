@@ -71,9 +71,9 @@ class IndexedFiles(Mapping[int, FileRow]):
             self._read[number] = (
                 row if row is not None and row.place in self._places else None
             )
-        if (found := self._read[number]) is None:
+        if (file_row := self._read[number]) is None:
             raise KeyError(number)
-        return found
+        return file_row
 
     def __iter__(self) -> Iterator[int]:
         texts = json.dumps([placed.text for placed in self.shown])
@@ -90,7 +90,7 @@ class IndexedFiles(Mapping[int, FileRow]):
 
     def only(self, wanted: Callable[[Place], bool]) -> "IndexedFiles":
         """Those at some places."""
-        kept = [each for each in self.shown if wanted(each.place)]
+        kept = [placed for placed in self.shown if wanted(placed.place)]
         return IndexedFiles(self.db, self.file, self.every, kept)
 
     def of(self, *stores: str) -> "IndexedFiles":
@@ -99,7 +99,7 @@ class IndexedFiles(Mapping[int, FileRow]):
 
     def hidden(self) -> "IndexedFiles":
         """All others."""
-        left = [each for each in self.every if each.place not in self._places]
+        left = [placed for placed in self.every if placed.place not in self._places]
         return IndexedFiles(self.db, self.file, self.every, left)
 
 
@@ -142,7 +142,7 @@ class Signals(NamedTuple):
     def among(self, keys: Collection[int]) -> "Signals":
         """The signals of these candidates alone."""
         return Signals._make(
-            {key: own[key] for key in own if key in keys} for own in self
+            {key: scores[key] for key in scores if key in keys} for scores in self
         )
 
 

@@ -100,9 +100,9 @@ def date_in_path(path: str) -> str:
     return date_in(path)
 
 
-def _normalised(found: re.Match[str]) -> str:
+def _normalised(written: re.Match[str]) -> str:
     parts = {
-        key.rstrip("12345"): text for key, text in found.groupdict().items() if text
+        key.rstrip("12345"): text for key, text in written.groupdict().items() if text
     }
     if "iso" in parts:
         return parts["iso"]

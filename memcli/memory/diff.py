@@ -212,7 +212,7 @@ def taken_back(before: str, after: str, now: str) -> str | None:
 
 
 def _inverse(
-    change: _Change, written: list[str], original: list[str], after: str, now: str
+    change: _Change, written: list[str], original: list[str], after: str, current: str
 ) -> Edit | None:
     """The edit of `now` that takes a change of the written lines back; None where they
     do not stand there once."""
@@ -224,13 +224,13 @@ def _inverse(
         pad = 2 * pad + 1
     lead = "".join(written[max(start - pad, 0) : start])
     text = lead + "".join(written[start : end + pad])
-    place = now.find(text)
-    begins_line = now[:place][-1:] in ("", "\n")
-    if not begins_line or not _stands_once(text, now):
+    place = current.find(text)
+    begins_line = current[:place][-1:] in ("", "\n")
+    if not begins_line or not _stands_once(text, current):
         return None
     restored = "".join(original[new_start:new_end])
     ends_lines = {text[-1:], restored[-1:]} <= {"", "\n"}
-    if not ends_lines and not now.endswith(text):
+    if not ends_lines and not current.endswith(text):
         return None
     first = place + len(lead)
     return Edit(first, first + len("".join(written[start:end])), restored)

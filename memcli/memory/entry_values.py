@@ -142,9 +142,9 @@ def _leading_day() -> str:
 
 
 def _date(value: Any, default: str) -> Verdict:
-    found = _leading_day().match(str(value))
-    if found and is_day(found[0]):
-        return found[0], ""
+    leading = _leading_day().match(str(value))
+    if leading and is_day(leading[0]):
+        return leading[0], ""
     return default, "is no date (YYYY-MM-DD); it is left out" if value != "" else ""
 
 

@@ -325,7 +325,9 @@ def _is_bare(text: str) -> bool:
 def _escaped(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     escaped = escaped.replace("\n", "\\n").replace("\r", "\\r")
-    escaped = _unprintable().sub(lambda found: f"\\u{ord(found[0]):04x}", escaped)
+    escaped = _unprintable().sub(
+        lambda character: f"\\u{ord(character[0]):04x}", escaped
+    )
     return f'"{escaped}"'
 
 

@@ -176,8 +176,8 @@ def body_digest(body: str) -> str:
 
 def eol_of(text: str) -> str:
     """The line ending of a text: that of its first line."""
-    found = re.search(r"\r\n|\n|\r", text)
-    return found[0] if found else "\n"
+    first_end = re.search(r"\r\n|\n|\r", text)
+    return first_end[0] if first_end else "\n"
 
 
 def conflict_lines(text: str) -> list[int]:
@@ -185,7 +185,7 @@ def conflict_lines(text: str) -> list[int]:
     if "<<<<<<< " not in text or ">>>>>>> " not in text:
         return []
     line_of = line_numbers(text)
-    return [line_of(found.start()) for found in _conflict().finditer(text)]
+    return [line_of(marker.start()) for marker in _conflict().finditer(text)]
 
 
 @verbose(lines=True)

@@ -224,14 +224,14 @@ class _Reader:
             else:
                 number += 1
 
-    def _skip_fence(self, at: int) -> int:
+    def _skip_fence(self, opening_number: int) -> int:
         """The mark after the fence. One that is not closed before the next block with an
         id ends there, unless the fences behind make sense only if the first of them
         closes this one."""
-        opening = self.marks[at]
+        opening = self.marks[opening_number]
         if grammar.is_inline(opening):
-            return at + 1
-        entry, behind = self._until_second_entry(at)
+            return opening_number + 1
+        entry, behind = self._until_second_entry(opening_number)
         if entry is None:
             return behind[0] + 1 if behind else len(self.marks)
         closing = next(
@@ -254,12 +254,12 @@ class _Reader:
     def _closes(self, number: int, opening: re.Match[str]) -> bool:
         return grammar.closes(self.marks[number], opening[2])
 
-    def _until_second_entry(self, at: int) -> tuple[int | None, list[int]]:
+    def _until_second_entry(self, opening_number: int) -> tuple[int | None, list[int]]:
         """The first entry after the fence that opens at a mark, and the fences between
         it and a second one; no entry and the closing fence where that comes first."""
         entry: int | None = None
         fences: list[int] = []
-        for number in range(at + 1, len(self.marks)):
+        for number in range(opening_number + 1, len(self.marks)):
             if self.marks[number][1]:
                 block = self._block(number)
                 if block is None or block.values.get("id") is None:
@@ -269,7 +269,7 @@ class _Reader:
                 entry = number
             elif entry is not None:
                 fences.append(number)
-            elif self._closes(number, self.marks[at]):
+            elif self._closes(number, self.marks[opening_number]):
                 return None, [number]
         return entry, fences
 

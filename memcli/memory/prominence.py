@@ -56,7 +56,7 @@ def prominence(
     importance: float,
     kind: str,
     age: float,
-    n: int,
+    uses: int,
     rule: Rule,
     stability: float | None = None,
 ) -> Prominence:
@@ -64,7 +64,7 @@ def prominence(
     factors."""
     weight = importance if rule.use_importance else 1.0
     decay = _decay(kind, age, rule, stability)
-    grown = growth(n, rule.growth)
+    grown = growth(uses, rule.growth)
     return Prominence(
         importance=weight, decay=decay, growth=grown, value=weight * decay * grown
     )
@@ -143,8 +143,8 @@ def _same_day(stability: float, grade: int) -> float:
 
 def _forgotten(stability: float, difficulty: float, days: float) -> float:
     lost = math.exp(W[14] * (1 - retrievability(days, stability)))
-    held = math.pow(stability + 1, W[13]) - 1
-    long_term = W[11] * math.pow(difficulty, -W[12]) * held * lost
+    retained = math.pow(stability + 1, W[13]) - 1
+    long_term = W[11] * math.pow(difficulty, -W[12]) * retained * lost
     return min(long_term, stability / math.exp(W[17] * W[18]))
 
 

@@ -112,7 +112,7 @@ def _split_headings(scan: str, segment: Segment) -> Iterator[ProseSection]:
         for heading in grammar.HEADING.find(scan, start, segment.end)
         if not grammar.within(fences, heading.start(1))
     ]
-    places = [scan.rfind("\n", start, each.start(1)) + 1 or start for each in headings]
+    places = [scan.rfind("\n", start, head.start(1)) + 1 or start for head in headings]
     places.append(segment.end)
     if scan[segment.start : places[0]].strip("\ufeff" + grammar.BLANKS):
         yield ProseSection((), segment.start, places[0])

@@ -105,15 +105,15 @@ def identifier() -> str:
 def words_of(text: str) -> list[str]:
     """The words by which a text is compared: stems, pairs of characters in scripts
     without spaces, identifiers whole; common words are left out."""
-    low = fold(text)
+    folded = fold(text)
     idle = _idle()
-    found = [match[0].strip(".:-/") for match in identifier().finditer(low)]
-    for word in re.findall(r"[^\W_]+(?:['’][^\W_]+)?", low):
+    words = [match[0].strip(".:-/") for match in identifier().finditer(folded)]
+    for word in re.findall(r"[^\W_]+(?:['’][^\W_]+)?", folded):
         if word not in idle and len(word) > 1:
-            found.append(stem(word))
-    for run in spaceless_runs(low):
-        found += [run[at : at + 2] for at in range(max(1, len(run) - 1))]
-    return list(dict.fromkeys(found))
+            words.append(stem(word))
+    for run in spaceless_runs(folded):
+        words += [run[at : at + 2] for at in range(max(1, len(run) - 1))]
+    return list(dict.fromkeys(words))
 
 
 @cache
@@ -180,9 +180,11 @@ class _Named(NamedTuple):
 
     @classmethod
     def of(cls, about: str) -> "_Named":
-        found = (match[0].strip(".:-/") for match in identifier().finditer(fold(about)))
+        identifiers = (
+            match[0].strip(".:-/") for match in identifier().finditer(fold(about))
+        )
         people = proper_name().findall(about)
-        return cls(identifiers=frozenset(found), people=tuple(people))
+        return cls(identifiers=frozenset(identifiers), people=tuple(people))
 
     @property
     def all(self) -> tuple[str, ...]:

@@ -88,8 +88,8 @@ def bigrams(run: str) -> list[str]:
 
 def humps(word: str) -> list[str]:
     """`camelCase` -> [camel, Case]; [] for a word without humps."""
-    found = _HUMP.findall(word) if _JOINT.search(word) else []
-    return found if len(found) > 1 else []
+    parts = _HUMP.findall(word) if _JOINT.search(word) else []
+    return parts if len(parts) > 1 else []
 
 
 def word_forms(text: str) -> Iterator[str]:
@@ -154,22 +154,24 @@ def is_day(text: str) -> bool:
         return False
 
 
-def overlap(a: frozenset[str], b: frozenset[str]) -> float:
+def overlap(words: frozenset[str], others: frozenset[str]) -> float:
     """Jaccard: shared words over all words, 0.0 to 1.0; 0.0 when either set is
     empty."""
-    shared = len(a & b)
+    shared = len(words & others)
     if not shared:
         return 0.0
-    return shared / (len(a) + len(b) - shared)
+    return shared / (len(words) + len(others) - shared)
 
 
-def cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
+def cosine(weights: Mapping[str, float], others: Mapping[str, float]) -> float:
     """How alike the weights of two texts' words are; 0.0 when they share none."""
-    dot = sum(weight * b[word] for word, weight in a.items() if word in b)
+    dot = sum(
+        weight * others[word] for word, weight in weights.items() if word in others
+    )
     if not dot:
         return 0.0
-    square = sum(weight * weight for weight in a.values())
-    other_square = sum(weight * weight for weight in b.values())
+    square = sum(weight * weight for weight in weights.values())
+    other_square = sum(weight * weight for weight in others.values())
     return dot / math.sqrt(square * other_square)
 
 

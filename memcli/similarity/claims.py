@@ -146,11 +146,11 @@ class _Phrases:
         """Take a run without blanks: pairs of characters, and what negates between
         them."""
         start = 0
-        for found in _idiom_or_negator().finditer(run):
-            if found.lastgroup == "negator":
-                self._terms_of(run[start : found.start()])
+        for matched in _idiom_or_negator().finditer(run):
+            if matched.lastgroup == "negator":
+                self._terms_of(run[start : matched.start()])
                 self.negate()
-                start = found.end()
+                start = matched.end()
         self._terms_of(run[start:])
 
     def _terms_of(self, run: str) -> None:
@@ -161,11 +161,11 @@ class _Phrases:
         """In "never commit A, B or C" the items after a comma stand under the governor
         of A."""
         phrases = self.done
-        for at in sorted(at for at in self.commas if 0 < at < len(phrases)):
-            last = self._list_end(at)
-            if last > at and last in self.joins:
-                head = phrases[at - 1]
-                for place in range(at, min(last + 1, len(phrases))):
+        for comma in sorted(comma for comma in self.commas if 0 < comma < len(phrases)):
+            last = self._list_end(comma)
+            if last > comma and last in self.joins:
+                head = phrases[comma - 1]
+                for place in range(comma, min(last + 1, len(phrases))):
                     phrases[place] = phrases[place]._replace(
                         governor=head.governor, negated=head.negated
                     )
@@ -257,7 +257,8 @@ def claim(text: str) -> Claim:
     for token in tokens:
         texts[token.kind].add(token.text)
     by_kind = defaultdict(
-        frozenset[str], {kind: frozenset(found) for kind, found in texts.items()}
+        frozenset[str],
+        {kind: frozenset(words_of_kind) for kind, words_of_kind in texts.items()},
     )
     words = [token for token in tokens if token.kind == "word"]
     return Claim(

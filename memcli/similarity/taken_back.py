@@ -99,13 +99,13 @@ class TakenBackDoor:
         if refusal is not None or not self._entries:
             return refusal
         words = frozenset(words_of(body))
-        mine: Claim | None = None
+        body_claim: Claim | None = None
         for stone in self._tombstones:
             is_near = overlap(words, stone.words) >= ROUGHLY
             if not is_near or stone.entry.id == but:
                 continue
-            mine = mine or claim(fold(body))
-            if near_duplicate(mine, stone.claim):
+            body_claim = body_claim or claim(fold(body))
+            if near_duplicate(body_claim, stone.claim):
                 entry = stone.entry
                 return Refusal(title=entry.title, reason=reason_of(entry))
         return None
@@ -127,10 +127,10 @@ def echoes(gone: Entry, known: Iterable[KnownFile]) -> list[Spot]:
     gist = [claim(fold(text)) for text in (gone.title, gone.body)]
     words = frozenset(words_of(gone.body))
     return [
-        (file.path, at)
+        (file.path, place)
         for file in known
         if file.writable and file.place.store != "archive"
-        for at, entry in enumerate(file.memory.entries)
+        for place, entry in enumerate(file.memory.entries)
         if entry.kind == "episode" and entry.status != "retired"
         if any(_says_again(line, words, gist) for line in _said(entry))
     ]
@@ -141,7 +141,7 @@ def _says_again(line: str, words: frozenset[str], gist: Sequence[Claim]) -> bool
     if overlap(words, frozenset(words_of(line))) < ROUGHLY:
         return False
     theirs = claim(fold(line))
-    return any(near_duplicate(mine, theirs) for mine in gist)
+    return any(near_duplicate(gist_claim, theirs) for gist_claim in gist)
 
 
 def _said(episode: Entry) -> list[str]:
@@ -163,21 +163,21 @@ def _value_told() -> str:
 
 def _told(text: str) -> tuple[str, str]:
     """The thing and its value, where a text says nothing else."""
-    found = _value_told().search(" ".join(text.split()))
-    if found is None:
+    equation = _value_told().search(" ".join(text.split()))
+    if equation is None:
         return "", ""
-    return found["thing"], found["value"].strip(".,;`\"'").casefold()
+    return equation["thing"], equation["value"].strip(".,;`\"'").casefold()
 
 
 def replaces(new: str, old: str) -> bool:
     """Whether a text gives another value for the thing that another one is about: all
     is the same but for one number, or for what the thing is said to be."""
-    mine = claim(new)
-    theirs = claim(old)
-    sides = (mine, theirs)
+    new_claim = claim(new)
+    old_claim = claim(old)
+    sides = (new_claim, old_claim)
     if any(phrase.negated for side in sides for phrase in side.phrases):
         return False
-    return _has_other_number(mine, theirs) or _is_otherwise(new, old)
+    return _has_other_number(new_claim, old_claim) or _is_otherwise(new, old)
 
 
 def _has_other_number(mine: Claim, theirs: Claim) -> bool:
@@ -187,7 +187,7 @@ def _has_other_number(mine: Claim, theirs: Claim) -> bool:
         return False
     terms = content_terms(mine)
     pairs = zip(terms, content_terms(theirs), strict=False)
-    places = [place for place, (one, other) in enumerate(pairs) if one != other]
+    places = [place for place, (term, other) in enumerate(pairs) if term != other]
     is_one = len(places) == 1 and places[0] >= SUBJECT
     return is_one and _is_said_last(terms[places[0]], mine)
 
@@ -226,7 +226,7 @@ def _is_otherwise(new: str, old: str) -> bool:
     if not (thing and same) or value == other:
         return False
     mine, theirs = claim(thing), claim(same)
-    are_names = all(identifier().fullmatch(each) for each in (value, other))
+    are_names = all(identifier().fullmatch(name) for name in (value, other))
     enough = 1 if are_names else SUBJECT
     is_named = len(content_terms(mine)) >= enough
     return is_named and mine.phrases == theirs.phrases and mine.names == theirs.names

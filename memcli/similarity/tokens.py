@@ -160,9 +160,9 @@ def _plain(text: str) -> str:
     if "*" in text:
         text = _emphasis().sub(r"\2", text)
     text = _phrase().sub(
-        lambda found: _PHRASES[found[0].casefold().replace("-", " ")], text
+        lambda matched: _PHRASES[matched[0].casefold().replace("-", " ")], text
     )
-    text = _numeral().sub(lambda found: _COUNTS[found[0].casefold()], text)
+    text = _numeral().sub(lambda matched: _COUNTS[matched[0].casefold()], text)
     has_short_form = "'" in text or "cannot" in text.lower()
     return _short_form().sub(_spell_out, text) if has_short_form else text
 

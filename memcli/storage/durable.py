@@ -268,8 +268,8 @@ def set_aside(folder: Path) -> Path | None:
     path = folder / "state.db"
     from memcli.storage.state import alone
 
-    with alone(folder, "state", wait=5.0) as mine:
-        if not mine or is_sound(path):  # another process has done it meanwhile
+    with alone(folder, "state", wait=5.0) as is_alone:
+        if not is_alone or is_sound(path):  # another process has done it meanwhile
             return None
         return files.moved_aside(path, "damaged")
 

@@ -97,9 +97,9 @@ def is_mine(*found: os.stat_result, alone: bool = False) -> bool:
         return True
     me = os.geteuid()
     sudo = os.environ.get("SUDO_UID", "")
-    mine = {me, int(sudo)} if me == 0 and sudo.isdecimal() else {me}
+    owners = {me, int(sudo)} if me == 0 and sudo.isdecimal() else {me}
     is_shared = alone and any(map(_others_may_write, found))
-    return {status.st_uid for status in found} <= mine and not is_shared
+    return {status.st_uid for status in found} <= owners and not is_shared
 
 
 def _others_may_write(status: os.stat_result) -> bool:
@@ -382,10 +382,10 @@ def leads_through_others(path: Path, most: int = 40) -> bool:
     to one."""
     for part in (path, *path.parents):
         with suppress(OSError):  # it is still to be made
-            found = os.lstat(part)
-            if not stat.S_ISLNK(found.st_mode):
+            status = os.lstat(part)
+            if not stat.S_ISLNK(status.st_mode):
                 continue
-            is_trusted = found.st_uid == 0 or is_mine(found)
+            is_trusted = status.st_uid == 0 or is_mine(status)
             if not is_trusted or not most:  # a chain so long may have no end
                 return True
             if leads_through_others(part.parent / os.readlink(part), most - 1):

@@ -32,9 +32,14 @@ class Inbox:
         rows = self.ask(f"{query} ORDER BY since DESC, id")
         return [
             Proposed(
-                id=name, session=own, became=became, since=since, named=named, text=text
+                id=name,
+                session=session,
+                became=became,
+                since=since,
+                named=named,
+                text=text,
             )
-            for name, own, became, since, named, text in rows
+            for name, session, became, since, named, text in rows
         ]
 
     def untold(self, session: str, since: str, most: int) -> list[Proposed]:

@@ -85,13 +85,13 @@ class Journals:
 
     def notes(self, verb: str) -> list[tuple[str, ...]]:
         """The notes of the writes of a verb that undo still knows, the oldest first."""
-        found = []
+        notes = []
         for path in _records(self._undo):
             with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
                 fields = json.loads(read_if_there(path) or b"")
                 if fields["verb"] == verb and fields.get("note"):
-                    found.append(tuple(fields["note"]))
-        return found
+                    notes.append(tuple(fields["note"]))
+        return notes
 
     def save(self, path: Path, data: bytes) -> None:
         """Create or replace a private state file in one instant. Of a journal it is the
@@ -187,14 +187,14 @@ def rebased(step: Step) -> Step | None:
     if not is_memory or step.before is None:
         return None
     with refusing(step.name), suppress(UnicodeDecodeError):
-        now = read_if_there(step.path) or b""
+        current = read_if_there(step.path) or b""
         text = taken_back(
             before=(step.after or b"").decode(),
             after=step.before.decode(),
-            now=now.decode(),
+            now=current.decode(),
         )
         if text is not None:
-            return step._replace(before=now, after=text.encode())
+            return step._replace(before=current, after=text.encode())
     return None
 
 

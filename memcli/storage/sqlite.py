@@ -53,21 +53,21 @@ def all_rows(database: Database, query: str, path: Path) -> list[tuple[Any, ...]
     """What a query over one table finds; DataError for more rows than such a file can
     hold."""
     most = os.path.getsize(path) // BYTES_PER_ROW
-    found = database.execute(
+    rows = database.execute(
         f"{query} LIMIT ?", (most + 1,)
     ).fetchall()  # no more is sorted, either
-    if len(found) > most:
+    if len(rows) > most:
         what = f"{path}: cannot be read: more rows than its size allows"
         raise DataError(what, "name a copy that is sound")
-    return found
+    return rows
 
 
 def fault(database: Database, *, whole: bool = False) -> str:
     """What SQLite finds wrong with a database, "" when nothing; with `whole`, that its
     indexes say what its tables do is checked, too."""
     check = "integrity_check" if whole else "quick_check"
-    found = str(database.execute(f"PRAGMA {check}(1)").fetchone()[0])
-    return "" if found == "ok" else " ".join(found.split())
+    verdict = str(database.execute(f"PRAGMA {check}(1)").fetchone()[0])
+    return "" if verdict == "ok" else " ".join(verdict.split())
 
 
 def _connected(path: Path) -> Database:

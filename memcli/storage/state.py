@@ -249,8 +249,8 @@ class State:
 
     def trusted(self) -> frozenset[str]:
         """The digests of the guards that this person trusts."""
-        found = self.ask("SELECT digest FROM trusted WHERE project = ?")
-        return frozenset(row[0] for row in found)
+        digests = self.ask("SELECT digest FROM trusted WHERE project = ?")
+        return frozenset(row[0] for row in digests)
 
     def trust(self, digests: Iterable[str], day: str) -> None:
         """Let guards refuse from now on."""
@@ -418,11 +418,11 @@ class SessionLog:
 
     def uses(self) -> dict[str, list[str]]:
         """The entries whose use by a session no memory file counts yet, by session."""
-        found: dict[str, list[str]] = {}
+        by_session: dict[str, list[str]] = {}
         query = "SELECT session, entry FROM waiting WHERE project = ? ORDER BY session, entry"
         for session, entry in self.ask(query):
-            found.setdefault(session, []).append(entry)
-        return found
+            by_session.setdefault(session, []).append(entry)
+        return by_session
 
     def counted(self, session: str, entry: str) -> None:
         """The use of an entry by a session stands in its file now."""

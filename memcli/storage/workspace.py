@@ -166,14 +166,17 @@ class Workspace:
 
         With `certain` it raises RefusedError where undo would."""
         path = self._journals.newest()
-        own = self._journals.own
-        if own in self._journals.pending() and not journal.unpacked(own).undoes:
-            path = own
+        pending_journal = self._journals.own
+        if (
+            pending_journal in self._journals.pending()
+            and not journal.unpacked(pending_journal).undoes
+        ):
+            path = pending_journal
         if path is None:
             return None
         record = journal.unpacked(path)
         back = tuple(step.inverse for step in reversed(record.steps))
-        if certain and path != own:
+        if certain and path != pending_journal:
             back = self._back(record)
         patches = tuple(
             Patch(step.name, _text(step.before), _text(step.after)) for step in back

@@ -212,7 +212,7 @@ def escaped(line: str) -> str:
     if "<" not in line and "![" not in line:
         return line
     plain = _tag().sub(
-        lambda found: found[1] or ("&lt;" if found[0] == "<" else "\\!["), line
+        lambda opening: opening[1] or ("&lt;" if opening[0] == "<" else "\\!["), line
     )
     return _turn().sub("&lt;", plain)
 
@@ -245,15 +245,15 @@ def closes(mark: re.Match[str], fence: str) -> bool:
 
 def _closable(lines: list[str]) -> list[dict[str, int]]:
     """For each line the longest fence of either sort that a later line can close."""
-    found: list[dict[str, int]] = []
+    closable: list[dict[str, int]] = []
     longest: dict[str, int] = {}
     for line in reversed(lines):
-        found.append(longest)
+        closable.append(longest)
         mark = fence_line().match(line)
         if mark and closes(mark, mark[1]):
             sort = mark[1][0]
             longest = {**longest, sort: max(len(mark[1]), longest.get(sort, 0))}
-    return found[::-1]
+    return closable[::-1]
 
 
 def named(name: str) -> str:

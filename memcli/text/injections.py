@@ -76,11 +76,11 @@ def neutralise_once(text: str) -> str:
 def find_injections(text: str) -> list[Span]:
     """The sentences of `text` that try to command the reading agent: ascending and
     disjoint."""
-    found = list(_commands(text))
+    commands = list(_commands(text))
     plain = _without_imitations(text)
     if plain != text:
-        found += _commands(plain)
-    return _sentences(text, sorted(found, key=lambda span: span.start))
+        commands += _commands(plain)
+    return _sentences(text, sorted(commands, key=lambda span: span.start))
 
 
 def _without_imitations(text: str) -> str:
@@ -145,14 +145,14 @@ def _spaced_commands(text: str) -> Iterator[Span]:
             yield Span("override", run.start(), run.end())
 
 
-def _sentences(text: str, found: list[Span]) -> list[Span]:
+def _sentences(text: str, commands: list[Span]) -> list[Span]:
     """The spans widened to their sentences, or lines; list and quote marks before them
     stay."""
-    if not found:
+    if not commands:
         return []
     stops = [match.end() for match in _sentence_ends().finditer(text)]
     result: list[Span] = []
-    for span in found:
+    for span in commands:
         if result and span.start < result[-1].end:
             start = result.pop().start
         else:

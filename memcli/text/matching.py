@@ -92,11 +92,11 @@ class Literals:
     def within(self, text: str) -> set[str]:
         """All literals that may occur in a text; what has no blank in it does occur."""
         telling = set(text.split()).difference(self._plain)
-        new = [word for word in telling if word not in self._telling]
-        found = self._judged(new) if new else set()
-        for word in telling.difference(new):
-            found |= self._telling[word]
-        return found
+        unknown = [word for word in telling if word not in self._telling]
+        literals = self._judged(unknown) if unknown else set()
+        for word in telling.difference(unknown):
+            literals |= self._telling[word]
+        return literals
 
     def _judged(self, words: Collection[str]) -> set[str]:
         """What words that were not met before may be a part of; remembered for those
@@ -104,11 +104,11 @@ class Literals:
         if len(self._plain) > MOST_WORDS:
             self._plain.clear()
             self._telling.clear()
-        every = f" {' '.join(words)} "
-        low = lowered(every)
+        all_words = f" {' '.join(words)} "
+        low = lowered(all_words)
         ends = self._by_end.keys() & _fours(low)
         parts = self._short.union(*map(self._by_end.__getitem__, ends))
-        exact = [part for part in parts & self._exact.keys() if part in every]
+        exact = [part for part in parts & self._exact.keys() if part in all_words]
         small = [part for part in parts & self._small.keys() if part in low]
         for word in words:
             if len(word) > LONGEST_WORD:
@@ -117,7 +117,7 @@ class Literals:
                 self._telling[word] = meant
             else:
                 self._plain.add(word)
-        return self._meant(every, exact, small)
+        return self._meant(all_words, exact, small)
 
     def _meant(self, text: str, exact: Sequence[str], small: Sequence[str]) -> set[str]:
         """The literals of those of these parts that the text has."""
@@ -130,11 +130,11 @@ class Literals:
 def _by_part(literals: Iterable[str]) -> dict[str, set[str]]:
     """Literals by the longest part between blanks, with a blank beside it where one
     is."""
-    found: dict[str, set[str]] = {}
+    by_part: dict[str, set[str]] = {}
     for literal in literals:
         parts = regex("[ ]?[^ ]+[ ]?").findall(literal)
-        found.setdefault(max(parts, key=len), set()).add(literal)
-    return found
+        by_part.setdefault(max(parts, key=len), set()).add(literal)
+    return by_part
 
 
 @cache
@@ -218,14 +218,14 @@ def _hints(every: Collection[Hint]) -> Hints:
 def shapes(name: str) -> Hints:
     """The hints of a table of tokens, facts that gitleaks (MIT, docs/notices.md)
     collected."""
-    found: list[Hint] = []
+    hints: list[Hint] = []
     for line in table(name).splitlines():
         kind, prefixes, rest = line.split(" ", 2)
         pattern = re.escape(prefixes).replace(",", "|")
         begin = "(?<![A-Za-z0-9])" if prefixes[0].isalnum() else ""
         whole = rf"{begin}(?:{pattern}){rest}(?![A-Za-z0-9])"
-        found += [(start, False, kind, whole) for start in prefixes.split(",")]
-    return _hints(found)
+        hints += [(start, False, kind, whole) for start in prefixes.split(",")]
+    return _hints(hints)
 
 
 def lowered(text: str) -> str:
@@ -258,10 +258,10 @@ def due(
     """Kind and pattern of the rules one of whose hints occurs in `text`, and those
     that do. `there` are the literals that may, see `Literals.within`."""
     may = chain.from_iterable(hints.at.get(literal, ()) for literal in there)
-    near = (hints.every[place] for place in sorted(may))
+    hinted = (hints.every[place] for place in sorted(may))
     seen = (
         (kind, pattern, hint)
-        for hint, begins, kind, pattern in near
+        for hint, begins, kind, pattern in hinted
         if hint in text and (not begins or _begins_word(hint, text))
     )
     for (kind, pattern), rows in groupby(seen, itemgetter(0, 1)):
@@ -270,8 +270,8 @@ def due(
 
 def places_of(literals: Iterable[str], text: str) -> list[int]:
     """Where in `text` one of the literals begins, ascending."""
-    every = (regex(re.escape(literal)).finditer(text) for literal in literals)
-    return sorted(match.start() for match in chain.from_iterable(every))
+    matches = (regex(re.escape(literal)).finditer(text) for literal in literals)
+    return sorted(match.start() for match in chain.from_iterable(matches))
 
 
 def regions(text: str, hints: Iterable[str], before: int, after: int) -> list[range]:

@@ -15,7 +15,11 @@ _OPEN = r"""["'`“「『«]?"""
 
 def _words(text: str) -> str:
     """An alternation of the words in `text`; `_` is a space within one."""
-    return "(?:" + "|".join(re.escape(w.replace("_", " ")) for w in text.split()) + ")"
+    return (
+        "(?:"
+        + "|".join(re.escape(word.replace("_", " ")) for word in text.split())
+        + ")"
+    )
 
 
 PLACES: Final = (

@@ -46,10 +46,10 @@ def redact_secrets(text: str) -> str:
 
 def redact_once(text: str) -> str:
     """`redact_secrets` without a second look at what the notices joined."""
-    found = find_secrets(text)
+    secrets = find_secrets(text)
     return matching.replaced(
         text,
-        [(span.start, span.end, f"[secret removed: {span.kind}]") for span in found],
+        [(span.start, span.end, f"[secret removed: {span.kind}]") for span in secrets],
     )
 
 
@@ -98,8 +98,8 @@ def find_secrets(text: str) -> list[Span]:
     keys = _private_keys(text) if _PRIVATE in low else ()
     result: list[Span] = []
     named = (*keys, *_shaped(text, low, there), *_assigned(text, low, there))
-    found = (*named, *likely_secrets(text, low, there))
-    for secret in sorted(found, key=lambda span: span.start):
+    candidates = (*named, *likely_secrets(text, low, there))
+    for secret in sorted(candidates, key=lambda span: span.start):
         if result and secret.start < result[-1].end:
             result[-1] = result[-1]._replace(end=max(result[-1].end, secret.end))
         else:
@@ -115,8 +115,8 @@ def _shaped(text: str, low: str, there: Collection[str]) -> Iterator[Span]:
         # A token may stand between escapes, and be long.
         sides = (text,) if group.small or bare == text else (text, bare)
         for kind, rule, hints in matching.due(group.hints, asked, there):
-            near = matching.regions(low, hints, *_NEAR) if group.small else _ALL
-            for match in _matches(regex(rule, group.flags), sides, near):
+            regions = matching.regions(low, hints, *_NEAR) if group.small else _ALL
+            for match in _matches(regex(rule, group.flags), sides, regions):
                 which = match.lastindex or 0
                 if not group.innocent(match[which]):
                     start, end = match.span(which)
@@ -319,26 +319,26 @@ def _gap_fits(match: re.Match[str], before: str) -> bool:
     return is_option is not None or match["bare"] is None
 
 
-def _holds_a_secret(found: _Assignment, text: str) -> bool:
+def _holds_a_secret(assignment: _Assignment, text: str) -> bool:
     """Whether the value of a name reads as a secret."""
-    value = text[found.start : found.end].strip()
-    password = _kind_of(found.name) == "password"
+    value = text[assignment.start : assignment.end].strip()
+    password = _kind_of(assignment.name) == "password"
     if is_drawn(value.rstrip(STOPS)):
         return False
-    if found.bare:
-        is_call = text[found.end : found.end + 1] in ("(", "[", "{")
+    if assignment.bare:
+        is_call = text[assignment.end : assignment.end + 1] in ("(", "[", "{")
         judged = is_chosen if password else is_random
         return not is_call and judged(value)
     if any(char.isspace() for char in value):
-        is_phrase = "=" in found.gap and len(value) >= 12
+        is_phrase = "=" in assignment.gap and len(value) >= 12
         return password and is_phrase and "pass" not in value.lower()
-    return _is_quoted_secret(found, value, password=password)
+    return _is_quoted_secret(assignment, value, password=password)
 
 
-def _is_quoted_secret(found: _Assignment, value: str, *, password: bool) -> bool:
+def _is_quoted_secret(assignment: _Assignment, value: str, *, password: bool) -> bool:
     """Whether one word in quotes reads as a secret."""
-    is_verb = found.name.lower() in _VERBS
-    if is_verb or found.gap.strip(" \"'") in ("", ","):
+    is_verb = assignment.name.lower() in _VERBS
+    if is_verb or assignment.gap.strip(" \"'") in ("", ","):
         return is_chosen(value)
     if password and not value.startswith(("/", "~/", "./")):
         return len(value) >= 4
