@@ -69,12 +69,10 @@ def ask_about_episodes(model: Model, app: App, files: CompactFiles) -> ModelAnsw
 
 
 def _takes_facts(files: CompactFiles, name: str) -> bool:
-    known = {source.path: source.writable for source in files.sources}
-    unread = (
-        name not in known
-        and files.memory(name, files.project.path_of(name)) is not None
-    )
-    return known.get(name, unread)
+    for source in files.sources:
+        if source.path == name:
+            return source.writable
+    return files.memory(name, files.project.path_of(name)) is not None
 
 
 def _with_related(
@@ -125,18 +123,16 @@ def ask_about_pairs(
     """Ask which of two opposite entries holds, and add the verdicts to what was
     `answers` before."""
     shown = pairs[:MOST_ASKED]
-    left = pairs[MOST_ASKED:]
     if not shown:
         return answers
     (text,) = questions.ask(model, "resolve", [questions.pairs_question(shown)])
-    more = f"{len(left)} more contradictions were not asked about: run again"
-    not_asked = (
-        (Event(what="not asked", path=left[0].path, ids=(), detail=more),)
-        if left
-        else ()
-    )
+    findings = answers.found
+    if left := pairs[MOST_ASKED:]:
+        more = f"{len(left)} more contradictions were not asked about: run again"
+        not_asked = Event(what="not asked", path=left[0].path, ids=(), detail=more)
+        findings = (*findings, not_asked)
     verdicts = questions.read_verdicts(text, shown, today.isoformat())
-    return answers._replace(verdicts=verdicts, found=(*answers.found, *not_asked))
+    return answers._replace(verdicts=verdicts, found=findings)
 
 
 def ask_the_judge(
@@ -168,33 +164,27 @@ def ask_the_judge(
 
 def _kept_back(item: QuotedEntry, names: Sequence[str]) -> Event | None:
     """Why an entry is not shown to the judge, None when it is."""
-    entry_ids = (item.entry.id,)
-    if name := names_project(item.entry, names):
-        return Event(
-            what="names the project", path=item.path, ids=entry_ids, detail=name
-        )
-    try:
-        model_output.check(_copied_text(item.entry))
-    except model_output.Refused as error:
-        return Event(
-            what="not shown", path=item.path, ids=entry_ids, detail=f"a {error}"
-        )
-    return None
+    what = "names the project"
+    detail = names_project(item.entry, names)
+    if not detail:
+        try:
+            model_output.check(_copied_text(item.entry))
+        except model_output.Refused as error:
+            what = "not shown"
+            detail = f"a {error}"
+    if not detail:
+        return None
+    return Event(what=what, path=item.path, ids=(item.entry.id,), detail=detail)
 
 
 def _project_names(project: Project) -> list[str]:
     assert project.root is not None
-    listed_urls = git.run(
-        ["config", "--get-regexp", r"^remote\..*\.url$"], project.root
-    )
-    urls = [
-        line.split(None, 1)[-1].strip().rstrip("/")
-        for line in listed_urls.stdout.splitlines()
-    ]
-    remotes = [
-        url.removesuffix(".git").replace(":", "/").rpartition("/")[2] for url in urls
-    ]
-    return list(dict.fromkeys(filter(None, (project.root.name, *remotes))))
+    names = [project.root.name]
+    asked = ["config", "--get-regexp", r"^remote\..*\.url$"]
+    for line in git.run(asked, project.root).stdout.splitlines():
+        url = line.split(None, 1)[-1].strip().rstrip("/").removesuffix(".git")
+        names.append(url.replace(":", "/").rpartition("/")[2])
+    return list(dict.fromkeys(filter(None, names)))
 
 
 def _candidates(files: CompactFiles, everywhere: MemoryFile) -> list[QuotedEntry]:
@@ -303,10 +293,9 @@ class Consolidation:
 
     def _spot(self, quoted: QuotedEntry) -> Spot | None:
         file = self.files.get(quoted.path)
+        wanted = _essence(quoted.entry)
         for place, entry in enumerate(file.entries if file is not None else ()):
-            if entry.id == quoted.entry.id and _essence(entry) == _essence(
-                quoted.entry
-            ):
+            if entry.id == quoted.entry.id and _essence(entry) == wanted:
                 return quoted.path, place
         return None
 
@@ -362,19 +351,15 @@ class Consolidation:
 
     def _is_known(self, new_id: str, body: str, path: str) -> bool:
         """Whether a fact was written or thrown out before, or is said twice."""
-        entries = (
-            *self.files[path].entries,
-            *self.changes.file(archive_of(path)).entries,
-        )
-        if any(
-            new_id in (entry.id, *listed(entry, "merged_from")) for entry in entries
-        ):
-            return True
-        refused = [entry.body for entry in entries if _is_refuted(entry)]
-        return any(
-            near_duplicate(claim(body), claim(known_body))
-            for known_body in (*refused, *self._fresh[path])
-        )
+        archive = self.changes.file(archive_of(path))
+        known_bodies = list(self._fresh[path])
+        for entry in (*self.files[path].entries, *archive.entries):
+            if new_id in (entry.id, *listed(entry, "merged_from")):
+                return True
+            if _is_refuted(entry):
+                known_bodies.append(entry.body)
+        new_claim = claim(body)
+        return any(near_duplicate(new_claim, claim(known)) for known in known_bodies)
 
     def promote(self, quoted: QuotedEntry, path: str) -> None:
         """Copy an entry to the file for every project, or reinforce the one there
@@ -399,16 +384,16 @@ class Consolidation:
     def _known_everywhere(self, promoted: Entry, path: str) -> str | None:
         """Reinforce the entry for every project that says the same, and return its
         id; None without one."""
+        wanted = claim(promoted.body)
         for place, entry in enumerate(self.files[path].entries):
-            if entry.status != "retired" and near_duplicate(
-                claim(promoted.body), claim(entry.body)
-            ):
-                known = listed(self.changes.entry((path, place)), "promoted_from")
+            live = entry.status != "retired"
+            if live and near_duplicate(wanted, claim(entry.body)):
+                spot = (path, place)
+                known = listed(self.changes.entry(spot), "promoted_from")
                 united = sorted({*known, promoted.id})
-                self.changes.strengthen((path, place), self.today, promoted_from=united)
-                self.changes.note(
-                    "reinforced by recurrence", path, (entry.id, promoted.id)
-                )
+                self.changes.strengthen(spot, self.today, promoted_from=united)
+                both = (entry.id, promoted.id)
+                self.changes.note("reinforced by recurrence", path, both)
                 return entry.id
         return None
 
@@ -419,14 +404,8 @@ def _supports(entry: Entry, episodes: Sequence[str]) -> list[str]:
 
 def _essence(entry: Entry) -> tuple[Any, ...]:
     """What a question shows of an entry, or an answer depends on."""
-    extra = entry.extra
-    return (
-        entry.title,
-        entry.body,
-        entry.status,
-        entry.kind,
-        extra.get("consolidated_at"),
-    )
+    asked = entry.extra.get("consolidated_at")
+    return entry.title, entry.body, entry.status, entry.kind, asked
 
 
 def _fact_values(
@@ -437,28 +416,27 @@ def _fact_values(
         item.entry for item in batch.episodes if item.entry.id in operation.episodes
     ]
     sessions = [str(entry.extra.get("session_id") or "") for entry in episodes]
-    sources = [
-        str(name) for entry in episodes for name in listed(entry, "source") if name
-    ]
+    sources: dict[str, None] = {}
+    for entry in episodes:
+        sources.update(dict.fromkeys(filter(None, listed(entry, "source"))))
     phases = {entry.phase for entry in episodes}
-    return {
-        **new_values(
-            new_id, today, type=TYPE_OF_KIND.get(operation.kind, "declarative")
-        ),
-        "phase": phases.pop() if len(phases) == 1 else "unknown",
-        "kind": operation.kind,
-        "domain": domain_of(batch.level),
-        "session_id": next(filter(None, reversed(sessions)), None),
-        "source": list(dict.fromkeys(sources))[-5:] or None,
-        "supports": list(operation.episodes),
-    }
+    return new_values(
+        new_id,
+        today,
+        type=TYPE_OF_KIND.get(operation.kind, "declarative"),
+        phase=phases.pop() if len(phases) == 1 else "unknown",
+        kind=operation.kind,
+        domain=domain_of(batch.level),
+        session_id=next(filter(None, reversed(sessions)), None),
+        source=list(sources)[-5:] or None,
+        supports=list(operation.episodes),
+    )
 
 
 def _is_refuted(entry: Entry) -> bool:
     """Whether an entry was retired or superseded for a reason other than the end of
     its stage."""
-    because = str(entry.extra.get("archived_because", ""))
-    refused = entry.status == "retired" or because in ("retired", "superseded")
-    return refused and not str(entry.extra.get("retired_because", "")).startswith(
-        "stage"
-    )
+    archived = str(entry.extra.get("archived_because", ""))
+    retired = str(entry.extra.get("retired_because", ""))
+    refused = entry.status == "retired" or archived in ("retired", "superseded")
+    return refused and not retired.startswith("stage")

@@ -6,17 +6,16 @@ and of list items."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
 from memcli.compaction.arrivals import doors_of, let_in
 from memcli.compaction.merge_values import Values, as_list, merge_values, same
 from memcli.errors import MemError
 from memcli.memory import front_matter
-from memcli.memory.changes import EntryChange, edited
-from memcli.memory.grammar import BLANKS, derived_id, with_line_feeds
+from memcli.memory.changes import EntryChange, edited, full_lines, given, prose_of
+from memcli.memory.grammar import BLANKS, derived_id, longer_first, with_line_feeds
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import ARCHIVE, Entry
 from memcli.text.matching import verbose
@@ -112,8 +111,7 @@ class _Block(NamedTuple):
     def values(self) -> dict[str, Any]:
         """The front matter as it is written, without the keys that have no value."""
         inner = with_line_feeds(self.front).partition("\n")[2].rstrip(BLANKS)
-        values = front_matter.read(inner[: inner.rindex("---")]).values
-        return {key: value for key, value in values.items() if value is not None}
+        return given(front_matter.read(inner[: inner.rindex("---")]).values)
 
 
 _Blocks = dict[tuple[str, int | str], _Block]
@@ -206,12 +204,10 @@ class _ProseMerge:
         """The prose of both sides; where git merged it, with `lead` before it."""
 
         def by_git() -> str:
-            bare = [
-                side.lstrip("\r\n") if lead else side for side in (base, ours, theirs)
-            ]
-            text, conflicts = self.merge_prose(
-                *(side + self.eol if side else "" for side in bare)
-            )
+            blanks = "\r\n" if lead else ""
+            bare = (side.lstrip(blanks) for side in (base, ours, theirs))
+            ended = (side + self.eol if side else "" for side in bare)
+            text, conflicts = self.merge_prose(*ended)
             self.conflicts += conflicts
             return lead + _trimmed(text)[0]
 
@@ -225,11 +221,8 @@ def _joined(head: str, blocks: Sequence[_Block], tail: str, line_end: str) -> st
 
     def opened(gap: str) -> str:
         """`gap` if an entry may begin behind it, else one blank line."""
-        return (
-            gap
-            if len(_LINE_END.findall(gap)) > 1 and gap[-1] in "\r\n"
-            else line_end * 2
-        )
+        is_open = len(_LINE_END.findall(gap)) > 1 and gap[-1] in "\r\n"
+        return gap if is_open else line_end * 2
 
     parts = [text, opened(gap) if text.strip("\ufeff") else gap]
     for block in blocks:
@@ -243,20 +236,9 @@ def _verify(file: MemoryFile, head: str, blocks: Sequence[_Block]) -> None:
         _trimmed(file.text[entry.start : entry.end])[0] for entry in file.entries
     ]
     planned = [block.text for block in blocks if block.id]
-    prose = [
-        file.text[segment.start : segment.end]
-        for segment in file.segments
-        if segment.kind == "prose"
-    ]
     wanted = [head, *(block.below for block in blocks)]
-    if entries != planned or _full_lines(prose) != _full_lines(wanted):
+    if entries != planned or full_lines(prose_of(file)) != full_lines(wanted):
         raise Unmergeable("the merged text does not read back as planned")
-
-
-def _full_lines(parts: Iterable[str]) -> list[str]:
-    """The lines with something on them."""
-    lines = _LINE_END.split("\n".join(parts))
-    return [line for line in lines if line.strip("\ufeff" + BLANKS)]
 
 
 def _one_sided(base: T, ours: T, theirs: T, otherwise: Callable[[], T]) -> T:
@@ -266,12 +248,10 @@ def _one_sided(base: T, ours: T, theirs: T, otherwise: Callable[[], T]) -> T:
 
 
 def _merge_blanks(base: str, ours: str, theirs: str) -> str:
-    return _one_sided(
-        base,
-        ours,
-        theirs,
-        lambda: max((ours, theirs), key=lambda blanks: (len(blanks), blanks)),
-    )
+    def longer() -> str:
+        return max((ours, theirs), key=lambda blanks: (len(blanks), blanks))
+
+    return _one_sided(base, ours, theirs, longer)
 
 
 def _merge_blocks(
@@ -288,14 +268,10 @@ def _merge_blocks(
     stale = _edited_on(base, merged)
     blocks: list[_Block] = []
     for first, *others in filter(None, merged.values()):
-        second_versions = [
-            block for block in others if not block.id or block.id not in taken
-        ]
-        blocks += [
-            block
-            for block in (first, *second_versions)
-            if (block.id, block.body) not in stale
-        ]
+        new = (block for block in others if not block.id or block.id not in taken)
+        for block in (first, *new):
+            if (block.id, block.body) not in stale:
+                blocks.append(block)
     return blocks
 
 
@@ -340,36 +316,29 @@ def _left_by_one(base: _Block | None, left: _Block) -> list[_Block]:
 
 
 def _merge_changed(base: _Block | None, ours: _Block, theirs: _Block) -> list[_Block]:
-    values = merge_values(
-        None if base is None else base.values, ours.values, theirs.values
-    )
-
-    def rank(block: _Block) -> tuple[int, str]:
-        return -len(block.body), sha256(
-            block.body.encode("utf-8", "surrogatepass")
-        ).hexdigest()
-
-    first, second = sorted((ours, theirs), key=rank)
-    versions = []
+    before = None if base is None else base.values
+    values = merge_values(before, ours.values, theirs.values)
+    first, second = sorted((ours, theirs), key=lambda block: longer_first(block.body))
+    versions: list[_Block] = []
     if base is not None and base.body in (ours.body, theirs.body):
         first = theirs if ours.body == base.body else ours
     elif ours.body != theirs.body:
         others = as_list("contradicts", second.values.get("contradicts")) or []
-        changes = {
-            "id": derived_id(second.id, second.body),
-            "contradicts": [*others, second.id],
-        }
-        versions = [_spliced(second, changes)._replace(id=str(changes["id"]), below="")]
+        new_id = derived_id(second.id, second.body)
+        changes = {"id": new_id, "contradicts": [*others, second.id]}
+        versions = [_spliced(second, changes)._replace(id=new_id, below="")]
     values["written"] = first.values.get("written")
-    return [_with_body(_with_values(values, base, ours, theirs), first), *versions]
+    merged = _with_values(values, base, ours, theirs)
+    return [_with_body(merged, first), *versions]
 
 
 def _with_body(block: _Block, source: _Block) -> _Block:
     if not source.rest:
         return block._replace(front=block.front.rstrip(BLANKS), rest="")
-    opening = _LINE_END.search(block.front)
-    missing = "" if block.front[-1] in "\r\n" or opening is None else opening[0]
-    return block._replace(front=block.front + missing, rest=source.rest)
+    front = block.front
+    if front[-1] not in "\r\n":
+        front += _first_line_end(front)
+    return block._replace(front=front, rest=source.rest)
 
 
 @verbose(lines=True)
@@ -426,11 +395,7 @@ def _spliced(block: _Block, changes: Values) -> _Block:
     except MemError as error:
         raise Unmergeable(str(error)) from error
     spliced = block._replace(front=front)
-    wanted = {
-        key: value
-        for key, value in {**block.values, **changes}.items()
-        if value is not None
-    }
+    wanted = given({**block.values, **changes})
     if not same(sorted(spliced.values.items()), sorted(wanted.items())):
         raise Unmergeable("values that cannot be spliced")  # say a mapping
     return spliced

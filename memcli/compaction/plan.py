@@ -5,13 +5,12 @@ import datetime
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from memcli.errors import RefusedError, UsageError
 from memcli.index import view
 from memcli.memory.changes import ChangeSet, Event, Spot, adopted, new_values
-from memcli.memory.grammar import conflict_lines, derived_id
+from memcli.memory.grammar import conflict_lines, derived_id, longer_first
 from memcli.memory.parser import KnownFile, MemoryFile, parse, sections
 from memcli.memory.values import (
     ARCHIVE,
@@ -75,12 +74,13 @@ class CompactRequest(NamedTuple):
     @property
     def asks(self) -> str:
         """The first option that needs a language model, "" for none."""
-        options = {
-            "consolidate": self.consolidate,
-            "contradictions = resolve": self.contradictions == "resolve",
-            "promote_global": self.promote_global,
-        }
-        return next((name for name, on in options.items() if on and not self.check), "")
+        if self.check:
+            return ""
+        if self.consolidate:
+            return "consolidate"
+        if self.contradictions == "resolve":
+            return "contradictions = resolve"
+        return "promote_global" if self.promote_global else ""
 
 
 class CompactFiles(NamedTuple):
@@ -96,9 +96,9 @@ class CompactFiles(NamedTuple):
 
     def patches(self, texts: dict[str, str]) -> tuple[Patch, ...]:
         """The patches that bring the files to these texts."""
-        rows = sorted(texts.items())
         return tuple(
-            Patch(self.paths[name], self.before.get(name), text) for name, text in rows
+            Patch(path=self.paths[name], before=self.before.get(name), after=text)
+            for name, text in sorted(texts.items())
         )
 
     def memory(self, name: str, path: str) -> MemoryFile | None:
@@ -307,9 +307,9 @@ class Compaction:
         new_id = derived_id("adopted", section.id)
         title = section.title.rpartition(" > ")[2]
         project_file = self.changes.files.get("MEMORY.md")
-        if project_file is None or any(
-            entry.id == new_id for entry in project_file.entries
-        ):
+        if project_file is None:
+            return
+        if any(entry.id == new_id for entry in project_file.entries):
             return
         values = new_values(
             new_id,
@@ -349,14 +349,12 @@ class Compaction:
             self.changes.archive(member.spot, because, **more)
 
     def note(self, what: str, members: Sequence[Held], detail: str = "") -> None:
-        self.changes.note(
-            what, members[0].spot[0], [member.original.id for member in members], detail
-        )
+        entry_ids = [member.original.id for member in members]
+        self.changes.note(what, members[0].source.path, entry_ids, detail)
 
     def tell(self, what: str, members: Sequence[Held], detail: str = "") -> None:
-        self.changes.tell(
-            what, members[0].spot[0], [member.entry.id for member in members], detail
-        )
+        entry_ids = [member.original.id for member in members]
+        self.changes.tell(what, members[0].source.path, entry_ids, detail)
 
 
 def _is_named(section: Entry, units: Sequence[str]) -> bool:
@@ -364,7 +362,8 @@ def _is_named(section: Entry, units: Sequence[str]) -> bool:
     are where none is named."""
     names = (section.title, section.title.rpartition(" > ")[2])
     for unit in units:
-        if unit in names or (len(unit) >= 4 and section.id.startswith(unit)):
+        is_beginning = len(unit) >= 4 and section.id.startswith(unit)
+        if is_beginning or unit in names:
             return True
     return not units
 
@@ -372,25 +371,18 @@ def _is_named(section: Entry, units: Sequence[str]) -> bool:
 def outcome_of(changes: ChangeSet) -> CompactOutcome:
     """New texts, what was done and what was found, and a loss to confirm for each
     file that too many entries leave."""
-    losses = []
+    losses: list[Event] = []
     for path, file in sorted(changes.files.items()):
-        live = [
-            (path, place)
-            for place, entry in enumerate(file.entries)
-            if entry.status != "retired"
-        ]
-        entry_ids = tuple(
-            changes.original(spot).id for spot in live if _is_lost(changes, spot)
-        )
-        if len(live) >= LOSS_LEAST and len(entry_ids) > LOSS_SHARE * len(live):
-            losses.append(
-                Event(
-                    what="loss",
-                    path=path,
-                    ids=entry_ids,
-                    detail=f"{len(entry_ids)} of {len(live)} live entries",
-                )
-            )
+        live = 0
+        gone: list[str] = []
+        for number, entry in enumerate(file.entries):
+            if entry.status != "retired":
+                live += 1
+                if _is_lost(changes, (path, number)):
+                    gone.append(entry.id)
+        if live >= LOSS_LEAST and len(gone) > LOSS_SHARE * live:
+            detail = f"{len(gone)} of {live} live entries"
+            losses.append(Event("loss", path, tuple(gone), detail))
     return CompactOutcome(
         texts=changes.texts(),
         done=tuple(changes.done),
@@ -425,7 +417,4 @@ def importance_order(entry: Entry) -> tuple[Any, ...]:
 
 def body_order(entry: Entry) -> tuple[Any, ...]:
     """The longer body first; ties: smaller SHA-256."""
-    return (
-        -len(entry.body),
-        sha256(entry.body.encode("utf-8", "surrogatepass")).hexdigest(),
-    )
+    return longer_first(entry.body)

@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memcli.compaction.plan import (
     Compaction,
@@ -110,8 +110,10 @@ def _before_contradictions(work: Compaction, wanted: CompactRequest) -> None:
     _merge_duplicates(work)
     for end in wanted.ended:
         end_stage(work, end.job, end.ended)
-        words = f"{end.current} now" + (f", {end.ended} ended" if end.ended else "")
-        work.changes.note("stage", end.job or "INTENT.md", ["stage"], words)
+        moved = f"{end.current} now"
+        if end.ended:
+            moved += f", {end.ended} ended"
+        work.changes.note("stage", end.job or "INTENT.md", ["stage"], moved)
     _archive_retired(work)
     if wanted.stale:
         _archive_stale(work)
@@ -132,17 +134,16 @@ def follow_renames(work: Compaction, moves: Mapping[str, Mapping[str, str]]) -> 
 
 def _renamed(work: Compaction, held: Held, names: Mapping[str, str]) -> bool:
     """Write the new names into one entry. Returns whether that changes it."""
-    body = held.entry.body
-    text = body
-    if not held.original.touched:
-        text = reduce(_renamed_in_code, names.items(), body)
+    before = held.entry
     paths = list(held.names("paths"))
     new_paths = [names.get(path.strip("/"), path) for path in paths]
     if new_paths != paths:
         held.set(paths=new_paths)
-    if text != body:
-        work.changes.replace(held.spot, text)
-    return new_paths != paths or text != body
+    if not held.original.touched:
+        body = reduce(_renamed_in_code, names.items(), before.body)
+        if body != before.body:
+            work.changes.replace(held.spot, body)
+    return held.entry is not before
 
 
 def _renamed_in_code(body: str, names: tuple[str, str]) -> str:
@@ -161,18 +162,16 @@ def _merge_same_ids(work: Compaction) -> None:
             groups[held.source.path, held.entry.id].append(held)
     for group in groups.values():
         if len(group) > 1 and not work.edited(group):
-            best = min(
-                group,
-                key=lambda candidate: (
-                    -candidate.entry.importance,
-                    *body_order(candidate.entry),
-                    candidate.spot,
-                ),
-            )
+            best = min(group, key=_copy_order)
             others = [held for held in group if held is not best]
             _unite_counts(best, group)
             work.leave(others, "merged")
             work.note("same id", [best, *others])
+
+
+def _copy_order(held: Held) -> tuple[Any, ...]:
+    """Of the copies of one entry the more important first, then the longer body."""
+    return -held.entry.importance, *body_order(held.entry), held.spot
 
 
 def _merge_duplicates(work: Compaction) -> None:
@@ -209,32 +208,26 @@ def _same_meaning_of(work: Compaction, group: Sequence[Held]) -> list[tuple[int,
 
 
 def _merge(work: Compaction, members: list[Held]) -> None:
+    entries = [held.entry for held in members]
     best = min(members, key=lambda held: importance_order(held.entry))
-    others = sorted(
-        (held for held in members if held is not best), key=lambda held: held.spot
-    )
-    longest = min(members, key=lambda held: body_order(held.entry)).entry
+    others = [held for held in members if held is not best]
+    others.sort(key=lambda held: held.spot)
+    longest = min(entries, key=body_order)
     if longest.body != best.entry.body:
         work.changes.replace(best.spot, longest.body, "merged")
     _unite_counts(best, members)
-    best.grow(
-        "created_at",
-        min(filter(None, (h.entry.created_at for h in members)), default=""),
-    )
-    merged = {
-        merged_id
-        for held in members
-        for merged_id in (held.entry.id, *held.names("merged_from"))
-    }
+    created = filter(None, (entry.created_at for entry in entries))
+    best.grow("created_at", min(created, default=""))
+    merged = {entry.id for entry in entries}
+    for held in members:
+        merged.update(held.names("merged_from"))
     best.set(merged_from=sorted(merged - {best.entry.id}), status="compacted")
     for key in ("tags", "paths", "commands"):
-        united = list(
-            dict.fromkeys(
-                value for held in [best, *others] for value in held.names(key)
-            )
-        )
-        if united != list(best.names(key)):
-            best.set(**{key: united})
+        united: dict[str, None] = {}
+        for held in (best, *others):
+            united.update(dict.fromkeys(held.names(key)))
+        if list(united) != list(best.names(key)):
+            best.set(**{key: list(united)})
     work.leave(others, "merged")
     work.note("merged", [best, *others])
 
@@ -247,11 +240,11 @@ def _unite_counts(best: Held, group: Sequence[Held]) -> None:
 def same_meaning(vectors: Sequence[bytes | None]) -> list[tuple[int, int]]:
     """The pairs (i < j) of vectors whose cosine is above 0.95; None is an unknown
     vector."""
-    known = [(number, data) for number, data in enumerate(vectors) if data is not None]
+    known = {place: data for place, data in enumerate(vectors) if data is not None}
+    places = list(known)
     pairs: list[tuple[int, int]] = []
-    rows = [data for _, data in known]
-    for place, later in vector.alike(rows, SAME_MEANING):
-        pairs += [(known[place][0], known[number][0]) for number in later]
+    for number, later in vector.alike(list(known.values()), SAME_MEANING):
+        pairs += [(places[number], places[other]) for other in later]
     return sorted(pairs)
 
 
@@ -270,18 +263,19 @@ def _archive_retired(work: Compaction) -> None:
             reason = extra.get("retired_because")
             because = "superseded" if extra.get("superseded_by") else "retired"
             work.leave([held], because, status="retired", retired_because=reason)
-            work.note(
-                "retired",
-                [held],
-                f"{held.entry.title}{f' ({reason})' if reason else ''}",
-            )
+            why = f" ({reason})" if reason else ""
+            work.note("retired", [held], held.entry.title + why)
 
 
 def is_stale(entry: Entry, now: datetime.date) -> bool:
     """Whether `mem compact --stale` archives an entry."""
-    age = age_days(entry.last_reinforced, entry.created_at, entry.date, now)
-    weights = entry.importance, entry.reinforcement_count
-    return has_faded(age, *weights, entry.kind, entry.extra.get("priority"))
+    return has_faded(
+        age=age_days(entry.last_reinforced, entry.created_at, entry.date, now),
+        importance=entry.importance,
+        count=entry.reinforcement_count,
+        kind=entry.kind,
+        priority=entry.extra.get("priority"),
+    )
 
 
 def has_faded(
@@ -295,12 +289,12 @@ def has_faded(
 
 
 def _promote_recurring(work: Compaction) -> None:
-    project = {
+    project_ids = {
         held.entry.id for held in work.held if held.source.place.level == "project"
     }
     by_type = defaultdict[str, list[Held]](list)
     for held in work.held:
-        if _may_rise(held) and held.entry.id not in project:
+        if _may_rise(held) and held.entry.id not in project_ids:
             by_type[held.entry.type].append(held)
     for _, group in sorted(by_type.items()):
         for family in _families(work, _by_place(group)):
@@ -332,7 +326,7 @@ def _families(work: Compaction, members: list[Held]) -> list[list[Held]]:
 def _recurs(family: Sequence[Held]) -> bool:
     """Whether entries come from enough distinct jobs or sessions."""
     jobs = {held.source.place.job for held in family} - {""}
-    sessions = {session for held in family for session in sessions_of(held.entry)}
+    sessions = set().union(*(sessions_of(held.entry) for held in family))
     return max(len(jobs), len(sessions)) >= RECURS
 
 
@@ -359,32 +353,34 @@ def _known(work: Compaction, family: Sequence[Held]) -> Held | None:
     """The entry of the project that a family was promoted to, or that says the same."""
     promoted = {name for held in family for name in held.names("promoted_to")}
     members = [work.claim_of(held) for held in family]
-
-    def is_same(held: Held) -> bool:
-        if held.entry.type != family[0].entry.type:
-            return False
-        theirs = work.claim_of(held)
-        return any(near_duplicate(theirs, of_family) for of_family in members)
-
-    for held in work.held:
-        place = held.source.place
-        is_project = place.level == "project" and place.store == "memory"
-        if is_project and held.live and (held.entry.id in promoted or is_same(held)):
+    for held in filter(_stands_in_project, work.held):
+        if held.entry.id in promoted:
             return held
+        if held.entry.type == family[0].entry.type:
+            theirs = work.claim_of(held)
+            if any(near_duplicate(theirs, of_family) for of_family in members):
+                return held
     return None
+
+
+def _stands_in_project(held: Held) -> bool:
+    place = held.source.place
+    return held.live and place.level == "project" and place.store == "memory"
 
 
 def _copy_up(work: Compaction, family: list[Held], entry_ids: list[str]) -> None:
     if not any(source.path == TARGET and source.writable for source in work.sources):
         return
-    best = min((held.entry for held in family), key=importance_order)
-    body = min((held.entry for held in family), key=body_order).body
+    entries = [held.entry for held in family]
+    best = min(entries, key=importance_order)
+    body = min(entries, key=body_order).body
     new_id = derived_id(*entry_ids)
     today = work.now.isoformat()
+    kept = ("priority", "tags", "paths", "commands")
     values = {
-        **copied_values(best, new_id, today, ("priority", "tags", "paths", "commands")),
-        "reinforcement_count": max(held.entry.reinforcement_count for held in family),
-        "last_reinforced": max(held.entry.last_reinforced for held in family) or today,
+        **copied_values(best, new_id, today, kept),
+        "reinforcement_count": max(entry.reinforcement_count for entry in entries),
+        "last_reinforced": max(entry.last_reinforced for entry in entries) or today,
         "promoted_from": entry_ids,
         "promoted_at": today,
         "domain": "team",
@@ -407,17 +403,23 @@ def _settle_contradictions(
     """Name opposite claims; `decay`: both lose weight, once; `resolve`: carry verdicts
     out."""
     for first, second, detail in list(_opposites(work)):
-        pair = [first, second]
-        entry_ids = frozenset(held.entry.id for held in pair)
-        verdict = verdicts.get(entry_ids) if mode == "resolve" else None
         if not (first.live and second.live):
             continue
-        if verdict is not None and _resolve(work, pair, verdict):
-            continue
-        unsure = verdict is not None and verdict.what == "unsure"
-        work.tell("unsure" if unsure else "contradiction", pair, detail)
+        pair = [first, second]
+        what = "contradiction"
+        verdict = verdicts.get(_ids_of(first, second))
+        if mode == "resolve" and verdict is not None:
+            if _resolve(work, pair, verdict):
+                continue
+            if verdict.what == "unsure":
+                what = "unsure"
+        work.tell(what, pair, detail)
         if mode == "decay":
             _decay(work, pair)
+
+
+def _ids_of(first: Held, second: Held) -> frozenset[str]:
+    return frozenset((first.entry.id, second.entry.id))
 
 
 def _decay(work: Compaction, pair: list[Held]) -> None:
@@ -440,23 +442,20 @@ def _opposites(work: Compaction) -> Iterator[tuple[Held, Held, str]]:
     for group in work.groups(lambda held: held.entry.type):
         unique = _by_place(group)
         claims = [work.claim_of(held) for held in unique]
-        for first_place, second_place in contradictions(claims):
-            known_pairs.add(
-                frozenset((unique[first_place].entry.id, unique[second_place].entry.id))
-            )
-            yield (
-                unique[first_place],
-                unique[second_place],
-                guard(claims[first_place], claims[second_place]) or "opposite",
-            )
+        for place, other_place in contradictions(claims):
+            first = unique[place]
+            second = unique[other_place]
+            known_pairs.add(_ids_of(first, second))
+            reason = guard(claims[place], claims[other_place])
+            yield first, second, reason or "opposite"
     # Pairs that say it of themselves: a merge leaves them, too.
     live = {held.entry.id: held for held in work.held if held.live}
     for held in live.values():
-        for other in held.names("contradicts"):
-            entry_ids = frozenset((held.entry.id, other))
-            if other in live and entry_ids not in known_pairs:
-                known_pairs.add(entry_ids)
-                yield held, live[other], "marked"
+        for name in held.names("contradicts"):
+            other = live.get(name)
+            if other is not None and _ids_of(held, other) not in known_pairs:
+                known_pairs.add(_ids_of(held, other))
+                yield held, other, "marked"
 
 
 def _resolve(work: Compaction, pair: list[Held], verdict: Pair) -> bool:

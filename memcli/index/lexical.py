@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import chain
+from itertools import chain, filterfalse
 
-from memcli.memory.words import bigrams, clean, humps, spaceless_runs
+from memcli.memory.words import clean, full_pairs, humps, spaceless_runs
 from memcli.named import NamedTuple
 from memcli.text.matching import regex, table
 
@@ -52,20 +52,21 @@ def build(
     """The query for any task; of too many words the rarest by `rarity` are kept."""
     words = _WORD.findall(clean(task[:MAX_LENGTH]).replace("’", "'"))
     content = [word for word in words if word.lower() not in STOP_WORDS] or words
-    terms = list(dict.fromkeys(term for word in content for term in _terms(word)))
+    every_term = chain.from_iterable(map(_terms, content))
+    terms = list(dict.fromkeys(every_term))
     if len(terms) > MAX_TERMS:
         kept = terms if rarity is None else _rarest_first(terms, rarity(terms))
         return Query(tuple(kept[:MAX_TERMS]), ())
     phrases = dict.fromkeys(_phrases(words))
-    return Query(
-        tuple(terms), tuple(phrase for phrase in phrases if phrase not in terms)
-    )
+    new = (phrase for phrase in phrases if phrase not in terms)
+    return Query(tuple(terms), tuple(new))
 
 
 def _rarest_first(terms: Sequence[str], counts: Sequence[int]) -> list[str]:
     """The terms that are found at all, by how often; the first first of equals."""
     known = [place for place, count in enumerate(counts) if count]
-    return [terms[place] for place in sorted(known, key=lambda place: counts[place])]
+    known.sort(key=counts.__getitem__)
+    return [terms[place] for place in known]
 
 
 def asked(task: str, counts: Callable[[Sequence[str]], Sequence[int]]) -> Query:
@@ -83,15 +84,14 @@ def widened(query: Query, counts: Callable[[Sequence[str]], Sequence[int]]) -> Q
         if count or not term.isalpha():
             terms.append(term)
         elif spaceless_runs(term):
-            terms += [f"{char}*" for char in term if not regex(_FILLER).fullmatch(char)]
+            telling = filterfalse(regex(_FILLER).fullmatch, term)
+            terms += [f"{char}*" for char in telling]
         else:
             least = SYLLABLES if "가" <= term[0] <= "힣" else BEGINNING
             ends = range(1, min(ENDING, len(term) - least) + 1)
             shorter = [f"{term[:-end]}*" for end in ends]
-            known = zip(shorter, counts(shorter), strict=True)
-            terms.append(
-                next((beginning for beginning, number in known if number), term)
-            )
+            known = compress(shorter, counts(shorter))
+            terms.append(next(known, term))
     return query._replace(terms=tuple(dict.fromkeys(terms)))
 
 
@@ -109,10 +109,8 @@ def concepts(task: str) -> list[str]:
         if named := _named(names, lowered, words):
             border = names.index("|")
             foreign = foreign or not named.isdisjoint(names[border:])
-            others = [name for name in names if name not in named]
-            other_names.append(
-                EITHER.join(_part(name) for name in others if name != "|")
-            )
+            others = [name for name in names if name not in named and name != "|"]
+            other_names.append(EITHER.join(map(_part, others)))
     return other_names if foreign else []
 
 
@@ -130,7 +128,7 @@ def _stands(name: str, words: Collection[str]) -> bool:
 
 def _part(name: str) -> str:
     if spaceless_runs(name):
-        return " ".join(bigrams(name)[:-1])
+        return " ".join(full_pairs(name))
     return name if name.isascii() and len(name) < PART else f"{name}*"
 
 
@@ -143,20 +141,19 @@ def _terms(word: str) -> list[str]:
         for run in runs:
             terms += _pairs(run)
         if not runs or "".join(runs) != piece:
-            parts = (part.lower() for part in humps(piece) if len(part) > 1)
-            terms += [
-                piece.lower(),
-                *(part for part in parts if part not in STOP_WORDS),
-            ]
+            parts = [part.lower() for part in humps(piece) if len(part) > 1]
+            terms.append(piece.lower())
+            terms += [part for part in parts if part not in STOP_WORDS]
     return terms
 
 
 def _pairs(run: str) -> list[str]:
     """The pairs of characters of a run that say something, or all; of a single
     character what begins so."""
-    pairs = [pair for pair in bigrams(run) if len(pair) == 2]
-    telling = [pair for pair in pairs if not regex(_FILLER).fullmatch(pair)]
-    return telling or pairs or [f"{run}*"]
+    if len(run) == 1:
+        return [f"{run}*"]
+    pairs = full_pairs(run)
+    return list(filterfalse(regex(_FILLER).fullmatch, pairs)) or pairs
 
 
 def _distinct(pieces: Sequence[str]) -> list[str]:
@@ -169,7 +166,7 @@ def _distinct(pieces: Sequence[str]) -> list[str]:
 
 
 def _phrases(words: Sequence[str]) -> list[str]:
-    phrases: list[list[str]] = []
+    phrases: list[str] = []
     run: list[list[str]] = []
     for word in [*words, ""]:
         if word and word.lower() not in STOP_WORDS and not spaceless_runs(word):
@@ -178,9 +175,9 @@ def _phrases(words: Sequence[str]) -> list[str]:
                 run.append(pieces)
                 continue
         for size in range(2, PHRASE_WORDS + 1):
-            phrases += [
-                [*chain(*run[start : start + size])]
-                for start in range(len(run) - size + 1)
-            ]
+            for start in range(len(run) - size + 1):
+                parts = list(chain.from_iterable(run[start : start + size]))
+                if len(parts) <= MAX_PARTS:
+                    phrases.append(" ".join(parts))
         run = []
-    return [" ".join(parts) for parts in phrases if len(parts) <= MAX_PARTS]
+    return phrases

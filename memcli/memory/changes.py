@@ -48,11 +48,11 @@ def render_entry(values: Mapping[str, Any], body: str, line_end: str = "\n") -> 
     body = safe_body(body)
     core = {key: values[key] for key in CORE_KEYS if key in values}
     written = {"written": body_digest(body)}
-    block = front_matter.render(core | _given(values) | written, line_end)
+    block = front_matter.render(core | given(values) | written, line_end)
     return block + body.replace("\n", line_end) + line_end
 
 
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+def given(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values without the keys that have none."""
     return {key: value for key, value in values.items() if value is not None}
 
@@ -135,7 +135,8 @@ def _verify(before: MemoryFile, changes: list[EntryChange], after: MemoryFile) -
     """Raise DataError unless all entries and all prose stand there as planned."""
     planned = _wanted(before, changes)
     read_back = list(map(essence, after.entries))
-    if planned == read_back and _prose(before) == _prose(after):
+    same_prose = full_lines(prose_of(before)) == full_lines(prose_of(after))
+    if planned == read_back and same_prose:
         return
     triples = zip(planned, read_back, after.entries, strict=False)
     differing = [entry for plan, found, entry in triples if plan != found]
@@ -148,13 +149,20 @@ def _verify(before: MemoryFile, changes: list[EntryChange], after: MemoryFile) -
     )
 
 
-def _prose(memory: MemoryFile) -> list[str]:
-    """The lines of its prose: segments may join when the entry between them is gone."""
-    lines: list[str] = []
-    for segment in memory.segments:
-        if segment.kind == "prose":
-            lines += re.split(r"[\r\n]", memory.text[segment.start : segment.end])
-    return [line for line in lines if line.strip()]
+def prose_of(memory: MemoryFile) -> list[str]:
+    """The stretches of its prose."""
+    return [
+        memory.text[segment.start : segment.end]
+        for segment in memory.segments
+        if segment.kind == "prose"
+    ]
+
+
+def full_lines(parts: Iterable[str]) -> list[str]:
+    """The lines with something on them: stretches of prose may join when the entry
+    between them is gone."""
+    lines = re.split(r"[\r\n]", "\n".join(parts))
+    return [line for line in lines if line.strip(BLANKS)]
 
 
 def essence(entry: Entry) -> dict[str, Any]:
@@ -348,9 +356,9 @@ class ChangeSet:
         entry = self.entry(spot)
         known = {key: value for key, value in values.items() if key in Entry._fields}
         others = {key: value for key, value in values.items() if key not in known}
-        extra = _given({**entry.extra, **others})
+        extra = given({**entry.extra, **others})
         self._values.setdefault(spot, {}).update(values)
-        self._now[spot] = entry._replace(**_given(known), extra=extra)
+        self._now[spot] = entry._replace(**given(known), extra=extra)
 
     def replace(self, spot: Spot, body: str, because: str = "") -> None:
         """Give an entry another body; with `because`, the old one goes to the
@@ -397,7 +405,7 @@ class ChangeSet:
     def add(self, path: str, values: Mapping[str, Any], body: str) -> None:
         """Append a new entry; values that are None are left out."""
         line_end = eol_of(self.file(path).text)
-        self.append(path, render_entry(_given(values), body, line_end))
+        self.append(path, render_entry(given(values), body, line_end))
 
     def append(self, path: str, text: str) -> None:
         """Append the text of an entry, as it stands."""

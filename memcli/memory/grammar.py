@@ -174,6 +174,14 @@ def body_digest(body: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
+def longer_first(body: str) -> tuple[int, str]:
+    """Sorted by it the longer body comes first; ties: smaller SHA-256."""
+    from hashlib import sha256
+
+    data = body.encode("utf-8", "surrogatepass")
+    return -len(body), sha256(data).hexdigest()
+
+
 def eol_of(text: str) -> str:
     """The line ending of a text: that of its first line."""
     first_end = re.search(r"\r\n|\n|\r", text)

@@ -10,9 +10,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
+from itertools import chain, islice
 
 from memcli.memory.values import Entry
-from memcli.memory.words import spaceless_runs, stem
+from memcli.memory.words import full_pairs, spaceless_runs, stem
 from memcli.named import NamedTuple
 from memcli.text.lookalikes import LOOKALIKES
 from memcli.text.matching import table, verbose
@@ -93,7 +94,8 @@ def lines_of(body: str) -> list[str]:
     """The lines of an entry, its title among them, that are long enough to be told
     by (all where none is); without the mark and date of a heading."""
     bare = [_HEADING_MARK.sub("", line).strip() for line in body.splitlines()]
-    return [line for line in bare if len(line) >= LEAST] or [*filter(None, bare)]
+    long = [line for line in bare if len(line) >= LEAST]
+    return long or list(filter(None, bare))
 
 
 @verbose
@@ -107,13 +109,18 @@ def words_of(text: str) -> list[str]:
     without spaces, identifiers whole; common words are left out."""
     folded = fold(text)
     idle = _idle()
-    words = [match[0].strip(".:-/") for match in identifier().finditer(folded)]
+    words = _identifiers(folded)
     for word in re.findall(r"[^\W_]+(?:['’][^\W_]+)?", folded):
         if word not in idle and len(word) > 1:
             words.append(stem(word))
     for run in spaceless_runs(folded):
-        words += [run[at : at + 2] for at in range(max(1, len(run) - 1))]
+        words += full_pairs(run)
     return list(dict.fromkeys(words))
+
+
+def _identifiers(folded: str) -> list[str]:
+    """What names one thing in a folded text."""
+    return [match[0].strip(".:-/") for match in identifier().finditer(folded)]
 
 
 @cache
@@ -146,13 +153,11 @@ def meant(
     shares = _shares(wanted, texts)
     bounds = BY_WORDS
     if likeness:
-        pairs = zip(shares, likeness, strict=True)
-        shares = [0.5 * share + 0.5 * max(0.0, cosine) for share, cosine in pairs]
+        shares = _means(shares, [max(0.0, cosine) for cosine in likeness])
         bounds = REPLACED if instead else BOTH
     elif instead and (asked := words_of(about)):
         # the new value has words of its own
-        pairs = zip(shares, _shares(asked, texts), strict=True)
-        shares = [(both + alone) / 2 for both, alone in pairs]
+        shares = _means(shares, _shares(asked, texts))
     # What is named must be there.
     named = _Named.of(about)
     for place, text in enumerate(texts):
@@ -161,15 +166,20 @@ def meant(
     return _decided(shares, bounds, every=every, is_named=bool(named.all))
 
 
+def _means(scores: Sequence[float], others: Sequence[float]) -> list[float]:
+    return [(score + other) / 2 for score, other in zip(scores, others, strict=True)]
+
+
 def _shares(wanted: Sequence[str], texts: Sequence[str]) -> list[float]:
     """How much of the words each text has, by their rarity among the texts."""
     known = [frozenset(words_of(text)) for text in texts]
-    often = Counter(word for words in known for word in words)
-    rarity = {word: math.log(1 + len(texts) / (0.5 + often[word])) for word in wanted}
+    counts = Counter(chain.from_iterable(known))
+    rarity: dict[str, float] = {}
+    for word in wanted:
+        rarity[word] = math.log(1 + len(texts) / (0.5 + counts[word]))
     whole = sum(rarity.values())
-    return [
-        sum(rarity[word] for word in wanted if word in words) / whole for words in known
-    ]
+    met = (sum(rarity[word] for word in wanted if word in words) for words in known)
+    return [weight / whole for weight in met]
 
 
 class _Named(NamedTuple):
@@ -180,11 +190,8 @@ class _Named(NamedTuple):
 
     @classmethod
     def of(cls, about: str) -> "_Named":
-        identifiers = (
-            match[0].strip(".:-/") for match in identifier().finditer(fold(about))
-        )
         people = proper_name().findall(about)
-        return cls(identifiers=frozenset(identifiers), people=tuple(people))
+        return cls(frozenset(_identifiers(fold(about))), tuple(people))
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -212,15 +219,14 @@ def _decided(
     shares: Sequence[float], bounds: Bounds, *, every: bool, is_named: bool
 ) -> Meant:
     order = sorted(range(len(shares)), key=lambda place: -shares[place])
-    best = shares[order[0]]
-    second = shares[order[1]] if len(order) > 1 else 0.0
-    likely = tuple(place for place in order if shares[place] >= bounds.likely)
     if every:
         least = 0.0 if is_named else bounds.clear
         return Meant(clear=tuple(place for place in order if shares[place] > least))
+    best, second, *_ = (*(shares[place] for place in order[:2]), 0.0)
     if best >= bounds.clear and best - second >= bounds.apart:
         return Meant(clear=(order[0],))
-    return Meant(likely=likely[:MOST_LIKELY])
+    likely = (place for place in order if shares[place] >= bounds.likely)
+    return Meant(likely=tuple(islice(likely, MOST_LIKELY)))
 
 
 def reason_of(entry: Entry) -> str:

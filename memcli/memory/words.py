@@ -107,15 +107,14 @@ def word_forms(text: str) -> Iterator[str]:
 def _forms(word: str) -> tuple[str, ...]:
     runs = [] if word.isascii() else re.findall(_SPACELESS, word)
     if runs:
-        return tuple(chain.from_iterable(map(_full_pairs, runs)))
+        return tuple(chain.from_iterable(map(full_pairs, runs)))
     parts = humps(word) or [word]
     return tuple(part for part in parts if len(part) <= LONGEST)
 
 
-def _full_pairs(run: str) -> list[str]:
-    """The pairs of a run, without the last character alone where there are others."""
-    pairs = bigrams(run)
-    return pairs if len(pairs) == 1 else pairs[:-1]
+def full_pairs(run: str) -> list[str]:
+    """The pairs of a run; of a single character that alone."""
+    return bigrams(run)[:-1] or [run]
 
 
 @lru_cache(maxsize=1 << 15)

@@ -6,6 +6,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from memcli.memory.words import full_pairs
 from memcli.similarity import tokens as lexer
 from memcli.similarity.tokens import EQUIVALENTS, GOVERNORS, WORDS, Token, canonical
 from memcli.text.matching import verbose
@@ -154,7 +155,7 @@ class _Phrases:
         self._terms_of(run[start:])
 
     def _terms_of(self, run: str) -> None:
-        for pair in lexer.pairs_of(run) if run else ():
+        for pair in full_pairs(run) if run else ():
             self.add(pair)
 
     def lists(self) -> tuple[Phrase, ...]:
@@ -280,7 +281,7 @@ def _compared_words(tokens: Sequence[Token]) -> Iterator[str]:
     characters for runs without blanks."""
     for token, after in pairwise([*tokens, Token("", "")]):
         if token.kind == "run":
-            yield from lexer.pairs_of(token.text)
+            yield from full_pairs(token.text)
         elif token.kind == "word":
             if token.code:
                 yield token.text

@@ -341,8 +341,3 @@ def _measure(written: str) -> str:
         return digits + unit
     dimension, factor = _UNITS[unit]
     return f"{float(digits) * factor:.12g} {dimension}".rstrip()
-
-
-def pairs_of(run: str) -> list[str]:
-    """The pairs of characters of a run without blanks."""
-    return [run[start : start + 2] for start in range(len(run) - 1)] or [run]
