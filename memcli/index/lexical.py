@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import chain, filterfalse
+from itertools import chain, compress, filterfalse
 
 from memcli.memory.words import clean, full_pairs, humps, spaceless_runs
 from memcli.named import NamedTuple
