@@ -16,7 +16,8 @@ from memcli.app import App
 from memcli.errors import DataError, UsageError
 from memcli.history import FOLDER, record_path
 from memcli.history import backfill as history
-from memcli.history.backfill import BackfillReport, Progress
+from memcli.history.backfill import BackfillReport
+from memcli.history.commits import Progress, add_commits
 from memcli.history.docs import Doc
 from memcli.history.record import HistoryRecord, opened
 from memcli.memory.words import is_day
@@ -163,7 +164,7 @@ def note_sessions(app: App, named: Sequence[str], read: history.Read) -> None:
                 files = [project.cwd / name for name in named if name != "-"]
                 paths = [Path(os.path.abspath(file)) for file in files]
                 history.add_named(record, paths, read)
-                history.add_commits(record, root, project.config.history_commits)
+                add_commits(record, root, project.config.history_commits)
                 record.settle()
             else:
                 found = _discovered(app, root, record).found

@@ -13,7 +13,7 @@ from memcli.commands.show import list_entries
 from memcli.errors import UsageError
 from memcli.guard.stops import stops
 from memcli.history import record_of
-from memcli.history.backfill import read_commits
+from memcli.history.commits import read_commits
 from memcli.history.docs import Doc
 from memcli.history.record import opened
 from memcli.index import anchors

@@ -2,28 +2,25 @@
 read."""
 
 import datetime
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from memcli.errors import DataError
+from memcli.history.commits import Progress, add_commits
 from memcli.history.docs import Doc
 from memcli.history.record import HistoryRecord
-from memcli.project import git
 from memcli.project.config import Config
 from memcli.sessions.discover import FoundSession
 from memcli.sessions.model import Session, Turn
 from memcli.sessions.reader import Position, read_all
-from memcli.sessions.speakers import clean_text, clean_texts, flat, key_of, line, when
+from memcli.sessions.speakers import clean_texts, flat, key_of, line
 from memcli.sessions.tools import changed_by, shell_line
 from memcli.storage.files import transaction
 from memcli.text.injections import neutralise
-from memcli.text.matching import verbose
 
 ERROR: Final = 200  # characters of an error line that are kept
 SAID: Final = (6000, 10_000)
@@ -143,83 +140,6 @@ def _about(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
                 yield "commands", text
 
 
-BATCH: Final = 2000
-FEW: Final = 50  # so many new commits a recall adds by itself
-_SUBJECT: Final = 2000  # characters of a commit's first line
-_BODY: Final = 8000
-_TRAILERS: Final = 2000
-_FILES = 30
-_FIELDS: Final = ("%H", "%aI", "%an", "%ae", "%P", "%B")
-
-
-@verbose(ignore_case=True)
-def _robot() -> str:
-    """The name of a robot that commits."""
-    return r"""
-        \[bot\]
-      | \b (?: dependabot | renovate | greenkeeper | pyup-bot | snyk-bot | pre-commit-ci
-          | semantic-release | github-actions | web-flow-bot | allcontributors | mergify
-          | bors ) \b
-    """
-
-
-@verbose(ignore_case=True, lines=True)
-def _co_author() -> str:
-    """A trailer that names a second author, who is no robot."""
-    return r"^ Co-authored-by: (?! .* \[bot\] ) .* \S"
-
-
-@verbose(ignore_case=True)
-def _version_bump() -> str:
-    """A subject that says no more than that there is a new version."""
-    return r"""
-        (?: (?: chore | build | ci | release ) (?: \( [^)]* \) )? !? : \s* )?
-        (?: release | bump(?:ed|ing|s)? | version | prepare | tag | cut
-          | update[ ](?: version | changelog ) | v )?
-        [\s:]*
-        (?: (?: version | release | to | for | from | the | a | v ) \s* )*
-        v? \d+ \. \d+ [\w.+-]*
-        (?: \s* (?: -> | to | → ) \s* v? \d [\w.+-]* )?
-        [\s.!]* (?: release )? \s*
-    """
-
-
-@verbose(ignore_case=True)
-def _plain_merge() -> str:
-    """The subject that git or a forge gives to a merge."""
-    return r"""
-        Merge[ ]
-        (?: branch | remote-tracking | tag | commit | pull[ ]request | [\w/.-]+[ ]into )
-    """
-
-
-@verbose(ignore_case=True)
-def _earlier_commit() -> str:
-    """The commit that this one reverts, amends or replaces; group 1 is its hash."""
-    return r"""
-        (?: This[ ]reverts[ ]commit | revert(?:s|ed|ing)? | amend(?:s|ed|ing)?
-          | supersede[sd]? | superseding | replac(?:es|ed|ing) | undo(?:es)? )
-        :? \s+ (?: commit\s+ | of\s+ )? ([0-9a-f]{7,40}) \b
-    """
-
-
-@verbose
-def _reverted() -> str:
-    """The subject of a commit that takes another one back; group 1 is that one's."""
-    return r'Revert[ ]"(.{4,200})"'
-
-
-@verbose(ignore_case=True)
-def _trailer() -> str:
-    """A line at the end of a message that is for tools."""
-    return r"""
-        (?: Signed-off-by | Co-authored-by | Reviewed-by | Acked-by | Tested-by | Cc
-          | Change-Id | git-svn-id ) :
-    """
-
-
-_SHALLOW: Final = "a shallow clone: older commits are not here (git fetch --unshallow)"
-_git: Final = partial(git.ask, timeout=3600)
 LARGEST: Final = 2 << 30  # bytes of the largest session file that is read
 
 
@@ -234,7 +154,6 @@ class BackfillReport(NamedTuple):
     problems: tuple[tuple[str, str], ...]
 
 
-Progress = Callable[[str, int, int], None]
 Read = Mapping[
     str, Sequence[Session]
 ]  # by path, the sessions of a file that was just read
@@ -331,174 +250,3 @@ def add_named(record: HistoryRecord, paths: Iterable[Path], read: Read) -> int:
             sessions = read.get(str(path)) or read_all(path, brief=2)
             added += sum(record.add(exchanges(session)) for session in sessions)
     return added
-
-
-class _Missing(NamedTuple):
-    """The commits that a record does not have: those of `span` in the work tree `top`,
-    whose newest is `head`; `rewritten` where what the record has is no ancestor of it."""
-
-    top: Path
-    head: str
-    span: str
-    rewritten: bool
-    shallow: bool
-
-
-def add_commits(
-    record: HistoryRecord,
-    root: Path,
-    most: int,
-    *,
-    only_few: bool = False,
-    progress: Progress = lambda what, done, of: None,
-) -> tuple[int, str]:
-    """Add the new commits of a root's repository; how many, and what could not be done.
-    With `only_few`, none when there are more than `FEW`. It goes on where it was broken
-    off."""
-    missing = _missing_commits(record, root)
-    if missing is None:
-        return 0, ""
-    limit = f"--max-count={FEW + 1 if only_few else most}"
-    counted = _git(missing.top, "rev-list", "--count", limit, missing.span)
-    total = int(counted or most)
-    if only_few and (missing.rewritten or total > FEW):
-        return 0, "more commits than a recall adds: mem index --history"
-    count = 0
-    done = 0
-    for commits in _batches(missing, most):
-        if commits is None:
-            return count, "git log failed"
-        with transaction(record.db):
-            count += record.add(_told(reversed(commits)))
-        done += len(commits)
-        progress("commits", done, total)
-    _note_head(record, missing, most)
-    return count, _SHALLOW if missing.shallow else ""
-
-
-def _note_head(record: HistoryRecord, missing: _Missing, most: int) -> None:
-    """Remember how far the commits were read; where the line was rewritten, those that
-    cannot be reached from its head count no more."""
-    if missing.rewritten:
-        newest = f"--max-count={most}"
-        reachable = _git(missing.top, "rev-list", newest, missing.head) or ""
-        record.reachable(reachable.split())
-    record.keep("head", missing.head)
-    record.keep("shallow", "yes" if missing.shallow else "")
-
-
-def _missing_commits(record: HistoryRecord, root: Path) -> _Missing | None:
-    """What the record of a root's repository has not read; None where that is nothing,
-    or where there is no commit."""
-    top = git.work_tree(root)
-    head = git.head_of(top) if top is not None else ""
-    if top is None or not head:
-        return None
-    shallow = (git.common_dir(top) or top).joinpath("shallow").is_file()
-    deepened = record.note("shallow") and not shallow  # what was missing has come
-    known = "" if deepened else record.note("head")
-    if head == known:
-        return None
-    is_ancestor = ("merge-base", "--is-ancestor", known, head)
-    goes_on = bool(known) and _git(top, *is_ancestor) is not None
-    return _Missing(
-        top=top,
-        head=head,
-        span=f"{known}..{head}" if goes_on else head,
-        rewritten=bool(known) and not goes_on,
-        shallow=shallow,
-    )
-
-
-def _batches(missing: _Missing, most: int) -> Iterator[list[git.Logged] | None]:
-    """Up to `most` missing commits, newest first, `BATCH` at a time; None where git
-    gives up."""
-    arguments = ("log", *git.log_format(*_FIELDS), "--no-renames")
-    for start in range(0, most, BATCH):
-        size = min(BATCH, most - start)
-        bounds = (f"--max-count={size}", f"--skip={start}", missing.span)
-        out = _git(missing.top, *arguments, *bounds)
-        if out is None:
-            yield None
-            return
-        commits = list(git.parse_log(out, len(_FIELDS)))
-        yield commits
-        if len(commits) < size:
-            return
-
-
-def read_commits(top: Path, *arguments: str) -> Iterator[Doc]:
-    """The commits that `git log` with these arguments names, those that say nothing
-    left out."""
-    out = _git(top, "log", *git.log_format(*_FIELDS), *arguments) or ""
-    return _told(git.parse_log(out, len(_FIELDS)))
-
-
-def _told(commits: Iterable[git.Logged]) -> Iterator[Doc]:
-    """Those of some commits that say something."""
-    return filter(None, map(_doc, commits))
-
-
-def _doc(logged: git.Logged) -> Doc | None:
-    """A commit that says something."""
-    commit, date, name, mail, parents, whole = logged.fields
-    message = _bounded(whole.strip())
-    subject, _, below = message.partition("\n")
-    lines = below.strip().splitlines()
-    body = "\n".join(row for row in lines if not _trailer().match(row)).strip()
-    author = f"{name} <{mail}>"
-    if _co_author().search(message):  # an agent that wrote code for somebody: no robot
-        author = author.replace("[bot]", "")
-    others = parents.split()[1:]
-    if is_noise(subject, body, author, merge=bool(others)):
-        return None
-    about = {"paths": list(logged.names[:_FILES])}
-    if others:
-        about["merged"] = others
-        if _plain_merge().match(subject):
-            subject, body = _merged(subject, body)
-    text = clean_text(f"{subject}\n\n{body[:_BODY]}".strip())
-    earlier = [named[1] for named in _earlier_commit().finditer(message)]
-    earlier += [f'"{line(named[1], 100)}' for named in _reverted().finditer(subject)]
-    return Doc(
-        source="commit",
-        unit=commit,
-        turn=0,
-        key=f"c:{commit}",
-        who=line(name, 60),
-        date=when(date),
-        title=line(subject, 100),
-        said=(("person", text),),
-        about=about,
-        supersedes=tuple(dict.fromkeys(earlier)),
-    )
-
-
-def _merged(subject: str, body: str) -> tuple[str, str]:
-    """The subject and body of what was merged, where a merge names it."""
-    if not body:
-        return subject, body
-    number = re.search(r"#\d+", subject)
-    first, _, below = body.partition("\n")
-    return f"{first} ({number[0]})" if number else first, below
-
-
-def _bounded(message: str) -> str:
-    """A message of bounded length: its subject, what follows it, and its trailers.
-
-    It is looked at by patterns, and one that is too long would make each recall
-    wait."""
-    subject, _, body = message.partition("\n")
-    if len(body) > _BODY + _TRAILERS:
-        body = f"{body[:_BODY]}\n{body[-_TRAILERS:]}"
-    return f"{subject[:_SUBJECT]}\n{body}"
-
-
-def is_noise(subject: str, body: str, author: str, *, merge: bool) -> bool:
-    """Whether a commit says nothing: a robot's, a new version's number, a plain
-    merge."""
-    if _robot().search(author) or not subject.strip():
-        return True
-    if merge and _plain_merge().match(subject) and len(body) < 60:
-        return True
-    return not body and _version_bump().fullmatch(subject) is not None

@@ -338,6 +338,6 @@ def with_new_commits(path: Path, root: Path, most: int) -> None:
         return
     with opened(path, wait=0.2) as record:
         if record is not None and record.note("head") != head:
-            from memcli.history.backfill import add_commits
+            from memcli.history.commits import add_commits
 
             add_commits(record, top, most, only_few=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memcli.errors import DataError
-from memcli.history import backfill
+from memcli.history import commits
 from memcli.history.backfill import exchanges
 from memcli.history.docs import Doc
 from memcli.history.record import HistoryRecord, opened
@@ -299,22 +299,22 @@ def test_commits_that_say_something_are_kept_as_they_come(
     branches do not count."""
     repo = tmp_path / "repo"
     repo.mkdir()
-    assert backfill.add_commits(record, repo, most=100) == (0, "")
+    assert commits.add_commits(record, repo, most=100) == (0, "")
     git(repo, "init", "-qb", "main")
-    assert backfill.add_commits(record, repo, most=100) == (0, "")
+    assert commits.add_commits(record, repo, most=100) == (0, "")
     first = commit(
         repo,
         f"Cap the backoff at 60 s\n\nThe gateway kills idle connections. {TOKEN}\n\nSigned-off-by: A <a@x>",
     )
     commit(repo, "Bump version to 1.2.3")
-    assert backfill.add_commits(record, repo, most=100) == (1, "")
-    assert backfill.add_commits(record, repo, most=100) == (0, "")
+    assert commits.add_commits(record, repo, most=100) == (1, "")
+    assert commits.add_commits(record, repo, most=100) == (0, "")
     commit(
         repo,
         f'Revert "Cap the backoff at 60 s"\n\nThis reverts commit {first}.',
         "b.py",
     )
-    assert backfill.add_commits(record, repo, most=100, only_few=True) == (1, "")
+    assert commits.add_commits(record, repo, most=100, only_few=True) == (1, "")
     _, hits = search(
         record, "why cap at 60 s for the gateway"
     )  # a word of the revert: "cap"
@@ -332,13 +332,13 @@ def test_commits_that_say_something_are_kept_as_they_come(
     with opened(tmp_path / "few.db", make=True) as few:
         assert (
             few
-            and "unshallow" in backfill.add_commits(few, tmp_path / "few", most=100)[1]
+            and "unshallow" in commits.add_commits(few, tmp_path / "few", most=100)[1]
         )
         git(tmp_path / "few", "fetch", "-q", "--unshallow")
-        assert backfill.add_commits(few, tmp_path / "few", most=100) == (1, "")
+        assert commits.add_commits(few, tmp_path / "few", most=100) == (1, "")
     git(repo, "checkout", "-qb", "other", first)
     commit(repo, "Another way for the backoff", "c.py")
-    assert backfill.add_commits(record, repo, most=100)[0] == 1
+    assert commits.add_commits(record, repo, most=100)[0] == 1
     assert record.units(first[:9]) == [first] and record.counts()["commits"] == 3
     for robot in (
         "Tidy the lock file",
@@ -354,7 +354,7 @@ def test_commits_that_say_something_are_kept_as_they_come(
             "agent[bot] <b@x>",
         )
     assert (
-        backfill.add_commits(record, repo, most=100)[0] == 1
+        commits.add_commits(record, repo, most=100)[0] == 1
     )  # what it wrote with a person
     assert not any(
         "Revert" in hit.doc.title
@@ -374,4 +374,4 @@ def test_numbers_of_versions_say_nothing(
     subject: str, author: str, noise: bool
 ) -> None:
     """Nor do robots."""
-    assert backfill.is_noise(subject, "", f"{author} <a@x>", merge=False) is noise
+    assert commits.is_noise(subject, "", f"{author} <a@x>", merge=False) is noise
