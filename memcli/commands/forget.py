@@ -113,10 +113,10 @@ def _begins_with(prefix: str) -> Callable[[str], bool]:
 
 def _finish(app: App) -> set[str]:
     """The ids that a killed `mem forget` took out of the files, whose words are now
-    gone from the rest, too. Of one that ended no undo record is left."""
+    gone from the rest, too. The undo record of one that ended has no texts."""
     app.workspace.recover()
     last = app.workspace.last_write()
-    if last is None or last.verb != VERB:
+    if last is None or last.verb != VERB or not last.patches:
         return set()
     gone: set[str] = set()
     for back in last.patches:

@@ -18,6 +18,11 @@ from memcli.project.context import current_stage, job_folder, need_root, task_fo
 from memcli.sessions.model import Session
 from memcli.storage.inbox import Inbox
 
+VERB = "keep"
+"""The name of the write in its undo record, whose note has the proposals."""
+KEPT = "kept"
+"""What a proposal became."""
+
 
 class KeepRequest(NamedTuple):
     """Beginnings of ids, and how a person wants the entry: "" leaves it as proposed."""
@@ -54,12 +59,24 @@ def keep(app: App, request: KeepRequest, *, dry_run: bool = False) -> KeepReport
             keep_private(root, (event.path for event in report.events))
         return report
 
-    report = app.write(plan, "keep", dry_run=dry_run)
+    ids = [one.id for one in chosen]
+    report = app.write(plan, VERB, dry_run=dry_run, note=lambda _: ids)
     if not dry_run:
         lost = "what was kept still waits"
         with app.state(best_effort=lost) as state, state.transaction():
-            Inbox(state).settle((one.id for one in chosen), "kept")
+            Inbox(state).settle(ids, KEPT)
     return report
+
+
+def wait_again(app: App, ids: Sequence[str]) -> tuple[str, ...]:
+    """Let proposals wait again of which what was written is taken back; which do."""
+    again: tuple[str, ...] = ()
+    lost = "what was kept does not wait again"
+    with app.state(best_effort=lost) as state, state.transaction():
+        kept = [row.id for row in Inbox(state).every() if row.became == KEPT]
+        again = tuple(name for name in kept if name in ids)
+        Inbox(state).settle(again, "")
+    return again
 
 
 def _plan(app: App, chosen: Sequence[Proposal], request: KeepRequest) -> KeepReport:

@@ -1,20 +1,25 @@
 """mem undo: take back the last write."""
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from memcli.app import App
+from memcli.commands import keep
+from memcli.install.targets import REMOVAL, wiring_again
 from memcli.memory.values import Patch
+from memcli.storage.workspace import LastWrite
 
 
 class UndoReport(NamedTuple):
-    """The write taken back (`verb` "" for none), its files, and the verb that is
-    `earlier`."""
+    """The write taken back (`verb` "" for none), its files, the verb that is
+    `earlier`, and the ids of the proposals that wait again."""
 
     verb: str
     time: str
     files: tuple[str, ...]
     patches: tuple[Patch, ...]
     earlier: str = ""
+    waiting: tuple[str, ...] = ()
 
 
 def undo(app: App, *, dry_run: bool = False) -> UndoReport:
@@ -25,14 +30,26 @@ def undo(app: App, *, dry_run: bool = False) -> UndoReport:
         return UndoReport(verb="", time="", files=(), patches=())
     files = [patch.path for patch in last.patches]
     earlier = ""
+    waiting: tuple[str, ...] = ()
     if not dry_run:
-        files = list(app.workspace.undo())
+        with _around(app, last):
+            files = list(app.workspace.undo())
+        if last.verb == keep.VERB:
+            waiting = keep.wait_again(app, last.note)
         before = app.workspace.last_write()
-        earlier = before.verb if before else ""
+        earlier = before.verb if before and before.patches else ""
     return UndoReport(
         verb=last.verb,
         time=last.time,
         files=tuple(files),
         patches=last.patches,
         earlier=earlier,
+        waiting=waiting,
     )
+
+
+def _around(app: App, last: LastWrite) -> AbstractContextManager[None]:
+    """What else is brought back with the files."""
+    if last.verb != REMOVAL:
+        return nullcontext()
+    return wiring_again(app.project, last.patches, last.note)

@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,6 +18,9 @@ from memcli.storage.files import Unreadable, digest, private_dir, read_text, sta
 if TYPE_CHECKING:
     from memcli.app import App
     from memcli.storage.workspace import Workspace
+
+REMOVAL = "init --remove"
+"""The name of a removal in its undo record."""
 
 
 class Target(NamedTuple):
@@ -103,6 +106,20 @@ def _keep_copies(copies: Mapping[Path, str | None], *, remove: bool) -> None:
         _keep(_copy_path(path), values)
 
 
+@contextmanager
+def wiring_again(
+    project: Project, patches: Sequence[Patch], copied: Sequence[str]
+) -> Iterator[None]:
+    """Remember what a removal forgot, once the block that takes it back with these
+    patches is through: the next removal finds the text of before and the folders."""
+    made = _new_folders(patches)
+    yield
+    texts = {Path(patch.path): patch.before for patch in patches}
+    copies = {path: text for path, text in texts.items() if str(path) in copied}
+    _keep_copies(copies, remove=False)
+    _remember(project, made, remove=False)
+
+
 def _new_folders(patches: Iterable[Patch]) -> list[str]:
     """The folders that do not exist yet, of files that do not."""
     new = (Path(patch.path) for patch in patches if patch.before is None)
@@ -114,7 +131,9 @@ def _write(app: "App", targets: Sequence[Target], *, remove: bool) -> None:
     for workspace, group in _by_workspace(project, app.workspace, targets):
         with workspace.hold("init"):
             patches = _plan(group, [], remove=remove)
-            workspace.write([_resolved(project, patch) for patch in patches], "init")
+            resolved = [_resolved(project, patch) for patch in patches]
+            copied = [str(target.path) for target in group if target.copied]
+            workspace.write(resolved, REMOVAL if remove else "init", note=copied)
 
 
 def _resolved(project: Project, patch: Patch) -> Patch:

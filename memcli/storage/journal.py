@@ -50,7 +50,7 @@ class Step(NamedTuple):
 
 class WriteRecord(NamedTuple):
     """A write as journal and undo record: directories it `made`, the record it
-    `undoes`."""
+    `undoes`. One without steps is of a write whose texts were forgotten."""
 
     root: str
     verb: str
@@ -60,6 +60,12 @@ class WriteRecord(NamedTuple):
     made: tuple[str, ...] = ()
     undoes: str = ""
     note: tuple[str, ...] = ()
+
+    def says(self, needles: Sequence[bytes]) -> bool:
+        """Whether one of these stands in a text of before or after."""
+        texts = [step.before or b"" for step in self.steps]
+        texts += [step.after or b"" for step in self.steps]
+        return any(needle in text for needle in needles for text in texts)
 
 
 class Journals:
@@ -132,20 +138,28 @@ class Journals:
                     path.unlink()
 
     def forget(self, needles: Sequence[str]) -> None:
-        """Delete the undo records in whose texts one of these stands; those that cannot
-        be read go too."""
-        for path in _records(self._undo):
-            with refusing(self.state):
-                try:
-                    steps = unpacked(path).steps
-                except (DataError, OSError):
-                    path.unlink(missing_ok=True)
-                    continue
-                texts = [
-                    text or b"" for step in steps for text in (step.before, step.after)
-                ]
-                if any(needle.encode() in text for needle in needles for text in texts):
-                    path.unlink(missing_ok=True)
+        """Delete the undo records of every root in whose texts one of these stands;
+        those that cannot be read go too. The last of a root stays without its texts,
+        so that nobody takes back what is older in its place."""
+        with refusing(self.state):
+            for folder in (self.state / "undo").glob("*/"):
+                self._forget_in(folder, [needle.encode() for needle in needles])
+
+    def _forget_in(self, folder: Path, needles: Sequence[bytes]) -> None:
+        last: WriteRecord | None = None
+        for path in reversed(_records(folder)):
+            try:
+                record = unpacked(path)
+            except (DataError, OSError):
+                path.unlink(missing_ok=True)
+                continue
+            if not record.says(needles):
+                continue
+            if last is None:
+                last = record._replace(steps=(), temps=(), made=(), note=())
+                self.save(path, packed(last))
+            else:
+                path.unlink(missing_ok=True)
 
     def legible(self, journal: Path) -> WriteRecord | None:
         """None after moving aside what is no journal: it must not block all later

@@ -27,11 +27,12 @@ KEPT = "an unfinished write of"
 
 class LastWrite(NamedTuple):
     """The write that undo would take back; `patches` are those that undo would
-    apply."""
+    apply: none where the texts of the write were forgotten."""
 
     verb: str
     time: str
     patches: tuple[Patch, ...]
+    note: tuple[str, ...] = ()
 
 
 class Workspace:
@@ -146,6 +147,10 @@ class Workspace:
         return [step.name for step in inverse.steps]
 
     def _back(self, record: WriteRecord) -> tuple[Step, ...]:
+        if not record.steps:
+            what = f"the words of mem {record.verb} of {record.time} were forgotten for good"
+            hint = "change what stands with mem edit, retire or restore: mem list"
+            raise RefusedError(f"{what}: nothing before it is taken back", hint)
         steps = []
         for step in (step.inverse for step in reversed(record.steps)):
             self._target(str(step.path))
@@ -181,7 +186,9 @@ class Workspace:
         patches = tuple(
             Patch(step.name, _text(step.before), _text(step.after)) for step in back
         )
-        return LastWrite(record.verb, record.time, patches)
+        return LastWrite(
+            verb=record.verb, time=record.time, patches=patches, note=record.note
+        )
 
     def _steps(self, patches: Sequence[Patch]) -> tuple[Step, ...]:
         """Archives come first: what leaves a file must be in its archive before it is

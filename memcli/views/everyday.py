@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from memcli.install.targets import REMOVAL
 from memcli.memory.words import body_of
 from memcli.recall.budget import cut_words
 from memcli.text.controls import for_display, for_prompt
@@ -192,10 +193,18 @@ def undo_text(report: UndoReport, root: str) -> str:
             "the merge driver in git's settings and the index stay:"
             " mem init --remove takes them"
         )
-    if report.earlier:
+    for name in report.waiting:
+        lines.append(f"{name[:8]} waits again: mem inbox")
+    if report.verb == REMOVAL:
         lines.append(
-            f"the write before it, {report.earlier}, is taken back by another mem undo"
+            "that was a removal: what it had taken out calls mem again."
+            " mem init --remove takes it out; mem init completes it"
         )
+    if report.earlier:
+        what = f"the write before it, {report.earlier}"
+        if report.earlier == REMOVAL:
+            what += " (what it took out would call mem again)"
+        lines.append(f"{what}, is taken back by another mem undo")
     return "\n".join(lines)
 
 

@@ -114,6 +114,24 @@ def test_keep_writes_an_entry_with_its_provenance(project: Project) -> None:
     assert not waiting(project)
 
 
+def test_undo_of_a_keep_lets_the_proposal_wait_again(project: Project) -> None:
+    """As it did before, to be kept once more."""
+    learn(project)
+    before = waiting(project)
+    first = before[0]["id"][:8]
+    assert project.mem("keep", first).code == 0
+    assert waiting(project) == []
+    assert project.mem("undo", "--dry-run").code == 0
+    assert waiting(project) == []
+    undone = project.mem("undo")
+    assert undone.code == 0
+    assert "mem inbox" in undone.out
+    assert waiting(project) == before
+    assert not entries(project)
+    assert project.mem("keep", first).code == 0
+    assert [entry.id for entry in entries(project)] == [before[0]["id"]]
+
+
 def test_keep_takes_several_or_none(project: Project) -> None:
     """An id that is not known writes nothing; so does a title for two."""
     given = slip(project).user("No, don't use the moment library.").agent("Sorry.")

@@ -1,6 +1,10 @@
 """mem retire, mem restore, mem undo: out of recall, and back."""
 
+from pathlib import Path
+
 from memcli.memory.parser import parse
+from memcli.storage import journal
+from memcli.storage.files import state_dir
 from tests.conftest import Project
 
 
@@ -111,3 +115,55 @@ def test_undo_takes_back_the_last_write_and_then_the_one_before(
     nothing = project.mem("undo")
     assert nothing.code == 1
     assert "nothing to undo" in nothing.out
+
+
+def test_undo_stops_where_words_were_forgotten(project: Project) -> None:
+    """What was forgotten does not come back, and nothing older goes in its place; a
+    write that came later is still taken back."""
+    project.mem("init")
+    project.mem("add", "The zebra crossing is painted on Mondays", "--kind", "fact")
+    project.mem("add", "Keep the lights on at night")
+    found = project.mem("list", "--json").json["entries"]
+    zebra = next(row["id"] for row in found if "zebra" in row["title"])
+    assert project.mem("forget", zebra).code == 0
+    stands = (project.root / "MEMORY.md").read_bytes()
+    for args in (("undo",), ("undo", "--dry-run")):
+        refused = project.mem(*args)
+        assert refused.code == 5
+        assert "mem forget of" in refused.err
+        assert "mem edit" in refused.err
+        assert (project.root / "MEMORY.md").read_bytes() == stands
+    project.mem("add", "Deploys go out on Tuesdays")
+    later = project.mem("undo")
+    assert later.code == 0
+    assert "before it" not in later.out
+    assert (project.root / "MEMORY.md").read_bytes() == stands
+    assert project.mem("undo").code == 5
+    # Another one is forgotten in the same way: the blank record is no unfinished one.
+    assert project.mem("forget", parse(stands.decode(), "x").entries[0].id).code == 0
+
+
+def test_undo_of_another_root_has_no_forgotten_words_either(
+    project: Project, world: Path, tmp_path: Path
+) -> None:
+    """A global entry is written in one repository and forgotten in another."""
+    other = tmp_path / "other"
+    project.git("init", "-q", str(other))
+    project.mem("add", "--level", "global", "Zanzibar quokkas sleep", cwd=other)
+    found = project.mem("list", "--json").json["entries"]
+    assert project.mem("forget", found[0]["id"]).code == 0
+    with_words = [
+        path
+        for path in state_dir().rglob("*")
+        if path.is_file() and b"quokka" in _texts(path).lower()
+    ]
+    assert not with_words
+    assert project.mem("undo", cwd=other).code == 5
+
+
+def _texts(path: Path) -> bytes:
+    """A file of the state folder, what is packed in an undo record unpacked."""
+    if path.parent.parent.name != "undo":
+        return path.read_bytes()
+    steps = journal.unpacked(path).steps
+    return b"".join((step.before or b"") + (step.after or b"") for step in steps)

@@ -88,6 +88,25 @@ def test_remove_restores_every_byte(project: Project, text: str | None) -> None:
     assert snapshot(project.root) == before
 
 
+def test_undo_of_a_removal_says_that_it_is_one(project: Project) -> None:
+    """Agents and git call mem again, which nobody passes unawares; another removal
+    takes every byte out again."""
+    project.write(".claude/settings.local.json", '{ "model":"x",\n\t"hooks": {} }\n')
+    before = snapshot(project.root)
+    project.mem("init", "--git", "--claude", "--codex", "--agents")
+    wired = (project.root / ".claude/settings.local.json").read_bytes()
+    assert project.mem("init", "--remove", "--all").code == 0
+    assert snapshot(project.root) == before
+    project.mem("add", "Use uv")
+    assert "init --remove (what it took out" in project.mem("undo").out
+    back = project.mem("undo")
+    assert "took back init --remove of" in back.out
+    assert "mem init --remove takes it out" in back.out
+    assert (project.root / ".claude/settings.local.json").read_bytes() == wired
+    assert project.mem("init", "--remove", "--all").code == 0
+    assert snapshot(project.root) == before
+
+
 def test_remove_keeps_a_memory_that_was_written_to(project: Project) -> None:
     """Only an empty MEMORY.md goes; with the index, its ignore lines do, too."""
     project.mem("init")
