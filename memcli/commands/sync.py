@@ -55,6 +55,7 @@ _LOCKS = [
 # What another address has not, and the last one had, is forgotten.
 _FETCH = ("fetch", "-q", "--prune", "--no-tags", "--no-recurse-submodules")
 _ELSEWHERE = "name a repository that holds nothing else: mem sync --git URL"
+_ADDRESS = "mem sync --git URL, of an empty private repository"
 _AGAIN = "see what git says of it, then: mem sync"
 _HINTS = {
     "commit": "a hook of that repository may refuse it: mend that, then: mem sync",
@@ -69,11 +70,13 @@ Texts = Mapping[str, str]
 
 
 class SyncReport(NamedTuple):
-    """What was written, and how many commits were sent and taken in."""
+    """What was written, how many commits were sent and taken in, and whether there is
+    an `address` that they go to."""
 
     patches: tuple[Patch, ...]
     sent: int
     taken: int
+    address: bool = True
 
 
 class HomeRepository:
@@ -109,7 +112,10 @@ class HomeRepository:
         what = f"keeps {kept} in {self.folder}"
         if url:
             what += f", in step with {redact_secrets(url)}"
-        return Changes((what,), (), ("bring it in step: mem sync",))
+        next = "bring it in step: mem sync"
+        if not (url or self._has_remote()):
+            next = f"nothing leaves this machine until it has an address: {_ADDRESS}"
+        return Changes((what,), (), (next,))
 
     def _moved_aside(self, *, dry_run: bool) -> Changes:
         if not self.folder.exists():
@@ -157,12 +163,13 @@ class HomeRepository:
                 head = self._written(patches, texts, head, theirs if taken else head)
             _refuse_conflicts(texts)
             sent = 0
-            if self._has_remote():
+            address = self._has_remote()
+            if address:
                 _require_fetched(failed, why)
                 sent = self._count(head, theirs)
             if sent and not dry_run:
                 self._ask("push", "-q", "origin", f"{head}:{MAIN}")
-        return SyncReport(patches=patches, sent=sent, taken=taken)
+        return SyncReport(patches=patches, sent=sent, taken=taken, address=address)
 
     def _has_remote(self) -> bool:
         code, _ = self._git("config", "remote.origin.url")

@@ -72,7 +72,10 @@ def sync_text(report: SyncReport) -> str:
     files = [f"~/{patch.path.rpartition('/')[2]}" for patch in report.patches]
     if files:
         done.append(f"wrote {' and '.join(files)}")
-    return ", ".join(done) or "in step"
+    if report.address:
+        return ", ".join(done) or "in step"
+    here = ", ".join([*done, "committed on this machine alone"])
+    return f"{here}; for others to find it: mem sync --git URL"
 
 
 def export_text(report: ExportReport, *, raw: bool = False) -> str:

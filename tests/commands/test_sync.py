@@ -54,6 +54,27 @@ def in_step(*machines: Machine) -> None:
         assert done.code == 0, done.err
 
 
+def test_without_an_address_nothing_is_called_in_step(
+    project: Project, remote: Path, tmp_path: Path
+) -> None:
+    """It says what stays on this machine, and how the others find it; an address that
+    is known is not asked for again."""
+    one = Machine(project, tmp_path / "one")
+    one.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    begun = one.mem("sync", "--git")
+    assert begun.code == 0
+    assert "nothing leaves this machine" in begun.err
+    done = one.mem("sync")
+    assert done.code == 0
+    assert "on this machine alone" in done.out
+    assert "mem sync --git URL" in done.out
+    assert one.mem("sync", "--json").json["address"] is False
+    assert one.mem("sync", "--git", str(remote)).code == 0
+    assert one.mem("sync").out == "1 commit sent\n"
+    assert "nothing leaves" not in one.mem("sync", "--git").err
+    assert one.mem("sync").out == "in step\n"
+
+
 def test_two_machines_that_edited_at_once_hold_the_same(
     pair: tuple[Machine, Machine],
 ) -> None:
