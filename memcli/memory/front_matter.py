@@ -17,11 +17,12 @@ _NOT_TEXT = frozenset("true false yes no on off null y n".split())
 
 class Malformed(Exception):
     """The block is not a mapping that may be read; `offset` is the place within the
-    block."""
+    block, `reached` how far it was read."""
 
-    def __init__(self, why: str, offset: int = 0) -> None:
+    def __init__(self, why: str, offset: int = 0, reached: int = 0) -> None:
         super().__init__(why)
         self.offset = offset
+        self.reached = max(offset, reached)
 
 
 class FrontMatter(NamedTuple):
@@ -192,10 +193,12 @@ def _compose(block: str) -> Any:
         _refuse_unsafe(yaml.parse(block, Loader=loader))
         node = yaml.compose(block, Loader=loader)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise Malformed(
-            f"not valid YAML: {error.problem}", mark.index if mark else 0
-        ) from None
+        marks = (error.context_mark, error.problem_mark)
+        begins, missed = (mark.index if mark else 0 for mark in marks)
+        # What is not closed is named where it begins, not where its end was missed.
+        is_open = "block" not in (error.context or "block")
+        why = f"not valid YAML: {error.problem}"
+        raise Malformed(why, begins if is_open else missed, missed) from None
     except (yaml.YAMLError, UnicodeError, RecursionError, ValueError) as error:
         raise Malformed(f"not valid YAML: {type(error).__name__}") from None
     if not isinstance(node, yaml.MappingNode):

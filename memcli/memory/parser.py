@@ -133,7 +133,10 @@ class _Reader:
         for block, limit in zip(blocks, limits[1:], strict=True):
             if block.damage:
                 self._problem(*block.damage, severity="unreadable")
-                segments.append(Segment("prose", block.start, limit))
+                is_closed = block.close < block.body <= limit
+                text = block.body if is_closed else block.start
+                segments.append(Segment("prose", block.start, text, damaged=True))
+                segments.append(Segment("prose", text, limit))
                 continue
             entry = self._entry(block, limit, len(entries))
             entries.append(entry)
@@ -152,7 +155,7 @@ class _Reader:
         return MemoryFile(
             path=self.path,
             text=self.text,
-            segments=tuple(segments),
+            segments=tuple(each for each in segments if each.start < each.end),
             entries=tuple(entries),
             problems=tuple(problems),
         )
@@ -327,7 +330,7 @@ class _Reader:
 
     def _damage(self, place: EntryBlock, error: front_matter.Malformed) -> Damage:
         block = self.scan[place.inner : place.close]
-        runs_on = _heading_or_blank_line().search(block, 0, error.offset)
+        runs_on = _heading_or_blank_line().search(block, 0, error.reached)
         # Its closing delimiter is then the opening one of another entry.
         if runs_on and re.compile(r"[A-Za-z_]\w*:").match(self.scan, place.body):
             return Damage(place.start, UNCLOSED)
@@ -380,11 +383,14 @@ def sections(file: MemoryFile) -> list[Entry]:
     scan = grammar.with_line_feeds(file.text)
     line_of = grammar.line_numbers(scan)
     day = date_in_path(file.path)
+    lost = {segment.end for segment in file.segments if segment.damaged}
     for section, start, end in prose.pieces(scan, file.segments):
         unit_text = file.text[start:end]
         body = unit_text.strip("\ufeff" + grammar.BLANKS)
         heading = re.match(r"#[^\r\n]*", body) if section.titles else None
-        if not re.search(r"\w", body[heading.end() if heading else 0 :]):
+        # Of an entry that cannot be read the heading may be all that it says.
+        told = heading.end() if heading and start not in lost else 0
+        if not re.search(r"\w", body[told:]):
             continue  # a heading or a rule alone
         undated = (grammar.HEAD_DATE.sub("", title) for title in section.titles)
         title = " > ".join(undated)

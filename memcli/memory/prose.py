@@ -26,7 +26,7 @@ def pieces(
 ) -> Iterator[tuple[ProseSection, int, int]]:
     """The stretches of prose that are a unit each, with their sections."""
     for segment in segments:
-        if segment.kind == "prose":
+        if segment.kind == "prose" and not segment.damaged:
             for section in _split_headings(scan, segment):
                 for start, end in _split_bullets(scan, section):
                     yield section, start, end

@@ -54,11 +54,13 @@ class Problem(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A stretch `text[start:end]` of a memory file: an "entry" or "prose"."""
+    """A stretch `text[start:end]` of a memory file: an "entry" or "prose", which may be
+    front matter that cannot be read (`damaged`)."""
 
     kind: str
     start: int
     end: int
+    damaged: bool = False
 
 
 class Entry(NamedTuple):

@@ -261,6 +261,21 @@ def test_damaged_front_matter_is_named_and_kept_apart(
     assert any("Lost?" in section.body for section in sections(file))
 
 
+@pytest.mark.parametrize("value", ["[0.5", "'0.5", "{a: 1"])
+def test_an_entry_of_one_line_is_found_although_a_value_is_broken(value: str) -> None:
+    """Its heading is its text, by which it is titled; its front matter is no text. The
+    line that is named is that of the value, and every byte stays in a segment."""
+    text = f"# Memory\n\n---\nid: a\nimportance: {value}\nphase: unknown\n---\n"
+    text += "## [2026-11-02] The parser is recursive\n\n" + entry("b")
+    file = parse(text, "x")
+    assert [problem.line for problem in file.problems] == [5]
+    (unit,) = sections(file)
+    assert unit.title == "The parser is recursive"
+    assert unit.date == "2026-11-02"
+    assert unit.line == 8
+    assert "".join(text[part.start : part.end] for part in file.segments) == text
+
+
 def test_entry_that_is_not_closed_does_not_swallow_the_next() -> None:
     """What ought to have closed the damaged block opens the next entry."""
     text = "---\nid: a\ntype: corrective\nBody without its line.\n\n" + entry("b")
