@@ -1,5 +1,4 @@
-"""Prose as it is indexed: what a bullet stands among, and decisions that hold no
-more."""
+"""Prose as it is indexed: what a bullet stands among."""
 
 import re
 from collections.abc import Sequence
@@ -10,11 +9,6 @@ from memcli.memory.words import clean, sub_words
 
 PASSAGE = 1200  # characters of bullets that are searched and shown together
 _LINKED = re.compile(r"[-*+] +\[[^\]\n]*\]\([^)\n]*\.md")
-_RECORDS = frozenset({"adr", "adrs", "decisions", "decision-records"})
-_STATUS = re.compile(
-    r"(?im)^(?:[-*+|] {1,4})?(?:#{1,6} {1,4})?[*_]{0,2}status[*_:]{0,4}[ |\t]{0,8}\r?\n?\r?\n?"
-    r"[ \t]{0,8}(?:~~[^~\n]{1,40}~~[ \t]{0,4})?[\"'*_~\[]{0,4}(superseded|rejected|deprecated)\b"
-)
 
 
 def passages(units: Sequence[Entry]) -> dict[str, str]:
@@ -45,13 +39,3 @@ def _joins(before: Entry, unit: Entry) -> bool:
     ):
         return False
     return not _LINKED.match(before.body) and not _LINKED.match(unit.body)
-
-
-def ruled_out(path: str, text: str) -> str:
-    """Of the record of a decision, the word of its status by which it does not hold;
-    else ""."""
-    folder, _, name = path.lower().rpartition("/")
-    if not _RECORDS.isdisjoint(folder.split("/")) or name.startswith("adr"):
-        status = _STATUS.search(text[:4000])
-        return status[1].lower() if status else ""
-    return ""

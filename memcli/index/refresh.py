@@ -20,11 +20,12 @@ from memcli.index.filters import (
     keys_of_guard,
     sealed,
 )
-from memcli.index.prose import passages, ruled_out
+from memcli.index.prose import passages
 from memcli.index.sql import first_column, json_list, newest_chunk, number_of
 from memcli.index.whole import changing
 from memcli.memory.grammar import CROWDED, DETAIL, is_crowded
 from memcli.memory.parser import MemoryFile, parse, sections
+from memcli.memory.records import ruled_out
 from memcli.memory.values import Entry, Problem, plain_id
 from memcli.memory.words import MATTER, OVERLAP, SIZE, clean, each_text, sub_words
 from memcli.project.listing import Files, FoundFile, marks

@@ -79,9 +79,16 @@ def _any_date() -> str:
     """
 
 
+@verbose
+def _address() -> str:
+    return r"\w+ :// \S+"
+
+
 def date_in(text: str) -> str:
     """The first calendar date in a line, as YYYY-MM-DD, else ""; dots are read day
-    first."""
+    first. One in an address is that of something else."""
+    if "://" in text:
+        text = _address().sub(" ", text)
     if ("19" in text or "20" in text) and _maybe_a_date().search(text):
         written = map(_normalised, _any_date().finditer(text))
     elif "-" in text:

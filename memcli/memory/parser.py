@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from memcli.memory import front_matter, grammar, prose
+from memcli.memory import front_matter, grammar, prose, records
 from memcli.memory.dates import date_in, date_in_path
 from memcli.memory.entry_values import CORE_KEYS, make_entry, read_values
+from memcli.memory.prose import ProseSection
 from memcli.memory.values import TYPES, Entry, Place, Problem, Segment
 from memcli.text.matching import verbose
 
@@ -383,6 +384,9 @@ def sections(file: MemoryFile) -> list[Entry]:
     scan = grammar.with_line_feeds(file.text)
     line_of = grammar.line_numbers(scan)
     day = date_in_path(file.path)
+    if found := records.record(file.path, scan, file.segments):
+        section, own_day = found
+        return [_record(file, section, own_day or day, line_of(section.start))]
     lost = {segment.end for segment in file.segments if segment.damaged}
     for section, start, end in prose.pieces(scan, file.segments):
         unit_text = file.text[start:end]
@@ -404,3 +408,14 @@ def sections(file: MemoryFile) -> list[Entry]:
         date = next(dates, unit.date)
         units.append(unit._replace(written=False, identified=False, date=date))
     return units
+
+
+def _record(file: MemoryFile, section: ProseSection, day: str, line: int) -> Entry:
+    """The record of a decision: one unit, whatever its sections."""
+    body = file.text[section.start : section.end].strip(grammar.BLANKS)
+    title = grammar.HEAD_DATE.sub("", section.titles[0])
+    values, _ = read_values({"title": title, "kind": "decision"})
+    values["id"] = grammar.derived_id(file.path, title, body, "0")
+    span = (section.start, section.end)
+    unit = make_entry(values, body, day, line, span)
+    return unit._replace(written=False, identified=False, date=day)

@@ -103,6 +103,16 @@ def _list_starts(scan: str, start: int, end: int) -> Iterator[tuple[int, bool]]:
             yield place, begins
 
 
+def headed(scan: str, segment: Segment) -> tuple[str, list[ProseSection]]:
+    """What stands above the first heading of a segment, and the sections below one."""
+    sections = list(_split_headings(scan, segment))
+    first = sections[0] if sections else None
+    if first is None or first.titles:
+        return "", sections
+    above = scan[first.start : first.end].strip("\ufeff" + grammar.BLANKS)
+    return above, sections[1:]
+
+
 def _split_headings(scan: str, segment: Segment) -> Iterator[ProseSection]:
     """The sections of a segment; headings inside fences do not count."""
     start = segment.start + int(scan.startswith("\ufeff", segment.start))

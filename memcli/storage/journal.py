@@ -142,7 +142,8 @@ class Journals:
         those that cannot be read go too. The last of a root stays without its texts,
         so that nobody takes back what is older in its place."""
         with refusing(self.state):
-            for folder in (self.state / "undo").glob("*/"):
+            for key in os.listdir(private_dir(self._undo.parent)):
+                folder = self._undo.parent / key
                 self._forget_in(folder, [needle.encode() for needle in needles])
 
     def _forget_in(self, folder: Path, needles: Sequence[bytes]) -> None:

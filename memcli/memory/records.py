@@ -1,0 +1,66 @@
+"""Records of decisions, a file each: whether a text is one, of what day, and whether
+it still holds."""
+
+from collections.abc import Sequence
+
+from memcli.memory.dates import date_in
+from memcli.memory.prose import ProseSection, headed
+from memcli.memory.values import Segment
+from memcli.text.matching import verbose
+
+_FOLDERS = frozenset({"adr", "adrs", "decisions", "decision-records"})
+_RULED_OUT = ("superseded", "rejected", "deprecated")
+_STATUS_WITHIN = 4000  # characters of a record that are looked at for its status
+
+
+@verbose(lines=True, ignore_case=True)
+def _status() -> str:
+    """The status of a decision, as a line, a row of a table, or a section; the group is
+    its word."""
+    return r"""
+        ^ (?: [-*+|] [ ]{1,4} )?
+        (?: (?: \#{1,6} [ ]{1,4} )? [*_]{0,2} status [*_:]{0,3} [ \t]{0,8} \r?\n
+            (?: [ \t]{0,8} \r?\n )?                    # a section
+          | [*_]{0,2} status [*_]{0,2} [ \t]{0,8} [:|] [*_ \t|]{0,8}  # a line, a row
+        )
+        [ \t]{0,8} (?: ~~ [^~\n]{1,40} ~~ [ \t]{0,4} )? ["'*_~\[]{0,4} ( \w+ )
+    """
+
+
+def is_named_so(path: str) -> bool:
+    """Whether a file lies or is called as the record of a decision."""
+    folder, _, name = path.lower().rpartition("/")
+    return not _FOLDERS.isdisjoint(folder.split("/")) or name.startswith("adr")
+
+
+def ruled_out(path: str, text: str) -> str:
+    """Of the record of a decision, the word of its status by which it does not hold;
+    else ""."""
+    if not is_named_so(path):
+        return ""
+    words = (found.lower() for found in _status().findall(text[:_STATUS_WITHIN]))
+    return next((word for word in words if word in _RULED_OUT), "")
+
+
+def record(
+    path: str, scan: str, segments: Sequence[Segment]
+) -> tuple[ProseSection, str] | None:
+    """The whole text below its title, and its day, where it is the record of one
+    decision: it is named so, has one title above all its headings, and one status."""
+    if not is_named_so(path) or len(segments) != 1 or segments[0].kind != "prose":
+        return None
+    preamble, sections = headed(scan, segments[0])
+    is_front_matter = not preamble or preamble.startswith("---")
+    tops = [section for section in sections if len(section.titles) == 1]
+    marks = list(_status().finditer(scan))
+    if not is_front_matter or len(tops) != 1 or len(marks) != 1:
+        return None
+    whole = tops[0]._replace(end=sections[-1].end)
+    # Its day stands above its first section, or beside its status.
+    (mark,) = marks
+    starts = [section.start for section in sections[1:]]
+    head = scan[: starts[0] if starts else len(scan)]
+    behind = [start for start in starts if start > mark.start()]
+    beside = scan[mark.start() : behind[0] if behind else len(scan)]
+    days = map(date_in, (*head.split("\n"), *beside.split("\n")))
+    return whole, next(filter(None, days), "")
