@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
+from memcli.exchange import importers
 from memcli.guard.stops import first_guard
 from memcli.history import record_of
 from memcli.install import harness, repository
 from memcli.install.targets import Changes, Target, apply
 from memcli.project import config, distribution, elsewhere, git
-from memcli.project.context import Project
+from memcli.project.context import Project, read_known
 from memcli.project.elsewhere import line_for
 from memcli.project.links import memory_links
 from memcli.project.listing import Listing
@@ -24,6 +25,7 @@ from memcli.storage.files import in_megabytes, state_dir
 
 LEARNERS = ("claude", "codex", "anthropic", "rules")
 """What sessions may be learned from with."""
+IN_PLACE = "everything is in place already"
 
 
 class InitRequest(NamedTuple):
@@ -88,6 +90,8 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
         targets = _beside_found(app.project, targets, notes)
     report = apply(app, targets, notes, remove=request.remove, dry_run=dry_run)
     done = [*report.done, *_beside_files(app, request, top, dry_run=dry_run)]
+    if notes and not (done or request.remove):
+        done.append(IN_PLACE)
     done += dict.fromkeys(notes)
     if not (request.remove or dry_run):
         done += _refreshed(app)
@@ -99,7 +103,7 @@ def _with_fault(request: InitRequest, done: Sequence[str]) -> tuple[str, ...]:
     fault = request.wired and (harness.path_fault() or harness.desktop_fault())
     if not fault:
         return tuple(done)
-    return (*(done or ["everything is in place already"]), fault)
+    return (*(done or [IN_PLACE]), fault)
 
 
 def _in_full(request: InitRequest) -> InitRequest:
@@ -119,6 +123,11 @@ def _beside_found(
         return targets
     found = [file.name for file in project.listing.files if file.found]
     notes += _told(project.root, project.listing, found)
+    files = read_known(project, project.listing.files, [])
+    known = {entry.id for file in files for entry in file.memory.entries}
+    if rules := importers.untaken(project.root, known):
+        what = "the rules for agents" if rules == "." else rules
+        notes.append(f"{what} can be found by mem, too: mem import {rules}")
     if not found or project.found("MEMORY.md") is not None:
         return targets
     return [target for target in targets if target.path.name != "MEMORY.md"]

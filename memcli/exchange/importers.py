@@ -3,7 +3,8 @@ memory."""
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,6 +86,12 @@ def _wish() -> str:
         \b (?: prefer | avoid | should | use | keep | write | run | make | add | put
           | name | follow | ensure | check ) \b
     """
+
+
+@verbose(lines=True)
+def _commands() -> str:
+    """Where commands for a shell begin, by the language of their code."""
+    return r"^ [ \t]* (?: ``` | ~~~ ) [ \t]* (?: (?:ba|z|fi|power)? sh (?:ell)? | console ) \b"
 
 
 class ImportDraft(NamedTuple):
@@ -247,21 +254,30 @@ def _rule(name: str, part: Section, item: str) -> ImportDraft:
 
 
 def _whole(name: str, part: Section) -> ImportDraft:
-    title = shortened(" > ".join(part.path[-2:])) or headline(part.text)[0]
-    prose = re.sub(r"`[^`]*`", "", part.text)
-    kind = "preference" if _wish().search(prose) else "fact"
-    if _strict().search(prose):
-        kind = "policy"
+    # A text that is titled by its own name says nothing by it.
+    is_named = part.path[:1] == (os.path.basename(name),)
+    path = part.path[1:] if is_named else part.path
+    title = shortened(" > ".join(path[-2:])) or headline(part.text)[0]
     key = (RULES, name, " > ".join(part.path), part.text)
-    tags = _tags(part.path[-2]) if len(part.path) > 1 else ()
+    tags = _tags(path[-2]) if len(path) > 1 else ()
     return ImportDraft(
         source=f"{RULES}:{name}",
         key=key,
         title=title,
         text=part.text,
-        kind=kind,
+        kind=_kind(part.text),
         tags=tags,
     )
+
+
+def _kind(section: str) -> str:
+    """A section that forbids or demands is a policy, one with commands a workflow."""
+    prose = re.sub(r"`[^`]*`", "", section)
+    if _strict().search(prose):
+        return "policy"
+    if _commands().search(section):
+        return "workflow"
+    return "preference" if _wish().search(prose) else "fact"
 
 
 def _tags(heading: str) -> tuple[str, ...]:
@@ -355,6 +371,17 @@ def read(path: Path, form: str = "", inside: Path | None = None) -> ImportSource
         for name, text in files.items():
             drafts += rules(name, text)
     return ImportSource(form=form, drafts=tuple(drafts), problems=tuple(problems))
+
+
+def untaken(root: Path, known: Container[str]) -> str:
+    """What of a repository `mem import` would take in: the name of a file with rules
+    for agents, "." for several, "" where all of it is known by its ids."""
+    with suppress(UsageError):
+        drafts = read(root, RULES, root).drafts
+        new = (draft.source for draft in drafts if draft.id not in known)
+        names = list(dict.fromkeys(source.partition(":")[2] for source in new))
+        return "." if len(names) > 1 else next(iter(names), "")
+    return ""
 
 
 def _texts(

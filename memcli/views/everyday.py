@@ -197,13 +197,13 @@ def undo_text(report: UndoReport, root: str) -> str:
         lines.append(f"{name[:8]} waits again: mem inbox")
     if report.verb == REMOVAL:
         lines.append(
-            "that was a removal: what it had taken out calls mem again."
+            "that was a removal: what it had taken out is back, and wired."
             " mem init --remove takes it out; mem init completes it"
         )
     if report.earlier:
         what = f"the write before it, {report.earlier}"
         if report.earlier == REMOVAL:
-            what += " (what it took out would call mem again)"
+            what += " (what it took out would be back, and wired)"
         lines.append(f"{what}, is taken back by another mem undo")
     return "\n".join(lines)
 

@@ -103,17 +103,23 @@ def count_problems(problems: "Sequence[Problem]", *, quiet: bool) -> None:
 
 
 def how_to_begin(
-    problems: "Iterable[Problem]", *, rooted: bool = True, history: bool = False
+    problems: "Iterable[Problem]",
+    *,
+    rooted: bool = True,
+    history: bool = False,
+    rules: str = "",
 ) -> str:
     """How to begin where there is no memory, not even one that cannot be read;
-    `rooted` in a project, one that has `history` or not."""
+    `rooted` in a project, one that has `history` or not, and `rules` for agents."""
     if any(each.severity == "unreadable" for each in problems):
         return ""
     level = "" if rooted else " --level global"
-    begin = f'Begin with: mem add{level} "what you learned"'
-    search = "search commits and chats: mem index --history"
-    more = f", or {search}" if rooted and not history else ""
-    return f"mem: there is no memory here yet. {begin}{more}"
+    begin = [f'Begin with: mem add{level} "what you learned"']
+    if rules:
+        begin.append(f"take in the rules for agents: mem import {rules}")
+    if rooted and not history:
+        begin.append("search commits and chats: mem index --history")
+    return f"mem: there is no memory here yet. {', or '.join(begin)}"
 
 
 def name_problems(

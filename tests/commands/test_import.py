@@ -123,6 +123,30 @@ def test_rules_for_agents(project: Project) -> None:
     assert project.mem("recall", "css colours of the footer").out == ""
 
 
+def test_a_section_is_what_it_says(project: Project) -> None:
+    """Commands are a workflow, what is demanded a policy; the name of the file is the
+    title of nothing. Where nothing else is remembered each way in names the import."""
+    project.write(
+        "AGENTS.md",
+        "# AGENTS.md\n\nThis project lives in a container.\n\n## Building the docs\n\n"
+        "Run these:\n\n```bash\nmake html\n```\n\n## Releases\n\nNever tag by hand:\n\n"
+        "```sh\nmake tag\n```\n",
+    )
+    for words in (("list",), ("recall", "docs"), ("init",)):
+        done = project.mem(*words)
+        assert "mem import AGENTS.md" in done.err + done.out, words
+    project.ok("import", "AGENTS.md")
+    found = {entry.title: entry.kind for entry in entries(project)}
+    assert found == {
+        "This project lives in a container.": "fact",
+        "Building the docs": "workflow",
+        "Releases": "policy",
+    }
+    assert "mem import" not in project.mem("init").out
+    project.write("CLAUDE.md", "- Prefer short functions over long ones\n")
+    assert "mem import CLAUDE.md" in project.mem("init").out
+
+
 def test_twice_is_once(project: Project, tmp_path: Path) -> None:
     """To the byte, from whatever folder; one import is one write to undo."""
     path = project.remembers()
