@@ -126,13 +126,19 @@ def globs_below(project: Project, given: Iterable[str]) -> tuple[str, ...]:
     for glob in map(in_line, given):
         name = glob.removeprefix(root)
         leads_up = name[:1] in "~!" or ".." in name.split("/")
-        if leads_up or _stands_away(name, root or "/") or not globs.usable(name):
+        is_usable = globs.usable(name) and not _is_open(name)
+        if leads_up or _stands_away(name, root or "/") or not is_usable:
             what = f"path {glob!r}: covers no file of this project"
             raise UsageError(
                 what, "name files below the root, as in .gitignore: 'src/*.py'"
             )
         found.append(name)
     return tuple(found)
+
+
+def _is_open(name: str) -> bool:
+    """Whether a bracket of a glob is not closed: such a one matches nothing."""
+    return "[" in re.sub(r"\\.|\[[!^]?+\]?+[^\]]*\]", "", name)
 
 
 def _stands_away(name: str, root: str) -> bool:
@@ -185,6 +191,7 @@ def in_lines(items: Iterable[str]) -> tuple[str, ...]:
 def _plan(app: App, request: AddRequest) -> AddReport:
     project = app.project
     today = project.now.isoformat()
+    name, path = target(project, request.level, request.job, request.task)
     title, body = _worded(request, today)
     near = _near(app, request)
     if known := _reinforced(app, near, title, body):
@@ -192,7 +199,6 @@ def _plan(app: App, request: AddRequest) -> AddReport:
     values = _values(project, request, today)
     if not request.again:
         refuse_taken_back(app, body)
-    name, path = target(project, request.level, request.job, request.task)
     memory = read_target(project, path, name)
     for problem in memory.problems:
         if problem.severity == "unreadable":

@@ -27,6 +27,7 @@ from memcli.sessions.discover import Discovery, discover
 from memcli.storage.files import state_dir
 
 HANDLES = "mem recall --history only TASK"
+_WITHOUT = "run it inside one, or name it with --root"
 
 
 class HistoryReport(NamedTuple):
@@ -108,7 +109,8 @@ def add_history(
             hint = f"if that repository is yours: git config core.worktree {place}"
             raise UsageError(what, hint)
         why = "no git repository here" if wanted else "history = false"
-        raise UsageError(f"{why}: nothing of history is kept", "mem index --help")
+        what = f"{why}: nothing of history is kept"
+        raise UsageError(what, _WITHOUT if wanted else "mem index --help")
     begun = time.monotonic()
     with _record(app, make=True) as record:
         looked = _discovered(app, root, record)
@@ -263,10 +265,10 @@ def take_over(app: App, key: str) -> int:
     folder = state_dir() / FOLDER
     name = key.removesuffix(".db")
     if path is None:
-        raise UsageError("no git repository here", "mem index --help")
+        raise UsageError("no git repository here", _WITHOUT)
     source = folder / f"{name}.db"
     if not re.fullmatch(r"[0-9a-f]{24}", name) or not source.is_file():
-        known = ", ".join(sorted(each.stem for each in folder.glob("*.db"))) or "none"
+        known = ", ".join(map(_told, sorted(folder.glob("*.db")))) or "none"
         raise UsageError(f"--from {key}: no such record", f"records: {known}")
     if source == path:
         raise UsageError(
@@ -275,3 +277,12 @@ def take_over(app: App, key: str) -> int:
     with opened(source) as old, opened(path, make=True) as record:
         assert old is not None and record is not None
         return record.take(old)
+
+
+def _told(path: Path) -> str:
+    """A record by its name and the work tree that it is of, as far as it can be read."""
+    with suppress(DataError, OSError), opened(path) as record:
+        trees = record.note("trees").split("\n") if record is not None else []
+        if trees and trees[0]:
+            return f"{path.stem} (of {trees[0]})"
+    return path.stem

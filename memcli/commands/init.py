@@ -253,6 +253,8 @@ def _check(root: Path | None, request: InitRequest) -> None:
         raise UsageError(
             "--learn-with does not go with --remove", "change llm in your config.toml"
         )
+    if request.source and not request.ci:
+        raise UsageError("--from says what CI installs", "mem init --ci --from SPEC")
     one_of("--learn-with", request.learn_with, ("", *LEARNERS))
     if request.user and request.shared:
         raise UsageError("--user and --shared name two places", "give one of them")

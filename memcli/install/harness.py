@@ -56,7 +56,9 @@ def desktop_fault() -> str:
     if known is None or shutil.which("mem", path=BARE_PATH) is not None:
         return ""
     how = "start it from a shell"
-    if first == "/usr/local/bin":
+    # One of a virtual environment goes with it, and is none for the whole machine.
+    is_lasting = not (Path(known).parent.parent / "pyvenv.cfg").exists()
+    if first == "/usr/local/bin" and is_lasting:
         how += f", or: sudo ln -s {shlex.quote(known)} {first}/mem"
     return f"an agent that is started from the desktop does not find {known}: {how}"
 

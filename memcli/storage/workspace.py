@@ -149,7 +149,7 @@ class Workspace:
     def _back(self, record: WriteRecord) -> tuple[Step, ...]:
         if not record.steps:
             what = f"the words of mem {record.verb} of {record.time} were forgotten for good"
-            hint = "change what stands with mem edit, retire or restore: mem list"
+            hint = "mem list shows what stands and can be changed"
             raise RefusedError(f"{what}: nothing before it is taken back", hint)
         steps = []
         for step in (step.inverse for step in reversed(record.steps)):

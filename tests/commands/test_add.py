@@ -301,3 +301,24 @@ def test_dry_run_is_a_diff_that_git_takes(project: Project, before: str | None) 
     assert (path.read_bytes().decode() if path.exists() else None) == before
     project.git("apply", str(project.write("~/d.diff", got.out)))
     assert last(project).title == "Title"
+
+
+@pytest.mark.parametrize("glob", ["[", "src/[ab", "[]", "x[!a/b"])
+def test_a_bracket_that_is_not_closed_is_no_glob(project: Project, glob: str) -> None:
+    """It would match nothing for ever; one that is closed or escaped is taken."""
+    refused = project.mem("add", "Freeze time", "--path", glob)
+    assert refused.code == 2
+    assert "covers no file" in refused.err
+    for good in ("src/[ab].py", "[]a].py", "x\\[.py", "[!a]*"):
+        added = project.mem("add", f"Freeze {good}", "--path", good)
+        assert added.code == 0, added.err
+
+
+def test_a_level_without_its_job_reinforces_nothing(project: Project) -> None:
+    """Although the project knows the very words."""
+    project.mem("add", "Freeze time in cart tests")
+    before = (project.root / "MEMORY.md").read_bytes()
+    refused = project.mem("add", "--level", "job", "Freeze time in cart tests")
+    assert refused.code == 2
+    assert "--job" in refused.err
+    assert (project.root / "MEMORY.md").read_bytes() == before

@@ -88,6 +88,15 @@ def test_remove_restores_every_byte(project: Project, text: str | None) -> None:
     assert snapshot(project.root) == before
 
 
+def test_from_is_for_the_workflow_alone(project: Project) -> None:
+    """Without one it would go without a word."""
+    before = snapshot(project.root)
+    refused = project.mem("init", "--from", "mem==1")
+    assert refused.code == 2
+    assert "mem init --ci --from SPEC" in refused.err
+    assert snapshot(project.root) == before
+
+
 def test_undo_of_a_removal_says_that_it_is_one(project: Project) -> None:
     """Agents and git call mem again, which nobody passes unawares; another removal
     takes every byte out again."""
