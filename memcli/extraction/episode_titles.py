@@ -41,11 +41,13 @@ _CHANGED = 1.0
 # The first thing that was asked for, and where much else was after it.
 _FIRST = 2.0
 _OPENED = 20.0
-# A line that sets a variable or changes a folder, an address or a file alone, a tag.
+# A line that sets a variable or changes a folder, an address or a file alone, a tag,
+# what stands for pasted lines.
 _NAMED = r"""(?xi)
     (?: export | setx? | cd | echo ) \s+ [^\s]+ $ | (?: export | setx? | echo ) \s+ [\w$]+
     | \S*[:/\\]\S* $ | \[ [^\]\n]{0,200} \] \s* $ | dom[ ]path: | <[a-z/]
     | [A-Z]:\\[^>\n]{0,200}>
+    | \[…$ | \d+ [ ] pasted [ ] lines [ ] …
 """
 # What is no request: how a sentence goes back to what was said, what it shows.
 _BACK = ("begins: points", "begins: corrects")
@@ -247,7 +249,8 @@ def _edited(turns: Sequence[Turn]) -> Iterator[TitleChoice]:
 
 def asked(turn: Turn) -> Iterator[TitleChoice]:
     """What is ordered or stated in a request; the headings of a plan by an agent."""
-    read = sentences(turn.text, typed=turn.human)[:3]
+    said = sentences(turn.text, typed=turn.human)
+    read = [one for one in said if not _is_typed_command(one)][:3]
     heads = [sentence for sentence in read if sentence.mark == "#"]
     if not turn.human:
         long_heads = (sentence for sentence in heads if len(sentence.text.split()) >= 4)
@@ -261,8 +264,6 @@ def _request(one: SpokenSentence) -> TitleChoice | None:
     shows = shown(one)
     is_idle = _is_idle(one)
     is_order = "tasks" in shows and not is_idle
-    if _is_typed_command(one):
-        return None
     # "Fix the tests" names what is to be done, "please fix it" does not.
     says_what = len(content(words.opened(one.low)) - {"please"}) > 1
     is_short_order = is_order and says_what and _count(one) == ORDER

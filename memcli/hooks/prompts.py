@@ -95,6 +95,7 @@ def _bearing(
         seen=frozenset(known.told.union(loaded)),
         read=app.instructions(log, call),
         left=told.tokens_left(log, call.context),
+        kept=KEPT_TOKENS if call.prompt else 0,  # a failure is not pointed at
     )
     telling = Telling(app, text, context)
     items = in_time(app.half, telling.items, telling.items_in_a_hurry)
@@ -123,16 +124,18 @@ class Past(NamedTuple):
 
 class PromptContext(NamedTuple):
     """What bounds a telling: what the context has `seen`, what the agent has `read` by
-    itself, and how many tokens are `left`."""
+    itself, how many tokens are `left`, and how many of them are `kept` for lines that
+    point."""
 
     seen: frozenset[str] = frozenset()
     read: Instructions | None = None
     left: int = told.SESSION_TOKENS
+    kept: int = KEPT_TOKENS
 
     @property
     def room(self) -> int:
         """The tokens that texts may take, 0 for pointers alone."""
-        room = min(PROMPT_TOKENS, (self.left - KEPT_TOKENS) // OF_SESSION)
+        room = min(PROMPT_TOKENS, (self.left - self.kept) // OF_SESSION)
         return room if room >= LEAST_TOKENS else 0
 
     @property

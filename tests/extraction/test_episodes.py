@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcli.extraction import rules
+from memcli.extraction.episode_titles import title_of
 from memcli.extraction.episodes import DETAIL, EpisodeDraft, outcome, told
 from memcli.extraction.segments import KEY, MOST, segments, surprises_of
+from memcli.sessions import speakers
 from memcli.sessions.model import Session, Stretch, Turn
 from tests.extraction.turns import agent, human, ran
 
@@ -293,6 +295,14 @@ def test_segments_cover_the_session_and_nothing_raises(turns: list[Turn]) -> Non
             all(one.start <= i < one.end for i in one.key_turns)
             and 0 <= one.surprise <= 1
         )
+
+
+def test_what_stands_for_pasted_lines_is_no_title() -> None:
+    """The next sentence of the person is."""
+    log = "\n".join(f"2026-11-20 10:00:{n:02} ERROR no answer" for n in range(40))
+    asked = f"Here.\n{log}\nMake the client wait for the answer of the server."
+    turns = (human(speakers.human(asked)), EDIT, agent("Done."))
+    assert title_of(turns) == "Make the client wait for the answer of the server"
 
 
 @pytest.mark.parametrize(("text", "least"), [

@@ -422,6 +422,18 @@ def test_less_is_told_the_longer_a_session_goes_on(project: Project) -> None:
     assert sum(sizes) <= SESSION_TOKENS, sizes
 
 
+def test_a_failure_is_told_when_prompts_are_only_pointed(project: Project) -> None:
+    """No part of what is left is kept for lines that point, which it has none of."""
+    session_of_prompts(project)
+    failed = {
+        "hook_event_name": "PostToolUseFailure",
+        "tool_name": "Bash",
+        "tool_input": {"command": "make merge"},
+        "error": "Exit code 2\nwhy does the merge of Utrecht wait?",
+    }
+    assert "waits for Utrecht" in told(call(project, "tool-failed", **failed))
+
+
 def test_a_line_of_an_index_is_not_told_beside_what_it_leads_to(
     project: Project,
 ) -> None:
