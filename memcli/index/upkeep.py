@@ -221,15 +221,15 @@ def _beside(project: Project) -> Path | None:
     if project.root is None:
         return None
     path = project.root / ".memory.db"
-    has_own = any(
-        part.tree != "~" and not part.found for part in project.listing.files.parts
-    )
-    linked = any(
-        os.path.islink(f"{path}{end}") for end in ("", "-wal", "-shm", "-journal")
-    )
-    there = path.exists()
-    usable = os.access(path.parent, os.W_OK) and (not there or os.access(path, os.W_OK))
-    return path if (has_own or there) and usable and not linked else None
+    endings = ("", "-wal", "-shm", "-journal")
+    is_linked = any(os.path.islink(f"{path}{ending}") for ending in endings)
+    if is_linked or not os.access(path.parent, os.W_OK):
+        return None
+    if path.exists():
+        return path if os.access(path, os.W_OK) else None
+    parts = project.listing.files.parts
+    has_own = any(part.tree != "~" and not part.found for part in parts)
+    return path if has_own else None
 
 
 def _named(path: Path) -> Path:
@@ -288,19 +288,17 @@ def locate(
     writable = {file.name for file in project.listing.files if project.may_write(file)}
     copies = defaultdict[tuple[str, bool], list[Candidate]](list)
     for copy in index.entries.copies({*ids, *merged.values()}):
-        copies[copy.entry, files[copy.source].place.store == "archive"].append(copy)
-    located = {}
+        is_archived = files[copy.source].place.store == "archive"
+        copies[copy.entry, is_archived].append(copy)
+    located: dict[str, Located] = {}
     for name in ids:
         living = copies[name, False] or copies[merged.get(name, name), False]
         there = _asked_for(living, copies[name, True], archived=archived)
         if there:
-            writable_copies = [
-                copy for copy in there if files[copy.source].path in writable
-            ]
-            best = view.nearest(writable_copies or there, files, project.view)
-            located[name] = Located(
-                best.entry, files[best.source].path, bool(writable_copies)
-            )
+            mine = [copy for copy in there if files[copy.source].path in writable]
+            best = view.nearest(mine or there, files, project.view)
+            path = files[best.source].path
+            located[name] = Located(entry=best.entry, path=path, writable=bool(mine))
     return located
 
 
@@ -338,14 +336,12 @@ def twins(index: Index, key: str) -> Iterator[str]:
 
 def the_one(prefix: str, names: Collection[str]) -> str:
     """The id that is `prefix`, or the only one that begins so. Raises UsageError."""
-    if prefix in names or (prefix and len({plain_id(name) for name in names}) == 1):
-        return (
-            prefix
-            if prefix in names
-            else min(names, key=lambda name: (len(name), name))
-        )
-    listed = ", ".join(name[: max(13, len(prefix) + 4)] for name in sorted(names)[:8])
-    what = "several entries begin so" if names else "no entry has that id"
-    raise UsageError(
-        f"{prefix}: {what}", f"one of {listed}" if names else "mem list shows ids"
-    )
+    if prefix in names:
+        return prefix
+    if prefix and len(set(map(plain_id, names))) == 1:
+        return min(names, key=lambda name: (len(name), name))
+    if not names:
+        raise UsageError(f"{prefix}: no entry has that id", "mem list shows ids")
+    length = max(13, len(prefix) + 4)
+    listed = ", ".join(name[:length] for name in sorted(names)[:8])
+    raise UsageError(f"{prefix}: several entries begin so", f"one of {listed}")

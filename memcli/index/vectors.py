@@ -282,18 +282,15 @@ def similar(db: sqlite3.Connection, entries: Collection[str]) -> list[Edge]:
     first."""
     if len(entries) > FEW:
         return list(_at_once(db, entries))
-    edges = []
-    for name, entry_vector in copies(db, entries):
-        close = (
-            Vectors(db).nearest(entry_vector, CLOSE, allowed=None, denied=())
-            if any(entry_vector)
-            else []
-        )
-        names = f"SELECT DISTINCT entry FROM chunks WHERE part = 0 AND id {ONE_OF}"
-        rows = db.execute(names, (json.dumps(close),)).fetchall()
-        edges += _best(
-            name, vector.cosines(entry_vector, dict(copies(db, first_column(rows))))
-        )
+    edges: list[Edge] = []
+    vectors = Vectors(db)
+    names = f"SELECT DISTINCT entry FROM chunks WHERE part = 0 AND id {ONE_OF}"
+    for name, own_vector in copies(db, entries):
+        if any(own_vector):
+            close = vectors.nearest(own_vector, CLOSE, allowed=None, denied=())
+            others = first_column(db.execute(names, (json_list(close),)))
+            cosines = vector.cosines(own_vector, dict(copies(db, others)))
+            edges += _best(name, cosines)
     return edges
 
 
@@ -312,11 +309,16 @@ def copies(
 
 def _best(entry: str, cosines: Mapping[str, float]) -> list[Edge]:
     close = [
-        (-min(cosine, 1.0), neighbour)
+        (entry, neighbour, min(cosine, 1.0))
         for neighbour, cosine in cosines.items()
         if cosine >= LEAST and neighbour != entry
     ]
-    return [(entry, other, -apart) for apart, other in sorted(close)[:NEIGHBOURS]]
+    return sorted(close, key=_nearest_first)[:NEIGHBOURS]
+
+
+def _nearest_first(edge: Edge) -> tuple[float, str]:
+    _, neighbour, cosine = edge
+    return -cosine, neighbour
 
 
 def _at_once(db: sqlite3.Connection, entries: Collection[str]) -> Iterator[Edge]:
@@ -326,12 +328,10 @@ def _at_once(db: sqlite3.Connection, entries: Collection[str]) -> Iterator[Edge]
     least = [LEAST] * len(names)  # what is not as near as that is none of the nearest
     for place, later in vector.alike(list(known.values()), LEAST):
         for other, cosine in later.items():
-            for entry_place, two in ((place, other), (other, place)):
-                if cosine >= least[entry_place]:
-                    near[entry_place][names[two]] = cosine
-                    least[entry_place] = _without_the_far(
-                        near[entry_place], least[entry_place]
-                    )
+            for here, there in ((place, other), (other, place)):
+                if cosine >= least[here]:
+                    near[here][names[there]] = cosine
+                    least[here] = _without_the_far(near[here], least[here])
     asked = set(entries)
     for name, cosines in zip(names, near, strict=True):
         if name in asked:

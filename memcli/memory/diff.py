@@ -1,4 +1,6 @@
-"""A patch as text: apply splices, and say in git's words what they change."""
+"""A patch as text: apply splices, and say in git's words what they change.
+
+`difflib` takes minutes for ten thousand entries, most of whose lines are alike."""
 
 import re
 from bisect import bisect_left
@@ -111,8 +113,9 @@ def _grouped(changes: Iterable[_Change]) -> list[list[_Change]]:
     """The changes by hunk: those whose contexts would touch share one."""
     groups: list[list[_Change]] = []
     for change in changes:
-        if groups and change.start - groups[-1][-1].end <= 2 * CONTEXT:
-            groups[-1].append(change)
+        last = groups[-1] if groups else []
+        if last and change.start - last[-1].end <= 2 * CONTEXT:
+            last.append(change)
         else:
             groups.append([change])
     return groups
@@ -136,12 +139,16 @@ def _changes(old_lines: list[str], new_lines: list[str]) -> Iterator[_Change]:
 
 def _trimmed(old_lines: list[str], new_lines: list[str], gap: _Change) -> _Change:
     """The gap without the lines that both sides begin and end with."""
-    start, end, new_start, new_end = gap
-    head = _shared(old_lines[start:end], new_lines[new_start:new_end])
-    start += head
-    new_start += head
-    tail = _shared(old_lines[start:end][::-1], new_lines[new_start:new_end][::-1])
-    return _Change(start, end - tail, new_start, new_end - tail)
+    old_part = old_lines[gap.start : gap.end]
+    new_part = new_lines[gap.new_start : gap.new_end]
+    head = _shared(old_part, new_part)
+    tail = _shared(old_part[head:][::-1], new_part[head:][::-1])
+    return _Change(
+        start=gap.start + head,
+        end=gap.end - tail,
+        new_start=gap.new_start + head,
+        new_end=gap.new_end - tail,
+    )
 
 
 def _shared(lines: Sequence[str], others: Sequence[str]) -> int:
