@@ -172,23 +172,7 @@ class Vectors:
     ) -> list[int]:
         """The chunks whose sign bits differ least from those of `query`, of very many
         that differ alike the newest; `allowed` None: all."""
-        bits = int.from_bytes(vector.signs(query))
-        width = (len(query) + 7) // 8
-        # as far as a place without a chunk
-        distances = dict[int, int]()
-        empty = bits.bit_count()
-        for block, data in self.db.execute(
-            "SELECT block, bits FROM signs WHERE block >= 0"
-        ):
-            apart = vector.distances(
-                bits, _sound(data, len(data) // width * width), width
-            )
-            distances.update(enumerate(apart, block * BLOCK))
-            for place in (
-                position for position, far in enumerate(apart) if far == empty
-            ):
-                if not any(data[place * width : (place + 1) * width]):
-                    del distances[block * BLOCK + place]
+        distances = self._distances(query)
         if allowed is not None:
             distances = {
                 rowid: distances[rowid] for rowid in allowed if rowid in distances
@@ -199,6 +183,24 @@ class Vectors:
         last = max((distances[rowid] for rowid in near), default=0)
         old = old_ones(self.db, [rowid for rowid in near if distances[rowid] == last])
         return [rowid for rowid in near if rowid not in old]
+
+    def _distances(self, query: bytes) -> dict[int, int]:
+        """In how many sign bits each chunk differs from `query`. Raises Damaged."""
+        bits = int.from_bytes(vector.signs(query))
+        width = (len(query) + 7) // 8
+        of_empty = bits.bit_count()  # as far as a place without a chunk
+        distances: dict[int, int] = {}
+        select = "SELECT block, bits FROM signs WHERE block >= 0"
+        for block, data in self.db.execute(select):
+            whole = _sound(data, len(data) // width * width)
+            apart = vector.distances(bits, whole, width)
+            distances.update(enumerate(apart, block * BLOCK))
+            for place, distance in enumerate(apart):
+                if distance == of_empty:
+                    start = place * width
+                    if not any(data[start : start + width]):
+                        del distances[block * BLOCK + place]
+        return distances
 
     def load(self, rowids: Iterable[int], dimension: int) -> dict[int, Near]:
         """The vectors of these chunks, as far as they have any. Raises Damaged."""
