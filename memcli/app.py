@@ -153,10 +153,10 @@ class App:
 
     def taken_back(self) -> "TakenBackDoor":
         """What was taken back, to be asked before an entry enters a file."""
-        from memcli.project.context import read_known
+        from memcli.project.context import read_all
         from memcli.similarity.taken_back import TakenBackDoor, tombstones_of
 
-        files = read_known(self.project, self.project.listing.files, [])
+        files = read_all(self.project)
         return TakenBackDoor(tombstones_of(files), self.forgotten())
 
     def forgotten(self) -> list[tuple[str, str, str]]:

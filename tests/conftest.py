@@ -157,6 +157,22 @@ class Result(NamedTuple):
     def json(self) -> Any:
         return json.loads(self.out)
 
+    @property
+    def hits(self) -> Any:
+        return self.json["hits"]
+
+    @property
+    def titles(self) -> list[str]:
+        return [hit["title"] for hit in self.hits]
+
+    @property
+    def entries(self) -> Any:
+        return self.json["entries"]
+
+    @property
+    def checks(self) -> Any:
+        return self.json["checks"]
+
 
 class Project:
     """A git repository at `root`, a home folder beside it, and `mem` to run in it."""

@@ -50,7 +50,7 @@ def test_recall_takes_the_filters_of_the_command(
         "Deploy on Tuesday"
     ]
     assert len(memory.recall("deploy", limit=1)) == 1
-    listed = project.mem("recall", "deploy", "--json").json["hits"]
+    listed = project.mem("recall", "deploy", "--json").hits
     assert [hit.id for hit in memory.recall("deploy")] == [hit["id"] for hit in listed]
 
 

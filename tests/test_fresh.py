@@ -17,7 +17,7 @@ def put(project: Project, text: str, when: int = LONG_AGO) -> Path:
 
 
 def recalled(project: Project, word: str) -> int:
-    return len(project.mem("recall", "--json", word).json["hits"])
+    return len(project.mem("recall", "--json", word).hits)
 
 
 def test_another_size_is_seen_though_the_time_is_the_same(project: Project) -> None:

@@ -192,18 +192,18 @@ def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
     Typer."""
     words: list[str] = []
     sets: list[str] = []
-    given: dict[str, Any] = {"words": words, "sets": sets}
-    rest = iter(arguments)
-    for argument in rest:
+    options: dict[str, Any] = {"words": words, "sets": sets}
+    remaining = iter(arguments)
+    for argument in remaining:
         if argument == "--":
-            words += rest
+            words += remaining
         elif not argument.startswith("-") or argument == "-":
             words.append(argument)
         elif argument in _FLAGS:
-            given[_FLAGS[argument]] = True
-        elif not _takes_value(argument, next(rest, None), given):
+            options[_FLAGS[argument]] = True
+        elif not _takes_value(argument, next(remaining, None), options):
             return None
-    return given if words else None
+    return options if words else None
 
 
 def _takes_value(option: str, value: str | None, given: dict[str, Any]) -> bool:

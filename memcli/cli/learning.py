@@ -131,8 +131,8 @@ def _learn(mem: App, progress: Progress, request: "ExtractRequest") -> int:
 
     dry_run = mem.options.dry_run
     with progress:
-        done = pipeline.run(mem, request, dry_run=dry_run)
-    report = done.extract
+        outcome = pipeline.run(mem, request, dry_run=dry_run)
+    report = outcome.extract
     code = name_problems(report.problems, hint="")
     any_failed = _name_failures(report)
     if request.show_prompt and not mem.options.json:
@@ -140,7 +140,7 @@ def _learn(mem: App, progress: Progress, request: "ExtractRequest") -> int:
         nothing = "" if report.prompts else "mem: nothing would be sent"
         say(nothing, quiet=mem.options.quiet)
     else:
-        wrote(mem, done, view.extract_text, view.extract_keys)
+        wrote(mem, outcome, view.extract_text, view.extract_keys)
     return ProviderError.code if any_failed else code
 
 

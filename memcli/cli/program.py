@@ -41,7 +41,7 @@ def _root(
 def program(name: str = "") -> Any:
     """The program with only the command that was asked for: building all of them
     costs more than a recall."""
-    wanted = {name} if name in commands() else set(commands())
+    commands_wanted = {name} if name in commands() else set(commands())
     app = typer.Typer(
         name="mem",
         cls=ProgramHelp,
@@ -57,10 +57,12 @@ def program(name: str = "") -> Any:
     )
     app.callback(invoke_without_command=True)(_root)
     for title, names in GROUPS.items():
-        for each in filter(wanted.__contains__, names.split()):
+        for each in filter(commands_wanted.__contains__, names.split()):
             import_module(f"memcli.cli.{title.lower()}")
-            made = options.COMMANDS[each]
-            app.command(each, cls=CommandHelp, **made.settings)(options.callback(made))
+            made_command = options.COMMANDS[each]
+            app.command(each, cls=CommandHelp, **made_command.settings)(
+                options.callback(made_command)
+            )
     return typer.main.get_command(app)
 
 
@@ -71,15 +73,20 @@ def commands() -> Sequence[str]:
 
 def write_help(name: str = "") -> str:
     """The full help: what every command does, or everything that one command takes."""
-    made = program(name)
-    ctx = typer.Context(made, info_name="mem", **made.context_settings)
-    page = ctx.make_formatter()
+    whole_program = program(name)
+    context = typer.Context(
+        whole_program, info_name="mem", **whole_program.context_settings
+    )
+    page = context.make_formatter()
     if not name:
-        made.write(page, len(GROUPS))
+        whole_program.write(page, len(GROUPS))
     else:
-        one = made.commands[name]
-        one.write(
-            typer.Context(one, info_name=name, parent=ctx), page, one.help, whole=True
+        made_command = whole_program.commands[name]
+        made_command.write(
+            typer.Context(made_command, info_name=name, parent=context),
+            page,
+            made_command.help,
+            whole=True,
         )
     return str(page.getvalue()).rstrip("\n")
 

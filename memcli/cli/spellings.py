@@ -73,11 +73,12 @@ def rewritten(line: Sequence[str], option: str, form: str) -> list[str]:
     value = line[place].partition("=")[2]
     if "{}" in form and not value and after:
         value = after.pop(0)
-    words = [word.replace("{}", value) for word in form.split()]
     if option in _FILTERED and "--level" in line:
-        words = []  # the levels are chosen
+        form = ""  # the levels are chosen
+    words = [word.replace("{}", value) for word in form.split()]
     if words[:1] == ["mem"]:
         _, command, *words = words
         before = [command, *before[1:]]
-    # To refuse is what a guard does by itself.
-    return [*before, *(word for word in words if word != "--deny"), *after]
+    if words == ["--deny"]:
+        words = []  # to refuse is what a guard does by itself
+    return [*before, *words, *after]

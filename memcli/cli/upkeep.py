@@ -33,6 +33,7 @@ from memcli.views.text import (
 )
 
 if TYPE_CHECKING:
+    from memcli.compaction.compact import CompactReport
     from memcli.compaction.reinforce import ReinforceRequest
 
 
@@ -122,7 +123,7 @@ def compact(
 
     dry_run = mem.options.dry_run or check
     mem.options = mem.options._replace(dry_run=dry_run)
-    asked = CompactRequest(
+    request = CompactRequest(
         files=tuple(files),
         levels=tuple(level),
         jobs=tuple(job),
@@ -133,14 +134,21 @@ def compact(
         allow_loss=allow_loss,
         check=check,
     )
-    if due and asked != CompactRequest(check=check, allow_loss=allow_loss):
+    if due and request != CompactRequest(check=check, allow_loss=allow_loss):
         raise UsageError(
             "--due looks itself for what is due", "leave the other options out"
         )
-    asked = asked._replace(uses=not check)
+    request = request._replace(uses=not check)
     with progress:
-        report = (run_due if due else run)(mem, asked, dry_run=dry_run)
+        report = (run_due if due else run)(mem, request, dry_run=dry_run)
     code = name_problems(report.skipped, done=bool(report.patches))
+    _answer_compacted(mem, report, check=check)
+    has_work = report.patches or report.waiting
+    return 1 if check and has_work else code
+
+
+def _answer_compacted(mem: App, report: "CompactReport", *, check: bool) -> None:
+    """What was done, or would be, after what was found and left alone."""
     if not mem.options.json:
         for line in view.event_lines(report.found):
             say(line, quiet=mem.options.quiet)
@@ -148,9 +156,6 @@ def compact(
         answer(view.compact_text(report))
     else:
         wrote(mem, report, view.compact_text)
-    if not check:
-        return code
-    return 1 if report.patches or report.waiting else code
 
 
 @command("retire-stage", dry=True, trees=True)

@@ -122,7 +122,7 @@ def globs_below(project: Project, given: Iterable[str]) -> tuple[str, ...]:
     """The globs relative to the root, absolute ones too. Raises UsageError for one
     that covers no file of the project."""
     root = f"{project.root}/" if project.root else ""
-    found = list[str]()
+    covering = list[str]()
     for glob in map(in_line, given):
         name = glob.removeprefix(root)
         leads_up = name[:1] in "~!" or ".." in name.split("/")
@@ -132,8 +132,8 @@ def globs_below(project: Project, given: Iterable[str]) -> tuple[str, ...]:
             raise UsageError(
                 what, "name files below the root, as in .gitignore: 'src/*.py'"
             )
-        found.append(name)
-    return tuple(found)
+        covering.append(name)
+    return tuple(covering)
 
 
 def _is_open(name: str) -> bool:
@@ -175,12 +175,12 @@ def _renewed(
     except Unreadable as error:
         what = f"{citation.path}: {error}"
         raise UsageError(what, "name a file below the root of the project") from None
-    made = make(citation, data.decode("utf-8", "replace"))
-    if made is None:
+    renewed_citation = make(citation, data.decode("utf-8", "replace"))
+    if renewed_citation is None:
         count_of_lines = len(data.splitlines())
         what = f"{citation.place}: nothing stands there ({count_of_lines} lines)"
         raise UsageError(what, "name lines that it has: --rests-on FILE:FIRST-LAST")
-    return made
+    return renewed_citation
 
 
 def in_lines(items: Iterable[str]) -> tuple[str, ...]:
@@ -193,8 +193,8 @@ def _plan(app: App, request: AddRequest) -> AddReport:
     today = project.now.isoformat()
     name, path = target(project, request.level, request.job, request.task)
     title, body = _worded(request, today)
-    near = _near(app, request)
-    if known := _reinforced(app, near, title, body):
+    similar = _near(app, request)
+    if known := _reinforced(app, similar, title, body):
         return known
     values = _values(project, request, today)
     if not request.again:
@@ -205,10 +205,10 @@ def _plan(app: App, request: AddRequest) -> AddReport:
             app.notes.append(f"{problem}: mem doctor")
     changes = ChangeSet([memory], today)
     changes.add(name, values, body)
-    old = _with_another_value(near, request, body)
-    if old is not None:
-        _supersede(app, changes, old, values["id"])
-    elif namesake := _namesake(near, request, title):
+    outdated = _with_another_value(similar, request, body)
+    if outdated is not None:
+        _supersede(app, changes, outdated, values["id"])
+    elif namesake := _namesake(similar, request, title):
         name_of_it = plain_id(namesake.id)[:8]
         what = f"{name_of_it} in {namesake.path} has this title, too"
         app.notes.append(f"{what}: mem edit {name_of_it} --body TEXT makes one of them")
@@ -221,7 +221,7 @@ def _plan(app: App, request: AddRequest) -> AddReport:
         importance=parse(texts[name], name).entries[-1].importance,
         by_kind=request.importance is None and request.kind in IMPORTANCE_OF_KIND,
         patches=context.patches_of(project, changes),
-        superseded=((old.id, old.title),) if old is not None else (),
+        superseded=((outdated.id, outdated.title),) if outdated is not None else (),
     )
 
 
@@ -303,17 +303,17 @@ def _supersede(app: App, changes: ChangeSet, old: _Near, newer: str) -> None:
 def _title(text: str) -> tuple[str, str]:
     """The first line as the title, and the rest; all of the text when that line cannot
     be one."""
-    first, _, rest = text.partition("\n")
-    title = first.strip().lstrip("# ").strip()
-    if _MARKUP.match(first) or not title:
+    first_line, _, remainder = text.partition("\n")
+    title = first_line.strip().lstrip("# ").strip()
+    if _MARKUP.match(first_line) or not title:
         named = (
             line.strip("#>*- \t")
             for line in text.split("\n")
             if not _MARKUP.match(line)
         )
         title = next(filter(None, named), title or "Note")
-        rest = text
-    return (title, rest) if len(title) <= TITLE else (shortened(title), text)
+        remainder = text
+    return (title, remainder) if len(title) <= TITLE else (shortened(title), text)
 
 
 def _values(project: Project, request: AddRequest, today: str) -> dict[str, Any]:
@@ -410,21 +410,23 @@ def _near(app: App, request: AddRequest) -> list[_Near]:
 def _found(app: App, request: AddRequest, text: str) -> Iterator[_Near]:
     """The live entries of memory that share words with a text, the likest first."""
     index = app.index
-    near = _writable_around(app, request)
-    hidden = (row.id for row in index.files().values() if row.id not in near)
+    writable = _writable_around(app, request)
+    hidden = (row.id for row in index.files().values() if row.id not in writable)
     words = lexical.build(text, index.words.counts).terms
-    found = index.words.best(words, index.words.shown(hidden), pool=50)
-    candidates = index.entries.candidates(found)
-    for one in sorted(candidates, key=lambda c: (-found[c.rowid], c.source, c.offset)):
-        if one.part == 0 and one.values.get("written"):
-            row = near[one.source]
+    scores = index.words.best(words, index.words.shown(hidden), pool=50)
+    candidates = index.entries.candidates(scores)
+    for candidate in sorted(
+        candidates, key=lambda c: (-scores[c.rowid], c.source, c.offset)
+    ):
+        if candidate.part == 0 and candidate.values.get("written"):
+            row = writable[candidate.source]
             yield _Near(
-                id=one.entry,
-                title=one.title,
-                text=index.entries.text(one),
+                id=candidate.entry,
+                title=candidate.title,
+                text=index.entries.text(candidate),
                 path=row.path,
                 level=row.place.level,
-                kind=one.kind,
+                kind=candidate.kind,
             )
 
 
@@ -463,11 +465,11 @@ def _says_all(known: _Near, title: str, body: str) -> bool:
 def _reinforced(
     app: App, near: Sequence[_Near], title: str, body: str
 ) -> AddReport | None:
-    mine = claim(body)
+    added_claim = claim(body)
     alike = (
         one
         for one in near
-        if _says_all(one, title, body) or near_duplicate(mine, claim(one.text))
+        if _says_all(one, title, body) or near_duplicate(added_claim, claim(one.text))
     )
     same = next(alike, None)
     if same is None or (file := app.project.found(same.path)) is None:

@@ -12,7 +12,7 @@ from memcli.compaction.plan import CompactRequest
 from memcli.diagnostics.health import HealthReport, health
 from memcli.errors import MemError
 from memcli.extraction import proposals
-from memcli.history import record_of
+from memcli.history import record_path
 from memcli.history.docs import Doc
 from memcli.history.record import opened
 from memcli.index import anchors, vectors
@@ -20,7 +20,7 @@ from memcli.index.view import Filters
 from memcli.memory.parser import sections
 from memcli.memory.values import LEVELS, Entry, listed, plain_id
 from memcli.memory.words import body_of, clean
-from memcli.project.context import read_known
+from memcli.project.context import read_all
 from memcli.storage.state import SessionLog, State
 
 LONGEST = 6000  # characters of a text in the page; mem show has the rest
@@ -118,7 +118,7 @@ def _items(app: App, rows: Sequence[ListRow]) -> list[Item]:
     root = app.project.root
     if root is not None:
         app.guarded(lambda: anchors.update(app.index, root, seconds=SECONDS))
-    gone = app.guarded(lambda: app.index.entries.gone(ids))
+    outdated = app.guarded(lambda: app.index.entries.gone(ids))
     similar = _similar(app, ids)
     items = []
     for row in rows:
@@ -126,8 +126,8 @@ def _items(app: App, rows: Sequence[ListRow]) -> list[Item]:
         if entry is None:
             continue
         item = _item(app, row, entry) | seen.get(row.id, {})
-        if row.id in gone:
-            item["gone"] = gone[row.id].text
+        if row.id in outdated:
+            item["gone"] = outdated[row.id].text
         item["links"] += [("similar", other) for other in similar[row.id]]
         item["life"] = [event[:5] for event in life.get(row.id, ())]
         items.append(_without_empty(item))
@@ -151,7 +151,7 @@ def _similar(app: App, ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
 def _entries(app: App) -> dict[tuple[str, str], Entry]:
     """Every entry and section as it stands, by file and id."""
     entries = {}
-    for file in read_known(app.project, app.project.listing.files, []):
+    for file in read_all(app.project):
         for entry in (*file.memory.entries, *sections(file.memory)):
             entries[file.path, clean(entry.id)] = entry
     return entries
@@ -214,10 +214,7 @@ def _pairs(app: App, known: set[str]) -> Iterable[Pair]:
 
 def _history(app: App) -> list[Item]:
     """The newest exchanges and commits that are kept."""
-    place = record_of(app.project)
-    if place is None:
-        return []
-    with opened(place) as record:
+    with opened(record_path(app.project)) as record:
         if record is None:
             return []
         newest = record.select("1 ORDER BY date DESC LIMIT ?", NEWEST)

@@ -83,7 +83,7 @@ def _bounded(app: App, request: CompactRequest, *, dry_run: bool) -> CompactRepo
     report = compact(app, request._replace(stale=not losses), dry_run=dry_run)
     still = {event.path for event in report.found if event.what == "loss"}
     hint = "mem compact --stale --allow-loss archives them"
-    left = [
+    remaining = [
         Event(
             what="left",
             path=event.path,
@@ -93,4 +93,4 @@ def _bounded(app: App, request: CompactRequest, *, dry_run: bool) -> CompactRepo
         for event in losses
         if event.path not in still
     ]
-    return report._replace(found=(*report.found, *left))
+    return report._replace(found=(*report.found, *remaining))

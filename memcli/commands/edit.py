@@ -113,7 +113,7 @@ def edit(app: App, request: EditRequest, *, dry_run: bool = False) -> EditReport
     copy = _edited_copy(app, standing)
     try:
         text = read_text(copy)
-        report = _unchanged(standing)
+        report = _report(standing, standing.memory, standing.entry)
         if text != standing.raw:
             report = app.write(
                 lambda: _spliced(app, standing, text), "edit", dry_run=dry_run
@@ -293,16 +293,6 @@ def refuse_secrets(text: str) -> None:
     """Raise RefusedError where a text holds a secret."""
     for secret in find_secrets(text):
         raise RefusedError(f"the text holds a secret ({secret.kind})", "take it out")
-
-
-def _unchanged(standing: _Standing) -> EditReport:
-    return EditReport(
-        id=standing.entry.id,
-        path=standing.memory.path,
-        title=standing.entry.title,
-        changed=(),
-        patches=(),
-    )
 
 
 def _report(standing: _Standing, after: MemoryFile, entry: Entry) -> EditReport:

@@ -68,16 +68,16 @@ def export(
             if entry.id not in nearest:
                 score = standing(app.project, entry, file.place.level).score
                 nearest[entry.id] = Exported(entry, file, round(score, 6))
-    kept = [each for each in nearest.values() if each.entry.status != "retired"]
-    kept.sort(key=lambda each: (-each.weight, each.file.path, each.entry.start))
+    exported = [each for each in nearest.values() if each.entry.status != "retired"]
+    exported.sort(key=lambda each: (-each.weight, each.file.path, each.entry.start))
     notes: list[ExportNote] = []
     if target not in ("json", RULES_TARGET):
-        notes = [*_norms(files), *_lessons(kept)]
+        notes = [*_norms(files), *_lessons(exported)]
     section = handout.compose(notes, lines=lines, size=size)
-    rules = rule_files(_about_paths(kept)) if target == RULES_TARGET else {}
+    rules = rule_files(_about_paths(exported)) if target == RULES_TARGET else {}
     return ExportReport(
         target=target,
-        kept=tuple(kept),
+        kept=tuple(exported),
         handout=section,
         problems=tuple(problems),
         rules=rules,

@@ -12,7 +12,7 @@ from memcli.app import App
 from memcli.commands.edit import refresh_found, writable
 from memcli.commands.export import export, save
 from memcli.errors import DataError, UsageError
-from memcli.history import record_of
+from memcli.history import record_path
 from memcli.history.record import opened
 from memcli.install import git_hooks
 from memcli.memory.changes import EntryChange, edited
@@ -20,7 +20,7 @@ from memcli.memory.parser import KnownFile, parse
 from memcli.memory.tombstones import LEAST, digest_of, fold, lines_of
 from memcli.memory.values import Entry, Patch, listed, plain_id
 from memcli.project import git
-from memcli.project.context import read_known
+from memcli.project.context import read_all
 from memcli.storage.files import cache_dir, read_text
 
 RULE_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".claude/rules")
@@ -35,10 +35,10 @@ class ForgottenReport(NamedTuple):
     """The entries that are gone, as (id, path, title); how much of history went with
     them; what still holds the words and the command for it; and the patches."""
 
-    entries: tuple[tuple[str, str, str], ...]
-    exchanges: int
-    left: tuple[str, ...]
-    dry_run: bool
+    entries: tuple[tuple[str, str, str], ...] = ()
+    exchanges: int = 0
+    left: tuple[str, ...] = ()
+    dry_run: bool = False
     patches: tuple[Patch, ...] = ()
 
 
@@ -65,7 +65,7 @@ def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenR
     finished = set() if dry_run else _finish(app)
     ids = [each for each in ids if not any(map(_begins_with(each), finished))]
     if finished and not ids:
-        return ForgottenReport(entries=(), exchanges=0, left=(), dry_run=False)
+        return ForgottenReport()
     refresh_found(app)
     places = [writable(app, each, archived=None) for each in ids]
     wanted = {(is_home(place.path), plain_id(place.entry)) for place in places}
@@ -75,7 +75,7 @@ def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenR
 
     def plan() -> ForgottenReport:
         nonlocal exchanges
-        files = [*read_known(app.project, app.project.listing.files, [])]
+        files = [*read_all(app.project)]
         everything = _with_originals(files, wanted)
         removed.extend(
             _Removed(entry, file)
@@ -95,9 +95,7 @@ def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenR
         if not dry_run:
             _from_state(app, removed, lines)
         rows = tuple((one.entry.id, one.file.path, one.entry.title) for one in removed)
-        return ForgottenReport(
-            entries=rows, exchanges=0, left=(), dry_run=dry_run, patches=tuple(patches)
-        )
+        return ForgottenReport(entries=rows, dry_run=dry_run, patches=tuple(patches))
 
     report = app.write(plan, VERB, dry_run=dry_run)
     if not dry_run:
@@ -115,15 +113,15 @@ def _finish(app: App) -> set[str]:
     """The ids that a killed `mem forget` took out of the files, whose words are now
     gone from the rest, too. The undo record of one that ended has no texts."""
     app.workspace.recover()
-    last = app.workspace.last_write()
-    if last is None or last.verb != VERB or not last.patches:
+    last_write = app.workspace.last_write()
+    if last_write is None or last_write.verb != VERB or not last_write.patches:
         return set()
-    gone: set[str] = set()
-    for back in last.patches:
+    removed_ids: set[str] = set()
+    for back in last_write.patches:
         now = {entry.id for entry in parse(back.before or "", "").entries}
-        gone |= {entry.id for entry in parse(back.after or "", "").entries} - now
-    _from_the_rest(app, sorted(gone))
-    return gone
+        removed_ids |= {entry.id for entry in parse(back.after or "", "").entries} - now
+    _from_the_rest(app, sorted(removed_ids))
+    return removed_ids
 
 
 def _from_the_rest(app: App, ids: Sequence[str]) -> None:
@@ -172,13 +170,13 @@ def _cleared(
 ) -> Patch | None:
     """The file without the entries, and without their words in what mem told of
     sessions; None where it holds nothing of them."""
-    gone = {(is_home(one.file.path), one.entry.id) for one in removed}
+    removed_ids = {(is_home(one.file.path), one.entry.id) for one in removed}
     changes = []
-    for at, entry in enumerate(file.memory.entries):
-        if (is_home(file.path), entry.id) in gone:
-            changes.append(EntryChange(at=at, remove=True))
+    for number, entry in enumerate(file.memory.entries):
+        if (is_home(file.path), entry.id) in removed_ids:
+            changes.append(EntryChange(at=number, remove=True))
         elif entry.kind == "episode" and _says(entry, lines):
-            changes.append(_without_words(at, entry, lines))
+            changes.append(_without_words(number, entry, lines))
     if not changes:
         return None
     if not file.writable:
@@ -192,8 +190,7 @@ def _cleared(
 
 def _says(entry: Entry, lines: Sequence[str]) -> bool:
     """Whether an entry, its values included, has one of these lines."""
-    whole = fold("\n".join([entry.body, *map(str, entry.extra.values())]))
-    return any(fold(line) in whole for line in lines)
+    return _holds("\n".join([entry.body, *map(str, entry.extra.values())]), lines)
 
 
 def _without_words(at: int, entry: Entry, lines: Sequence[str]) -> EntryChange:
@@ -212,11 +209,8 @@ def _without_words(at: int, entry: Entry, lines: Sequence[str]) -> EntryChange:
 
 def _from_history(app: App, lines: Sequence[str], *, dry_run: bool) -> int:
     """Delete the exchanges that hold these words; how many there were."""
-    path = record_of(app.project)
-    if path is None or not lines:
-        return 0
     folded = [fold(line) for line in lines]
-    with opened(path) as record:
+    with opened(record_path(app.project)) as record:
         if record is None:
             return 0
         ids = [
@@ -233,16 +227,16 @@ def _from_state(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> 
     """Take the words out of what hooks told and out of proposals. A digest stays, by
     which they are recognised when they come back."""
     salt = secrets.token_hex(16)
-    ids = [one.entry.id for one in removed]
+    ids = [entry_removed.entry.id for entry_removed in removed]
     day = app.project.now.isoformat()
     with app.state() as state:
         state.forget_entries(ids, lines)
         for everywhere in (True, False):
             digests = {
                 digest_of(text, salt)
-                for one in removed
-                for text in (*one.lines, one.entry.id)
-                if (one.file.place.level == "global") == everywhere
+                for entry_removed in removed
+                for text in (*entry_removed.lines, entry_removed.entry.id)
+                if (entry_removed.file.place.level == "global") == everywhere
             }
             state.add_tombstones(salt, digests, day, everywhere=everywhere)
 
@@ -268,14 +262,25 @@ def _from_exports(app: App, lines: Sequence[str]) -> None:
     root = app.project.root
     if root is None:
         return
-    for name in RULE_FILES:
-        with suppress(OSError):  # none there, or none that can be read
-            text = read_text(root / name, root)
-            found = git_hooks.find(text, git_hooks.EXPORT)
-            section = fold(text[found.start : found.end]) if found else ""
-            if any(fold(line) in section for line in lines):
+    for name, text in _rules(root):
+        found = git_hooks.find(text, git_hooks.EXPORT)
+        if found and _holds(text[found.start : found.end], lines):
+            with suppress(OSError):  # it may not be written: it is named as left
                 fresh = export(app, "agents-md").handout.text.rstrip("\n")
                 save(app, str(root / name), fresh)
+
+
+def _rules(root: Path) -> Iterator[tuple[str, str]]:
+    """The files of rules that can be read, each with its text."""
+    for name in RULE_FILES:
+        with suppress(OSError):
+            yield name, read_text(root / name, root)
+
+
+def _holds(text: str, lines: Sequence[str]) -> bool:
+    """Whether a text has one of these lines."""
+    whole = fold(text)
+    return any(fold(line) in whole for line in lines)
 
 
 def _left(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> Iterator[str]:
@@ -284,18 +289,14 @@ def _left(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> Iterat
     root = app.project.root
     if root is None:
         return
-    for name in RULE_FILES:
-        with suppress(OSError):  # none there, or none that can be read
-            text = fold(read_text(root / name, root))
-            if any(fold(line) in text for line in lines):
-                yield f"{name} has the words: edit it, or mem export --remove --out {name}"
-    paths = {one.file.path for one in removed if not one.file.path.startswith("~/")}
-    tracked = [path for path in sorted(paths) if _is_tracked(app, path)]
-    if tracked:
-        names = " ".join(tracked)
+    for name, text in _rules(root):
+        if _holds(text, lines):
+            yield f"{name} has the words: edit it, or mem export --remove --out {name}"
+    paths = sorted({one.file.path for one in removed})
+    if tracked := " ".join(path for path in paths if _is_tracked(app, path)):
         yield (
-            f"git's history has {names}: git filter-repo --replace-text FILE, then push"
-            " --force; other clones fetch it anew"
+            f"git's history has {tracked}: git filter-repo --replace-text FILE, then"
+            " push --force; other clones fetch it anew"
         )
     if app.project.config.store_url or app.project.environ.get("MEM_STORE_URL"):
         yield "a shared index that was pushed: mem index --shared"
@@ -306,7 +307,7 @@ def _other_entries(
 ) -> Iterator[str]:
     """The other entries that say the same words."""
     gone = {(is_home(one.file.path), one.entry.id) for one in removed}
-    for file in read_known(app.project, app.project.listing.files, []):
+    for file in read_all(app.project):
         for entry in file.memory.entries:
             is_gone = (is_home(file.path), entry.id) in gone
             if not is_gone and _says(entry, lines):
@@ -316,7 +317,7 @@ def _other_entries(
 
 def _is_tracked(app: App, name: str) -> bool:
     root = app.project.root
-    if root is None or git.work_tree(root) is None:
+    if root is None or git.work_tree(root) is None or name.startswith("~/"):
         return False
     path = app.project.path_of(name)
     return os.path.exists(path) and not git.own_files(root, [path])

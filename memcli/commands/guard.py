@@ -30,7 +30,7 @@ from memcli.guard.setting import (
 )
 from memcli.guard.stops import Stop, stops
 from memcli.guard.suggest import suggest
-from memcli.history import record_of
+from memcli.history import record_path
 from memcli.history.record import opened
 from memcli.index import view
 from memcli.index.view import Candidate, Filters
@@ -141,8 +141,8 @@ class PastCall(NamedTuple):
     date: str
     handle: str
     session: str
-    line: str
-    path: str
+    line: str = ""
+    path: str = ""
 
 
 def list_guards(app: App) -> GuardsReport:
@@ -257,7 +257,7 @@ def suggest_guards(app: App, prefix: str = "") -> SuggestReport:
     calls = list(past_calls(app))
     files = app.index.in_view(app.project.view, Filters())
     scope = view.select(files, Filters(type=RULES))
-    found = []
+    suggestions = []
     lessons = 0
     for candidate in app.guarded(lambda: app.index.entries.select(scope)):
         is_entry = bool(candidate.values.get("written")) and candidate.part == 0
@@ -267,8 +267,8 @@ def suggest_guards(app: App, prefix: str = "") -> SuggestReport:
         path = scope.files[candidate.source].path
         suggested = _suggested(app, candidate, f"{path}:{candidate.line}", calls)
         if suggested is not None:
-            found.append(suggested)
-    return SuggestReport(tuple(found), lessons)
+            suggestions.append(suggested)
+    return SuggestReport(tuple(suggestions), lessons)
 
 
 def _lines_of(calls: Iterable[PastCall], session: str) -> list[str]:
@@ -285,20 +285,20 @@ def _suggested(
     text = app.guarded(lambda: app.index.entries.text(candidate))
     past = _lines_of(calls, str(values.get("session_id") or ""))
     body = body_of(text, candidate.title)
-    made = suggest(candidate.title, body, past)
-    if not (made.commands or made.paths):
+    patterns = suggest(candidate.title, body, past)
+    if not (patterns.commands or patterns.paths):
         return None
-    made = patterns_of(candidate.title, body, values, past)
-    wanted = {"guard": DENY, **suggested_values(made, {})}
+    patterns = patterns_of(candidate.title, body, values, past)
+    wanted = {"guard": DENY, **suggested_values(patterns, {})}
     guard = read_guard(candidate.entry, candidate.title, wanted, place, "")
     stopped = [call.line or call.path for call, _ in _stops(app, guard, calls)]
     return Suggested(
         id=plain_id(candidate.entry),
         title=candidate.title,
         place=place,
-        commands=made.commands,
-        paths=made.paths,
-        unless=made.unless,
+        commands=patterns.commands,
+        paths=patterns.paths,
+        unless=patterns.unless,
         stopped=tuple(dict.fromkeys(stopped))[:MOST_STOPPED],
     )
 
@@ -338,22 +338,15 @@ def _stops(
 
 def past_calls(app: App) -> Iterator[PastCall]:
     """The shell lines and changes of files of past sessions, as the record has them."""
-    path = record_of(app.project)
-    if path is None:
-        return
-    with opened(path) as record:
+    with opened(record_path(app.project)) as record:
         if record is None:
             return
         for _, doc in record.select("source = 'session' AND live ORDER BY date, turn"):
-            for key in ("commands", "paths"):
-                for text in doc.about.get(key, ()):
-                    yield PastCall(
-                        date=doc.date,
-                        handle=doc.handle,
-                        session=doc.unit,
-                        line=text if key == "commands" else "",
-                        path=text if key == "paths" else "",
-                    )
+            past = PastCall(date=doc.date, handle=doc.handle, session=doc.unit)
+            for text in doc.about.get("commands", ()):
+                yield past._replace(line=text)
+            for text in doc.about.get("paths", ()):
+                yield past._replace(path=text)
 
 
 def _trusted(app: App) -> frozenset[str]:
@@ -364,12 +357,12 @@ def _trusted(app: App) -> frozenset[str]:
 def _listed(
     app: App, guard: Guard, trusted: frozenset[str], noted: Sequence[Stop]
 ) -> ListedGuard:
-    own = is_own(app, guard)
-    days = [each.at[:10] for each in noted if each.entry == guard.entry]
-    known = guard.digest in trusted
+    is_mine = is_own(app, guard)
+    stop_days = [each.at[:10] for each in noted if each.entry == guard.entry]
+    is_trusted = guard.digest in trusted
     effect = ""
     if guard.binds:
-        deny = guard.mode == DENY and (own or known)
+        deny = guard.mode == DENY and (is_mine or is_trusted)
         effect = DENY if deny else ASK
     allowed = [*(each.text for each in guard.allowed_commands), *guard.allowed_paths]
     return ListedGuard(
@@ -377,7 +370,7 @@ def _listed(
         title=guard.title,
         mode=guard.mode,
         effect=effect,
-        trust=_trust_of(own=own, known=known),
+        trust=_trust_of(own=is_mine, known=is_trusted),
         commands=tuple(each.text for each in guard.commands),
         paths=guard.paths,
         unless=tuple(dict.fromkeys(allowed)),
@@ -385,8 +378,8 @@ def _listed(
         faults=tuple(
             f"{pattern}: {reason}".strip(": ") for pattern, reason in guard.faults
         ),
-        stopped=len(days),
-        last_stop=max(days, default=""),
+        stopped=len(stop_days),
+        last_stop=max(stop_days, default=""),
     )
 
 

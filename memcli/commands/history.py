@@ -22,7 +22,7 @@ from memcli.history.docs import Doc
 from memcli.history.record import HistoryRecord, opened
 from memcli.memory.words import is_day
 from memcli.project import git
-from memcli.project.context import read_known
+from memcli.project.context import read_all
 from memcli.sessions.discover import Discovery, discover
 from memcli.storage.files import state_dir
 
@@ -119,12 +119,12 @@ def add_history(
         added = history.backfill(
             record, root, looked.found, config, today, {}, progress
         )
-        kept = record.counts()
+        counts = record.counts()
     return HistoryReport(
         added=added,
-        exchanges=kept["exchanges"],
-        sessions=kept["sessions"],
-        commits=kept["commits"],
+        exchanges=counts["exchanges"],
+        sessions=counts["sessions"],
+        commits=counts["commits"],
         path=str(path),
         seconds=round(time.monotonic() - begun, 1),
         looked=looked,
@@ -252,7 +252,7 @@ def _session(record: HistoryRecord, named: str) -> str:
 
 
 def _learned(app: App, units: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    for file in read_known(app.project, app.project.listing.files, []):
+    for file in read_all(app.project):
         for entry in file.memory.entries:
             if str(entry.extra.get("session_id", "")) in units:
                 yield entry.id, file.path, entry.title

@@ -28,7 +28,7 @@ from memcli.memory.values import (
     domain_of,
     listed,
 )
-from memcli.project.context import Project, read_known
+from memcli.project.context import Project, read_all
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import clusters
 from memcli.similarity.taken_back import TakenBackDoor
@@ -109,7 +109,7 @@ class _Known(NamedTuple):
 def _known(project: Project, level: str) -> _Known:
     ids: dict[str, str] = {}
     live: list[tuple[str, str]] = []
-    for file in read_known(project, project.listing.files, []):
+    for file in read_all(project):
         memory = file.memory
         for entry in memory.entries:
             ids |= dict.fromkeys((entry.id, *listed(entry, "merged_from")), entry.id)
@@ -175,14 +175,14 @@ def _unlike(
         return [], []
     said = [*live, *((_body(draft, today), draft.id) for draft in fresh)]
     same = _same([body for body, _ in said])
-    kept: list[ImportDraft] = []
+    unlike: list[ImportDraft] = []
     similar: list[tuple[str, str]] = []
     for place, draft in enumerate(fresh, len(live)):
         if place in same:
             similar.append((draft.title, said[same[place]][1]))
         else:
-            kept.append(draft)
-    return kept, similar
+            unlike.append(draft)
+    return unlike, similar
 
 
 def _same(bodies: Sequence[str]) -> dict[int, int]:

@@ -25,15 +25,15 @@ class IndexReport(NamedTuple):
     """`stale` are files that `--check` found changed or gone; `where` is "" without an
     index."""
 
-    where: str
-    files: Mapping[int, FileRow]
-    entries: int
-    read: int
-    changed: int
-    removed: int
-    stale: tuple[str, ...]
-    problems: tuple[Problem, ...]
-    repeated: tuple[Problem, ...]
+    where: str = ""
+    files: Mapping[int, FileRow] = {}
+    entries: int = 0
+    read: int = 0
+    changed: int = 0
+    removed: int = 0
+    stale: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    repeated: tuple[Problem, ...] = ()
     vectors: Embedded | None = None
     names: anchors.Checked | None = None
 
@@ -104,17 +104,7 @@ def check(app: App) -> IndexReport:
 
 
 def _nothing(app: App) -> IndexReport:
-    return IndexReport(
-        where="",
-        files={},
-        entries=0,
-        read=0,
-        changed=0,
-        removed=0,
-        stale=(),
-        problems=tuple(app.project.listing.problems),
-        repeated=(),
-    )
+    return IndexReport(problems=tuple(app.project.listing.problems))
 
 
 def _report(

@@ -81,7 +81,7 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
     _check(root, request)
     if not dry_run:
         _finish_killed_run(app)
-    top = git.work_tree(root) if root is not None else None
+    top = git.work_tree(app.project.root)
     if top is not None and not request.trust:
         _check_git_dir(top)
     notes: list[str] = []
@@ -89,13 +89,13 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
     if not request.remove:
         targets = _beside_found(app.project, targets, notes)
     report = apply(app, targets, notes, remove=request.remove, dry_run=dry_run)
-    done = [*report.done, *_beside_files(app, request, top, dry_run=dry_run)]
-    if notes and not (done or request.remove):
-        done.append(IN_PLACE)
-    done += dict.fromkeys(notes)
+    told_lines = [*report.done, *_beside_files(app, request, top, dry_run=dry_run)]
+    if notes and not (told_lines or request.remove):
+        told_lines.append(IN_PLACE)
+    told_lines += dict.fromkeys(notes)
     if not (request.remove or dry_run):
-        done += _refreshed(app)
-    return report._replace(done=_with_fault(request, done))
+        told_lines += _refreshed(app)
+    return report._replace(done=_with_fault(request, told_lines))
 
 
 def _with_fault(request: InitRequest, done: Sequence[str]) -> tuple[str, ...]:
@@ -156,13 +156,13 @@ def _beside_files(
     app: App, request: InitRequest, top: Path | None, *, dry_run: bool
 ) -> list[str]:
     """Put the merge driver in place, or take it and the index away; what was done."""
-    done: list[str] = []
+    changes: list[str] = []
     root = app.project.root
     if top is not None and (request.all_of_it or not request.remove):
-        done += git.set_driver(top, remove=request.remove, dry_run=dry_run)
+        changes += git.set_driver(top, remove=request.remove, dry_run=dry_run)
     if root is not None and request.all_of_it:
-        done += _without_index(app, root, dry_run=dry_run)
-    return done
+        changes += _without_index(app, root, dry_run=dry_run)
+    return changes
 
 
 def _refreshed(app: App) -> list[str]:
@@ -179,15 +179,15 @@ def _without_index(app: App, root: Path, *, dry_run: bool) -> list[str]:
     kept out of git."""
     path = root / ".memory.db"
     is_kept_here = path.exists() and app.kept.path(make=False) == path
-    own = is_kept_here and app.kept.looked(lambda: True)
+    is_ours = is_kept_here and app.kept.looked(lambda: True)
     app.kept.close()
     if not dry_run:
-        if own:
+        if is_ours:
             discard(Path(f"{path}{end}") for end in ("", "-wal", "-shm"))
         if any(name.startswith(".memory.db") for name in os.listdir(root)):
             git.exclude(root)
     app.notes += _what_stays(app.project, root)
-    return ["removed .memory.db: the index of the memory files"] if own else []
+    return ["removed .memory.db: the index of the memory files"] if is_ours else []
 
 
 def _what_stays(project: Project, root: Path) -> Iterator[str]:
@@ -216,15 +216,15 @@ def _told(root: Path, listing: Listing, found: Sequence[str]) -> list[str]:
     counted = (
         f"{name} ({n})" if name.endswith("/") else name for name, n in folders.items()
     )
-    told = [f"found memory, in view as it is: {each}" for each in sorted(counted)]
+    remarks = [f"found memory, in view as it is: {each}" for each in sorted(counted)]
     for link in memory_links(root, listing):
         what = link.fault or "mem writes there"
-        told.append(f"{link.name} is a link to {link.to}, {what}")
+        remarks.append(f"{link.name} is a link to {link.to}, {what}")
     if more := elsewhere.others(root, listing):
-        told.append(
+        remarks.append(
             f"looks like memory, too; in view with this in .mem.toml: {line_for(more)}"
         )
-    return told
+    return remarks
 
 
 def _learner(project: Project, name: str) -> Target:
@@ -271,7 +271,7 @@ def _targets(
     project: Project, request: InitRequest, top: Path | None, notes: list[str]
 ) -> list[Target]:
     """Every file to change, once, however many names lead to it."""
-    found = [
+    targets = [
         *_calls_of_git(project, request, top, notes),
         *_calls_of_agents(project, request, notes),
         *_files_for_others(project, request, top, notes),
@@ -279,8 +279,10 @@ def _targets(
     if top is not None:
         everything = request.all_of_it
         remove = request.remove
-        found += repository.excluded(top, found, everything=everything, remove=remove)
-    once = {os.path.realpath(target.path): target for target in reversed(found)}
+        targets += repository.excluded(
+            top, targets, everything=everything, remove=remove
+        )
+    once = {os.path.realpath(target.path): target for target in reversed(targets)}
     return list(once.values())[::-1]
 
 
@@ -288,17 +290,17 @@ def _calls_of_git(
     project: Project, request: InitRequest, top: Path | None, notes: list[str]
 ) -> list[Target]:
     """The memory file, who learns from sessions, and git's hooks."""
-    found: list[Target] = []
+    targets: list[Target] = []
     root = project.root
     everything = request.all_of_it
     remove = request.remove
     if root is not None and (everything or not remove):
-        found += repository.base(root, top)
+        targets += repository.base(root, top)
     if request.learn_with:
-        found.append(_learner(project, request.learn_with))
+        targets.append(_learner(project, request.learn_with))
     if root is not None and (request.git or everything):
-        found += repository.hooks(top, notes, user=request.user, remove=remove)
-    return found
+        targets += repository.hooks(top, notes, user=request.user, remove=remove)
+    return targets
 
 
 def _calls_of_agents(
@@ -326,12 +328,12 @@ def _files_for_others(
     root = project.root
     if root is None:
         return []
-    found: list[Target] = []
+    targets: list[Target] = []
     if request.ci or request.all_of_it:
-        found += _workflow(top or root, request, notes)
+        targets += _workflow(top or root, request, notes)
     if request.instructions or request.all_of_it:
-        found += repository.instructions(root, remove=request.remove)
-    return found
+        targets += repository.instructions(root, remove=request.remove)
+    return targets
 
 
 def _workflow(top: Path, request: InitRequest, notes: list[str]) -> list[Target]:

@@ -81,13 +81,13 @@ def wait_again(app: App, ids: Sequence[str]) -> tuple[str, ...]:
 
 def _plan(app: App, chosen: Sequence[Proposal], request: KeepRequest) -> KeepReport:
     project = app.project
-    files = list(context.read_known(project, project.listing.files, []))
-    known = {file.path: file for file in files}
+    files = list(context.read_all(project))
+    by_path = {file.path: file for file in files}
     events: list[PlacedFinding] = []
     texts: dict[str, str] = {}
     for proposal in chosen:
         home = _home(app, proposal)
-        outcome = _placed(app, proposal, request, home, list(known.values()))
+        outcome = _placed(app, proposal, request, home, list(by_path.values()))
         for why in outcome.dropped:
             if why == placement.LEARNED:  # by a keep that was killed, or the session
                 app.notes.append(f"{proposal.id[:8]}: is known already")
@@ -98,8 +98,8 @@ def _plan(app: App, chosen: Sequence[Proposal], request: KeepRequest) -> KeepRep
         events += outcome.events
         texts |= outcome.texts
         for name, text in outcome.texts.items():
-            place = known[name].place if name in known else place_of(name, home)
-            known[name] = KnownFile(parse(text, name), place)
+            place = by_path[name].place if name in by_path else place_of(name, home)
+            by_path[name] = KnownFile(parse(text, name), place)
     patches = [
         patch_of(project, name, text, files) for name, text in sorted(texts.items())
     ]

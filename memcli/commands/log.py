@@ -234,8 +234,7 @@ def _affordable(root: Path, paths: list[str]) -> int:
 def _revisions(
     root: Path, paths: list[str], name: str, most: int
 ) -> Iterator[Revision]:
-    """The files as they are now; then each commit of them, the newest first, read in
-    parts, so that the first are told before the last are read."""
+    """The files as they are now; then each commit of them, the newest first."""
     reader = _Blobs(root, name)
     now = {path: parse(_piece(_text_now(root, path), name), path) for path in paths}
     committed = reader.files((path, f"HEAD:./{path}") for path in paths)
@@ -244,18 +243,8 @@ def _revisions(
     }
     before = {path: committed[path] for path in fresh}
     yield Revision(commit="", date="", author=NOT_YET, parents=(before,), files=fresh)
-    shape = [
-        part for part in git.log_format("%cs", "%an", "%H") if part != "--name-only"
-    ]
-    how = ["log", "--raw", "--no-abbrev", "-c", "--no-renames", "--relative", *shape]
     short = len(git.run(["rev-parse", "--short", "HEAD"], root).stdout.strip())
-    done = 0
-    for upto in (*PARTS, most):
-        part = min(upto, most) - done
-        bounds = (f"--max-count={part}", f"--skip={done}")
-        logged = git.run([*how, *bounds, "--", *paths], root).stdout if part > 0 else ""
-        # Before the files of a merge git has one NUL more, and no line end.
-        commits = list(git.parse_log(logged.replace("\0\0::", "\0\n::"), 3))
+    for commits in _logged(root, paths, most):
         reader.read(blob for commit in commits for _, blob in _blobs_of(commit))
         for commit in commits:
             day, author, commit_id = commit.fields
@@ -267,7 +256,25 @@ def _revisions(
                 parents=tuple(parents),
                 files=files,
             )
-        done += part
+
+
+def _logged(root: Path, paths: list[str], most: int) -> Iterator[list[git.Logged]]:
+    """The commits of these files, read in parts, so that the first are told before the
+    last are read."""
+    shape = git.log_format("%cs", "%an", "%H")
+    how = ["log", *shape, "--raw", "--no-abbrev", "-c", "--no-renames", "--relative"]
+    how.remove("--name-only")
+    already = 0
+    for upto in (*PARTS, most):
+        part = min(upto, most) - already
+        if part <= 0:
+            return
+        bounds = (f"--max-count={part}", f"--skip={already}")
+        logged = git.run([*how, *bounds, "--", *paths], root).stdout
+        # Before the files of a merge git has one NUL more, and no line end.
+        commits = list(git.parse_log(logged.replace("\0\0::", "\0\n::"), 3))
+        yield commits
+        already += part
         if len(commits) < part:
             return
 

@@ -32,25 +32,30 @@ if TYPE_CHECKING:
 
 def recall(app: App, request: RecallRequest) -> RecallReport:
     """Answer one request. Reads files, writes the index alone (and the recall log)."""
-    listing = app.project.listing
     filters = view.check(request.filters, app.project.now)
     request = request._replace(filters=filters)
     if request.shared:
         try:
             return _recall_shared(app, request)
         except ProviderError as error:
-            if not listing.files:
+            if not app.project.listing.files:
                 raise
             hint = f" ({error.hint})" if error.hint else ""
             app.notes.append(f"{error.what}: this answer is from here alone{hint}")
-    if listing.files and app.project.config.refresh and request.history != "only":
+    return _recall_here(app, request)
+
+
+def _recall_here(app: App, request: RecallRequest) -> RecallReport:
+    """The answer from the memory files and the history of this project."""
+    only_history = request.history == "only"
+    asks_memory = bool(app.project.listing.files) and not only_history
+    if asks_memory and app.project.config.refresh:
         # before anything looks at the index: it may have to be built anew
         app.refresh()
     history = _history(app, request)
-    if request.history == "only" or not listing.files:
+    if not asks_memory:
         report = from_history(app.project, request.task, history)
-        missing = history is None and request.history != "only"
-        return report._replace(found=not missing)
+        return report._replace(found=only_history or history is not None)
     if app.project.config.query == "llm":
         from memcli.recall.condense import condensed
 
@@ -151,19 +156,23 @@ def recall_across(app: App, roots: list[str], request: RecallRequest) -> RecallR
     request = request._replace(history="off", ranked_only=True)
     pool = list[tuple[float, Hit]]()
     modes = set[str]()
-    found = False
+    has_memory = False
     with ExitStack() as inside:
         for number, root in enumerate(roots):
             options = app.options._replace(root=root, others=())
-            one = inside.enter_context(App(options, app.project.environ, Path.cwd()))
+            opened_app = inside.enter_context(
+                App(options, app.project.environ, Path.cwd())
+            )
             filters = request.filters._replace(proxy=False)
             if number:
                 filters = filters._replace(no_global=True)
-            asked = request._replace(filters=view.check(filters, one.project.now))
-            if one.project.listing.files:
-                found = True
-                pool += one.guarded(partial(_hits, one, asked, modes))
-            app.notes += [f"{root}: {note}" for note in one.notes]
+            asked = request._replace(
+                filters=view.check(filters, opened_app.project.now)
+            )
+            if opened_app.project.listing.files:
+                has_memory = True
+                pool += opened_app.guarded(partial(_hits, opened_app, asked, modes))
+            app.notes += [f"{root}: {note}" for note in opened_app.notes]
         pool.sort(key=lambda each: (-each[0], each[1].path))
         shown = composed(app.project.config, Pools(ranked=[hit for _, hit in pool]))
     return RecallReport(
@@ -173,7 +182,7 @@ def recall_across(app: App, roots: list[str], request: RecallRequest) -> RecallR
         budget=shown.budget,
         problems=(),
         matched=len(pool),
-        found=found,
+        found=has_memory,
     )
 
 
@@ -185,18 +194,18 @@ def _hits(app: App, request: RecallRequest, modes: set[str]) -> list[tuple[float
     layers = Layers(_own(app), request)
     ranked = layers.search.ranked(request.task, app.project.config.limit)
     modes.add(layers.search.mode)
-    asked = evidence.terms(layers.search.weights())
+    query_terms = evidence.terms(layers.search.weights())
     drafts = layers.showing.each("ranked", [scored.item.id for scored in ranked])
-    found = []
+    ranked_hits = []
     for scored, draft in zip(ranked, drafts, strict=True):
         hit = draft.made
-        terms = evidence.together(hit.title, scored.item.text, asked)
+        terms = evidence.together(hit.title, scored.item.text, query_terms)
         met = evidence.strength(terms)
-        here = hit._replace(
+        project_hit = hit._replace(
             key=f"{hit.key}@{app.project.root}",
             head=f"{name}: {hit.head}",
             project=name,
             score=round(met, 6),
         )
-        found.append((met, here))
-    return found
+        ranked_hits.append((met, project_hit))
+    return ranked_hits

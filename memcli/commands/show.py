@@ -68,11 +68,11 @@ def list_entries(
 
 def _rows(app: App, filters: view.Filters) -> list[ListRow]:
     files = app.index.in_view(app.project.view, filters)
-    where = view.select(files, filters, app.project.relative)
-    passing = {each.rowid: each.entry for each in app.index.entries.select(where)}
+    selection = view.select(files, filters, app.project.relative)
+    passing = {each.rowid: each.entry for each in app.index.entries.select(selection)}
     copies: dict[str, list[view.Candidate]] = {}
     for candidate in app.index.entries.copies(passing.values()):
-        if candidate.source in where.files:
+        if candidate.source in selection.files:
             copies.setdefault(candidate.entry, []).append(candidate)
     nearest = [view.nearest(same, files, app.project.view) for same in copies.values()]
     titles = Counter(each.title for each in nearest)

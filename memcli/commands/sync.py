@@ -194,13 +194,13 @@ class HomeRepository:
             "GIT_ALLOC_LIMIT": MOST_AT_ONCE,
         }
         keep = (self.lock.fd,) if self.lock.fd is not None else ()
-        done = git.start(words, self.project.home, NETWORK, given, keep, **variables)
-        if done.returncode == 0:
-            return 0, done.stdout
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        process = git.start(words, self.project.home, NETWORK, given, keep, **variables)
+        if process.returncode == 0:
+            return 0, process.stdout
+        lines = [line for line in process.stderr.splitlines() if line.strip()]
         faults = (line for line in lines if line.startswith(("fatal", "error")))
         why = next(faults, lines[-1] if lines else "failed")
-        return done.returncode, redact_secrets(why)
+        return process.returncode, redact_secrets(why)
 
     def _ask(self, *words: str, given: str | None = None) -> str:
         code, said = self._git(*words, given=given)
@@ -246,14 +246,14 @@ class HomeRepository:
         self.disk = {
             name: text_to_write(self.project, path) for name, path in self.paths.items()
         }
-        found = {name: text for name, text in self.disk.items() if text is not None}
-        _refuse_conflicts(found)
-        for name, text in found.items():
+        present = {name: text for name, text in self.disk.items() if text is not None}
+        _refuse_conflicts(present)
+        for name, text in present.items():
             for secret in find_secrets(text):
                 line = text.count("\n", 0, secret.start) + 1
                 what = f"~/{name}:{line}: holds a secret ({secret.kind})"
                 raise RefusedError(what, "take it out; nothing is sent")
-        return found
+        return present
 
     def _contents(self, commit: str) -> Texts:
         """The files of a commit. Raises RefusedError for anything beside the two."""

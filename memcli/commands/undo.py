@@ -25,24 +25,24 @@ class UndoReport(NamedTuple):
 def undo(app: App, *, dry_run: bool = False) -> UndoReport:
     """Undo the last write. Raises RefusedError, with nothing changed, when a file
     changed since."""
-    last = app.workspace.last_write(certain=dry_run)
-    if last is None:
+    last_write = app.workspace.last_write(certain=dry_run)
+    if last_write is None:
         return UndoReport(verb="", time="", files=(), patches=())
-    files = [patch.path for patch in last.patches]
+    files = [patch.path for patch in last_write.patches]
     earlier = ""
     waiting: tuple[str, ...] = ()
     if not dry_run:
-        with _around(app, last):
+        with _around(app, last_write):
             files = list(app.workspace.undo())
-        if last.verb == keep.VERB:
-            waiting = keep.wait_again(app, last.note)
-        before = app.workspace.last_write()
-        earlier = before.verb if before and before.patches else ""
+        if last_write.verb == keep.VERB:
+            waiting = keep.wait_again(app, last_write.note)
+        earlier_write = app.workspace.last_write()
+        earlier = earlier_write.verb if earlier_write and earlier_write.patches else ""
     return UndoReport(
-        verb=last.verb,
-        time=last.time,
+        verb=last_write.verb,
+        time=last_write.time,
         files=tuple(files),
-        patches=last.patches,
+        patches=last_write.patches,
         earlier=earlier,
         waiting=waiting,
     )

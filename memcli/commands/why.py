@@ -12,7 +12,7 @@ from memcli.commands.log import replacements
 from memcli.commands.show import list_entries
 from memcli.errors import UsageError
 from memcli.guard.stops import stops
-from memcli.history import record_of
+from memcli.history import record_path
 from memcli.history.commits import read_commits
 from memcli.history.docs import Doc
 from memcli.history.record import opened
@@ -56,20 +56,20 @@ class WhyReport(NamedTuple):
 def why(app: App, place: str) -> WhyReport:
     """All that is known of FILE or FILE:LINE, the newest first. Raises UsageError."""
     root = need_root(app.project)
-    found = re.fullmatch(r"(.+):(\d+)", place, re.DOTALL)
-    name = found[1] if found else place
-    line = int(found[2]) if found else 0
+    with_line = re.fullmatch(r"(.+):(\d+)", place, re.DOTALL)
+    name = with_line[1] if with_line else place
+    line = int(with_line[2]) if with_line else 0
     path = app.project.relative(name)
     existed = ["log", "-1", "--format=%h", "--", f":(literal){path}"]
     if not (root / path).exists() and not git.run(existed, root).stdout:
         raise UsageError(f"{name}: there is no such file", "name it from where you are")
-    lines = _lines(root, path) if found else []
+    lines = _lines(root, path) if with_line else []
     if lines and not 1 <= line <= len(lines):
         what = f"{name}:{line}: the file has {count(len(lines), 'line')}"
         raise UsageError(what, f"mem why {name} asks about the whole file")
     within = _names_around(lines[:line])
     rows = list(_memory(app, path, within))
-    top = git.work_tree(root)
+    top = git.work_tree(app.project.root)
     if top is not None:
         rows += _committed(top, os.path.relpath(root / path, top), line)
     rows += _said(app, path)
@@ -156,12 +156,12 @@ def _naming(app: App, path: str, within: tuple[str, ...]) -> set[str]:
 def _committed(top: Path, path: str, line: int) -> Iterator[WhyRow]:
     """The commit that touched the line last, and the newest that touched the file."""
     blame = ["blame", "--porcelain", "-L", f"{line},{line}", "--", path]
-    last = git.run(blame, top).stdout.split(" ", 1)[0] if line else ""
-    if last.strip("0"):
-        for doc in read_commits(top, "-1", last):
+    last_commit = git.run(blame, top).stdout.split(" ", 1)[0] if line else ""
+    if last_commit.strip("0"):
+        for doc in read_commits(top, "-1", last_commit):
             yield _commit_row(doc, line=True)
     bounds = (f"--max-count={MOST_COMMITS}", "--follow", "HEAD", "--", path)
-    others = (doc for doc in read_commits(top, *bounds) if doc.unit != last)
+    others = (doc for doc in read_commits(top, *bounds) if doc.unit != last_commit)
     yield from map(_commit_row, islice(others, MOST))
 
 
@@ -183,10 +183,7 @@ def _doc_row(source: str, doc: Doc, text: str) -> WhyRow:
 
 def _said(app: App, path: str) -> Iterator[WhyRow]:
     """Exchanges about the file, with what the person wanted."""
-    place = record_of(app.project)
-    if place is None:
-        return
-    with opened(place) as record:
+    with opened(record_path(app.project)) as record:
         for doc in record.about(path, MOST) if record is not None else ():
             wanted = next((text for who, text in doc.said if who == "person"), "")
             yield _doc_row("session", doc, wanted)

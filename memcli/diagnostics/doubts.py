@@ -41,13 +41,13 @@ class Doubts(NamedTuple):
 
     def lines(self) -> list[str]:
         """A line for each doubt, with the command that settles it."""
-        told = {
+        settled_by = {
             "entries were never confirmed in 90 days:"
             " mem edit ID --confirm, or mem retire ID": self.unconfirmed,
             "pairs say the opposite: mem compact --check names them": self.contradictions,
             "entries name what the code has no more: mem doctor --stale": self.gone,
         }
-        lines = [f"{len(ids)} {words}" for words, ids in told.items() if ids]
+        lines = [f"{len(ids)} {words}" for words, ids in settled_by.items() if ids]
         if lines:
             head = f"in doubt: {self.share:.0%} of {self.live} live entries"
             lines.insert(0, f"{head}, so the score is at most {self.most:g}")

@@ -45,13 +45,13 @@ def mend(
 ) -> Mended:
     """Try every remedy; one that fails is a row and does not keep the others from being
     tried."""
-    done: list[str] = []
+    mended_lines: list[str] = []
     patches: list[Patch] = []
     failed: list[Check] = []
     for name, remedy in remedies.items():
         try:
             mended = remedy(Scene(app, names), dry_run=dry_run)
-            done += mended.done
+            mended_lines += mended.done
             patches += mended.patches
             failed += mended.failed
         except Exception as error:  # of the system or of SQLite, too
@@ -62,7 +62,7 @@ def mend(
                 hint = error.hint
             row = failure if name == "index" else warning
             failed.append(row(name, f"not mended: {detail}", hint=hint))
-    return Mended(done, patches, failed)
+    return Mended(mended_lines, patches, failed)
 
 
 def check_leftovers(scene: Scene) -> Iterator[Check]:
@@ -126,12 +126,12 @@ def _mend_leftovers(scene: Scene, *, dry_run: bool) -> Mended:
     rows = _leftovers(scene.app)
     if not rows or dry_run:
         return Mended([f"mend that {what}: {path}" for what, path in rows])
-    done = app.workspace.recover()
+    recovered = app.workspace.recover()
     with app.workspace.hold("doctor"):
         durable.sweep({Path(path).parent for _, path in rows})
     app.project.relist()
     removed = [path for _, path in rows if not os.path.exists(path)]
-    return Mended([*done, *(f"removed {path}" for path in removed)])
+    return Mended([*recovered, *(f"removed {path}" for path in removed)])
 
 
 def mend_ids(scene: Scene, *, dry_run: bool) -> Mended:
@@ -142,7 +142,7 @@ def mend_ids(scene: Scene, *, dry_run: bool) -> Mended:
 def _plan_ids(scene: Scene) -> Mended:
     project = scene.app.project
     failed: list[Check] = []
-    done: list[str] = []
+    written_lines: list[str] = []
     patches: list[Patch] = []
     chosen = named_files(scene.app, scene.files) or project.listing.files
     listed = {file.name: file for file in chosen}
@@ -154,11 +154,11 @@ def _plan_ids(scene: Scene) -> Mended:
             continue
         try:
             patches.append(Patch(file.path, memory.text, edited(memory, changes).text))
-            done.append(f"wrote {count(len(changes), 'id')} into {file.name}")
+            written_lines.append(f"wrote {count(len(changes), 'id')} into {file.name}")
         except DataError as error:
             what = f"not mended: {error.what}"
             failed.append(warning("ids", what, hint=error.hint, path=file.name))
-    return Mended(done, patches, failed)
+    return Mended(written_lines, patches, failed)
 
 
 def _missing_ids(document: KnownFile) -> list[EntryChange]:

@@ -110,28 +110,30 @@ def health(app: App) -> HealthReport:
 
 
 def _health(app: App) -> HealthReport:
-    held = _held(app)
-    live = held.live
+    holding = _held(app)
+    live = holding.live
     none = list[Any]()
     log = app.from_state(State.recalls, none, "the recall log was not read", make=False)
     shown = list(map(LoggedHit._make, log))
-    linked = _linked(live, {entry.entry for entry in (*held.entries, *held.archived)})
-    items = _items(app, held, _reached(app, live, linked))
+    linked = _linked(
+        live, {entry.entry for entry in (*holding.entries, *holding.archived)}
+    )
+    items = _items(app, holding, _reached(app, live, linked))
     outdated = {item.id for item in items if item.outdated}
     doubts = doubts_of(
         live,
-        held.texts,
+        holding.texts,
         {item.id: item.age for item in items},
         outdated,
         _proposals(app),
     )
-    found = metrics.bounded(_measured(app, held, items, shown), doubts.most)
-    counts = _counts(held)
+    bounded = metrics.bounded(_measured(app, holding, items, shown), doubts.most)
+    counts = _counts(holding)
     newest = max((file.mtime for file in app.project.listing.files), default=0)
     return HealthReport(
-        health=found,
+        health=bounded,
         counts=counts,
-        history=_remember(app, found, counts) if live else (),
+        history=_remember(app, bounded, counts) if live else (),
         problems=tuple(app.problems),
         found=True,
         spent=_spent(app),
@@ -296,9 +298,9 @@ def _reached(app: App, live: Sequence[Candidate], linked: set[str]) -> dict[str,
 
 
 def _items(app: App, held: _Held, reached: Mapping[str, float]) -> list[LiveEntry]:
-    here = {entry.entry for entry in held.live}
+    live_ids = {entry.entry for entry in held.live}
     config = app.project.config
-    gone = app.index.entries.gone(here)
+    outdated = app.index.entries.gone(live_ids)
     rule = Rule("half-life", config.half_life, config.half_life_by_kind)
     items = []
     for entry in held.live:
@@ -321,8 +323,8 @@ def _items(app: App, held: _Held, reached: Mapping[str, float]) -> list[LiveEntr
             stale=bool(values["written"]) and faded,
             linked=reached.get(name, 0.0),
             shelf=_shelf(held, entry),
-            promoted=not here.isdisjoint(_named(entry, "promoted_to")),
-            outdated=name in gone,
+            promoted=not live_ids.isdisjoint(_named(entry, "promoted_to")),
+            outdated=name in outdated,
         )
         items.append(item)
     return items

@@ -109,9 +109,9 @@ def check_embedder(scene: Scene) -> Iterator[Check]:
 def _answers(embedder: Embedder, url: str) -> Check:
     from memcli.providers.embed.local import Local
 
-    where = f"{embedder.provider}/{embedder.model}"
+    embedder_name = f"{embedder.provider}/{embedder.model}"
     if url:
-        where += f" at {shown(url)}"
+        embedder_name += f" at {shown(url)}"
     try:
         if isinstance(embedder, Local):
             embedder.check()
@@ -119,6 +119,8 @@ def _answers(embedder: Embedder, url: str) -> Check:
             embedder.embed(["mem"], query=True, deadline=ASKED_FOR)
     except MemError as error:
         return failure(
-            "embedder", f"{where} does not answer: {error.what}", hint=error.hint
+            "embedder",
+            f"{embedder_name} does not answer: {error.what}",
+            hint=error.hint,
         )
-    return passed("embedder", where)
+    return passed("embedder", embedder_name)

@@ -141,19 +141,19 @@ def check_history(scene: Scene) -> Iterator[Check]:
         )
     else:
         yield _record(path)
-    gone = {}
+    orphaned = {}
     for record in sorted((state_dir() / FOLDER).glob("*.db")):
         root = _root(record)
         if record != path and root and not os.path.isdir(root):
-            gone[record] = root
-    if gone:
-        named = [f"{record.stem} ({root})" for record, root in gone.items()]
-        records = f"{count(len(gone), 'record')} of repositories that are gone"
+            orphaned[record] = root
+    if orphaned:
+        named = [f"{record.stem} ({root})" for record, root in orphaned.items()]
+        records = f"{count(len(orphaned), 'record')} of repositories that are gone"
         yield remark(
             "history",
             f"{records}: {', '.join(named[:5])}",
             hint=f"in the repository's new place: {hint} --from KEY; else delete the file",
-            path=str(next(iter(gone))),
+            path=str(next(iter(orphaned))),
         )
 
 

@@ -239,16 +239,18 @@ def efficiency(shown: Sequence[LoggedHit], places: Sequence[int] | None) -> Metr
 
 
 def _from_log(shown: Sequence[LoggedHit]) -> Metric:
-    new = len({(row.session, row.entry) for row in shown}) / len(shown)
+    distinct = len({(row.session, row.entry) for row in shown}) / len(shown)
     shares = _shares_of_best(shown)
-    relevant = mean(shares) if shares else new
+    relevant = mean(shares) if shares else distinct
     sessions = count(len({row.session for row in shown}), "session")
-    reason = f"Of {count(len(shown), 'hit')} shown to {sessions}, {new:.0%} were new"
+    reason = (
+        f"Of {count(len(shown), 'hit')} shown to {sessions}, {distinct:.0%} were new"
+    )
     if shares:
         reason += f"; a hit scores {relevant:.0%} of its best"
-    repeats = not shares or new < relevant
+    repeats = not shares or distinct < relevant
     remedy = "mem compact" if repeats else "mem recall --limit 5 TASK"
-    return Metric(50 * (new + relevant), f"{reason}.", remedy)
+    return Metric(50 * (distinct + relevant), f"{reason}.", remedy)
 
 
 def _shares_of_best(shown: Sequence[LoggedHit]) -> list[float]:
@@ -296,20 +298,22 @@ def coherence(
     by_id = {item.id: item for item in items if not item.promoted}
     if len(by_id) < 2:
         return Metric(None, "One entry has no neighbours to compare with.", BEGIN)
-    near = _nearest(by_id, vectors or {})
-    twins = near.twins
-    likenesses = [each.likeness for each in near.pairs if each[:2] not in twins]
-    asked = near.size * near.most
-    share = sum(likenesses) / asked
-    earned = sum(_earned(likeness / near.akin) for likeness in likenesses)
+    neighbours = _nearest(by_id, vectors or {})
+    twins = neighbours.twins
+    likenesses = [each.likeness for each in neighbours.pairs if each[:2] not in twins]
+    sampled = neighbours.size * neighbours.most
+    share = sum(likenesses) / sampled
+    earned = sum(_earned(likeness / neighbours.akin) for likeness in likenesses)
 
     compared = count(len(by_id), *LIVE)
     if len(by_id) > SAMPLE:
         compared = f"{SAMPLE} of {compared}"
-    reason = f"{compared} are {share:.0%} like their nearest {near.how}"
-    reason += f" ({near.akin:.0%} is related); {_copies_text(twins)} a near-duplicate."
-    remedy = "mem compact" if _share_a_shelf(near) else BEGIN
-    return Metric(100 * earned / asked, reason, remedy)
+    reason = f"{compared} are {share:.0%} like their nearest {neighbours.how}"
+    reason += (
+        f" ({neighbours.akin:.0%} is related); {_copies_text(twins)} a near-duplicate."
+    )
+    remedy = "mem compact" if _share_a_shelf(neighbours) else BEGIN
+    return Metric(100 * earned / sampled, reason, remedy)
 
 
 def _share_a_shelf(near: _NearestEntries) -> bool:

@@ -37,17 +37,17 @@ def _opposed(live: Sequence[Found]) -> Iterator[Check]:
     for found in by_type.values():
         claims = [claim(entry.body) for _, entry in found]
         for one, other in contradictions(claims):
-            first, mine = found[one]
-            second, theirs = found[other]
-            where = f"{second.path}:{theirs.line}"
-            if mine.id == theirs.id:
+            first, first_entry = found[one]
+            second, second_entry = found[other]
+            second_place = f"{second.path}:{second_entry.line}"
+            if first_entry.id == second_entry.id:
                 continue
             yield warning(
                 "contradictions",
-                f"{mine.title!r} says the opposite of {theirs.title!r} ({where})",
-                hint=f"mem retire {mine.id[:8]}, or the other: mem retire {theirs.id[:8]}",
+                f"{first_entry.title!r} says the opposite of {second_entry.title!r} ({second_place})",
+                hint=f"mem retire {first_entry.id[:8]}, or the other: mem retire {second_entry.id[:8]}",
                 path=first.path,
-                line=mine.line,
+                line=first_entry.line,
             )
 
 
@@ -55,11 +55,11 @@ def _came_back(live: Sequence[Found], stones: Sequence[Entry]) -> Iterator[Check
     """Live entries that are older than the day on which the same words were taken
     back elsewhere: a merge brought them back."""
     for document, entry in live if stones else ():
-        last = max(entry.created_at, entry.last_reinforced)
+        last_confirmed = max(entry.created_at, entry.last_reinforced)
         later = [
             stone
             for stone in stones
-            if str(stone.extra.get("archived_at") or "") > last
+            if str(stone.extra.get("archived_at") or "") > last_confirmed
         ]
         refusal = TakenBackDoor(later).of(entry.body) if later else None
         if refusal is not None:

@@ -150,12 +150,12 @@ def _only_there(scene: Scene, tree: _WorkTree) -> Iterator[Check]:
     project = scene.app.project
     here = os.path.relpath(str(project.root), str(scene.repository.top))
     root = tree.top / here
-    known = _known_ids(scene)
+    known_ids = _known_ids(scene)
     lost = [
         (document.path, entry.line)
         for document in _documents(scene, root)
         for entry in document.memory.entries
-        if entry.identified and entry.id not in known
+        if entry.identified and entry.id not in known_ids
     ]
     if lost:
         number = count(len(lost), "entry stands", "entries stand")
@@ -172,11 +172,11 @@ def _only_there(scene: Scene, tree: _WorkTree) -> Iterator[Check]:
 
 def _known_ids(scene: Scene) -> set[str]:
     """The ids of entries here, and of those that were merged into them."""
-    known = set()
+    known_ids = set()
     for document in scene.documents:
         for entry in document.memory.entries:
-            known |= {entry.id, *listed(entry, "merged_from")}
-    return known
+            known_ids |= {entry.id, *listed(entry, "merged_from")}
+    return known_ids
 
 
 def _documents(scene: Scene, root: Path) -> Iterable[KnownFile]:

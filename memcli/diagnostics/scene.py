@@ -153,7 +153,7 @@ class Scene:
     def repository(self) -> Repository:
         """What git knows of the root."""
         root = self.app.project.root
-        top = git.work_tree(root) if root is not None else None
+        top = git.work_tree(self.app.project.root)
         if root is None or top is None:
             return Repository()
         folder = git.git_dir(top)
@@ -209,14 +209,12 @@ def _unlisted(app: App, path: str) -> FoundFile:
     folder, name = os.path.split(path)
     inside = os.path.basename(folder)
     inside = inside if inside in ("tasks", "proxy-tasks") else ""
-    root = app.project.root
     top = git.work_tree(Path(folder))
-    own = git.work_tree(root) if root is not None else None
     return FoundFile(
         path=path,
         name=shown_name(app, path),
         place=place("project", name, folder=inside),
-        tree="" if top == own else str(top),
+        tree="" if top == git.work_tree(app.project.root) else str(top),
         mtime=0,
         size=0,
         base=base_of(app.project, path) or "/",

@@ -15,14 +15,13 @@ def path_of(root: Path | None) -> Path | None:
     """Where the record of a root's repository is, or would be; None outside a
     repository, and where a `.git` names one that does not name it back: it may be any
     of this machine."""
-    top = git.work_tree(root) if root is not None else None
+    top = git.work_tree(root)
     is_own = top is not None and git.points_back(top)
     common = git.common_dir(top) if top is not None and is_own else None
     if common is None:
         return None
-    return (
-        state_dir() / FOLDER / f"{digest(os.fsencode(os.path.realpath(common)), 12)}.db"
-    )
+    name = digest(os.fsencode(os.path.realpath(common)), 12)
+    return state_dir() / FOLDER / f"{name}.db"
 
 
 def record_path(project: Project) -> Path | None:

@@ -192,11 +192,11 @@ def _numbers(packed: bytes) -> list[int]:
 
 @contextmanager
 def opened(
-    path: Path, *, make: bool = False, wait: float = 10.0
+    path: Path | None, *, make: bool = False, wait: float = 10.0
 ) -> Iterator[HistoryRecord | None]:
     """The record, or None where there is none and none is to be made. Raises
     DataError."""
-    if not make and not path.exists():
+    if path is None or not (make or path.exists()):
         yield None
         return
     if make:

@@ -194,7 +194,7 @@ def targets(
     """The files of agents at scopes; none where the plug-in is on: it runs already."""
     found = []
     root = project.root
-    top = git.work_tree(root) if root is not None else None
+    top = git.work_tree(project.root)
     for name, scope in pairs:
         if on := "" if remove else plugin(name, root, project.environ):
             notes.append(

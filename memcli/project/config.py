@@ -281,13 +281,13 @@ def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 def jobs_dirs(*layers: Mapping[str, Any]) -> tuple[str, ...]:
     """The usable values of `jobs_dir` in these layers: what the root may be found
     by."""
-    found = []
+    folders = []
     for value in filter(None, (layer.get("jobs_dir") for layer in layers)):
         from memcli.project.keys import below_root
 
         with suppress(ValueError):
-            found.append(below_root(value))
-    return tuple(found)
+            folders.append(below_root(value))
+    return tuple(folders)
 
 
 def require(settings: Settings) -> Config:

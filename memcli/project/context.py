@@ -97,12 +97,10 @@ class Project:
     def key(self) -> str:
         """The identity of this project for the state file: git common directory and
         root."""
-        tree_top = git.work_tree(self.root) if self.root is not None else None
-        return (
-            f"{git.common_dir(tree_top) if tree_top else ''}\0{self.root}"
-            if self.root
-            else "~"
-        )
+        if self.root is None:
+            return "~"
+        tree_top = git.work_tree(self.root)
+        return f"{git.common_dir(tree_top) if tree_top else ''}\0{self.root}"
 
     @cached_property
     def settings(self) -> config.Settings:
@@ -245,6 +243,11 @@ def read_known(
             )
         except Unreadable as error:
             problems.append(unread(file.name, error))
+
+
+def read_all(project: Project) -> "Iterator[KnownFile]":
+    """Every memory file that can be read."""
+    return read_known(project, project.listing.files, [])
 
 
 def unread(name: str, error: Unreadable) -> Problem:

@@ -31,12 +31,10 @@ DRIVER_COMMAND = (
 in."""
 
 
-def work_tree(folder: Path) -> Path | None:
-    """The top of the git work tree that holds `folder`."""
-    return next(
-        (path for path in (folder, *folder.parents) if os.path.lexists(path / ".git")),
-        None,
-    )
+def work_tree(folder: Path | None) -> Path | None:
+    """The top of the git work tree that holds `folder`, None where there is none."""
+    paths = (folder, *folder.parents) if folder is not None else ()
+    return next((path for path in paths if os.path.lexists(path / ".git")), None)
 
 
 def git_dir(tree_top: Path) -> Path | None:
@@ -117,7 +115,7 @@ def points_back(tree_top: Path) -> bool:
     may name any repository of this machine."""
     dot = tree_top / ".git"
     folder = git_dir(tree_top)
-    here = os.path.realpath(tree_top)
+    real_top = os.path.realpath(tree_top)
     if folder is None or dot.is_symlink() or not _shares_as_git_does(tree_top, folder):
         return False
     if dot.is_dir():
@@ -129,7 +127,7 @@ def points_back(tree_top: Path) -> bool:
         ["config", "--file", str(folder / "config"), "--get", "core.worktree"], tree_top
     )
     named = process.stdout.rstrip("\n")
-    return bool(named) and os.path.realpath(folder / named) == here
+    return bool(named) and os.path.realpath(folder / named) == real_top
 
 
 def _shares_as_git_does(tree_top: Path, folder: Path) -> bool:
@@ -271,13 +269,13 @@ def parse_log(text: str, fields: int) -> Iterator[Logged]:
     position = 0
     while position + fields < len(parts):
         first = position + 1 + fields
-        end = first
-        while end < len(parts) and parts[end]:
-            end += 1
-        listed = "\0".join(parts[first:end]).removeprefix("\n")
+        position_after = first
+        while position_after < len(parts) and parts[position_after]:
+            position_after += 1
+        listed = "\0".join(parts[first:position_after]).removeprefix("\n")
         names = tuple(listed.split("\0")) if listed else ()
         yield Logged(fields=tuple(parts[position + 1 : first]), names=names)
-        position = end
+        position = position_after
 
 
 def _without_filters(cwd: Path) -> dict[str, str]:
@@ -359,12 +357,12 @@ def _ends(path: str) -> bool:
     """Whether a file is regular and of a size that git can hold; one that nobody can
     read harms nobody."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return True
-    is_listened_at = stat.S_ISSOCK(found.st_mode)  # the file monitor's
-    is_regular = stat.S_ISREG(found.st_mode)
-    return is_listened_at or (is_regular and found.st_size <= MOST_OF_GIT)
+    is_listened_at = stat.S_ISSOCK(status.st_mode)  # the file monitor's
+    is_regular = stat.S_ISREG(status.st_mode)
+    return is_listened_at or (is_regular and status.st_size <= MOST_OF_GIT)
 
 
 def merge_texts(base: str, ours: str, theirs: str, *options: str) -> tuple[str, int]:

@@ -56,10 +56,10 @@ def matches(pattern: str, text: str) -> bool:
 def _matches(pieces: Pieces, text: str) -> bool:
     """Take the leftmost place for each piece in turn: it is never wrong, so nothing
     is tried twice."""
-    first = pieces[0]
-    last = pieces[-1]
-    place = first.size
-    if not first.begins(text, 0):
+    first_piece = pieces[0]
+    last_piece = pieces[-1]
+    place = first_piece.size
+    if not first_piece.begins(text, 0):
         return False
     if len(pieces) == 1:
         return place == len(text)
@@ -67,8 +67,8 @@ def _matches(pieces: Pieces, text: str) -> bool:
         place = piece.find(text, place)
         if place < 0:
             return False
-    end = len(text) - last.size
-    return end >= place and last.begins(text, end)
+    end = len(text) - last_piece.size
+    return end >= place and last_piece.begins(text, end)
 
 
 @verbose(dot_all=True)
@@ -296,26 +296,26 @@ class Walk:
     def _found(self, names: Sequence[str]) -> list[str]:
         """The paths by the names of a pattern's parts, in the order of the walk."""
         parts = _of_names(names)
-        end = len(parts)
-        found: list[str] = []
-        todo = [("", _past_stars({0}, parts))]
-        while todo and not self.cut:
-            folder, reached = todo.pop()
-            wanted = {names[place] for place in reached - {end}}
+        finish = len(parts)
+        matching: list[str] = []
+        pending = [("", _past_stars({0}, parts))]
+        while pending and not self.cut:
+            folder, reached = pending.pop()
+            wanted = {names[place] for place in reached - {finish}}
             is_known = set("*?[").isdisjoint("".join(wanted))
             entries = self._named if is_known else self._entries
             for name, is_folder in entries(folder, wanted):
                 path = f"{folder}{name}"
                 after = _step(parts, reached, name)
-                if end in after:
-                    found.append(path)
-                if after <= {end}:
+                if finish in after:
+                    matching.append(path)
+                if after <= {finish}:
                     continue  # nothing of the pattern is left
                 if is_folder:
-                    todo.append((f"{path}/", after))
+                    pending.append((f"{path}/", after))
                 elif is_known:
                     self.links.append(path)
-        return found
+        return matching
 
     def _named(self, folder: str, names: Iterable[str]) -> Iterator[tuple[str, bool]]:
         for name in names:

@@ -120,13 +120,15 @@ class _Walk:
         task = shown(task)
         for name in names:
             self.add(folder + name, place(level, name, job=job, task=task), tree)
-        for sub in folders.split():
-            memory_place = place(level, ".md", folder=sub, job=job, task=task)
-            left = place(level, ARCHIVE, folder=sub, job=job, task=task)
-            for name in self.plain(f"{folder}{sub}", memory_place, left, tree):
+        for subfolder in folders.split():
+            memory_place = place(level, ".md", folder=subfolder, job=job, task=task)
+            archive_place = place(level, ARCHIVE, folder=subfolder, job=job, task=task)
+            for name in self.plain(
+                f"{folder}{subfolder}", memory_place, archive_place, tree
+            ):
                 self.add(
-                    f"{folder}{sub}/{name}",
-                    left if name.endswith(ARCHIVE) else memory_place,
+                    f"{folder}{subfolder}/{name}",
+                    archive_place if name.endswith(ARCHIVE) else memory_place,
                     tree,
                 )
 
@@ -183,7 +185,7 @@ class _Walk:
     def folders(self, name: str) -> list[str]:
         """Names of the folders in a folder, sorted, links last; those that leave are
         reported."""
-        found = self.look(
+        listed_folders = self.look(
             name,
             lambda each: (
                 (entry.is_symlink(), entry.name) for entry in each if _is_dir(entry)
@@ -191,7 +193,7 @@ class _Walk:
         )
         return [
             folder
-            for link, folder in sorted(found)
+            for link, folder in sorted(listed_folders)
             if not link or self.is_folder(f"{name}/{folder}")
         ]
 
@@ -358,13 +360,13 @@ class _FoundWalk(_Walk):
 
     def _indexed(self) -> list[str]:
         """The project's folders with an index whose links are followed, up to a bound."""
-        found: dict[str, None] = {}
+        folders: dict[str, None] = {}
         for part in self.parts:
             known = part if isinstance(part, Folder) else part[0]
             folder, name = os.path.split(known.path)
             if known.place.level == "project" and name in ("", "MEMORY.md"):
-                found[folder] = None
-        indexed = (each for each in found if os.path.lexists(f"{each}/MEMORY.md"))
+                folders[folder] = None
+        indexed = (each for each in folders if os.path.lexists(f"{each}/MEMORY.md"))
         return list(islice(indexed, MOST_FILES))
 
     def find(self, name: str) -> None:
@@ -388,16 +390,16 @@ class _FoundWalk(_Walk):
     def names_in(self, name: str, depth: int = 2) -> list[str]:
         """The markdown in a folder and in the folders in it; no link is entered."""
         entries = self._listed(name)
-        found: list[str] = []
+        markdown: list[str] = []
         for entry in sorted(entries, key=lambda entry: entry.name):
             path = f"{name}/{entry.name}" if name else entry.name
             enters = depth > 1 and entry.name != "proxy-tasks"
             if entry.name.endswith(".md"):
-                found.append(path)
+                markdown.append(path)
             elif enters and entry.is_dir(follow_symlinks=False):
-                found += self.names_in(path, depth - 1)
+                markdown += self.names_in(path, depth - 1)
         self.left -= len(entries)
-        return found
+        return markdown
 
     def _listed(self, name: str) -> list[os.DirEntry[str]]:
         """The entries of a folder that may still be looked at; the notes among others are
@@ -464,11 +466,11 @@ def _links(path: str, base: str) -> list[str]:
             begin = opened.read(LINKS_WITHIN)
     except OSError:
         return []
-    found = dict.fromkeys(inner or plain for inner, plain in re.findall(_LINK, begin))
+    matches = dict.fromkeys(inner or plain for inner, plain in re.findall(_LINK, begin))
     coded = partial(
         re.sub, rb"%([0-9A-Fa-f]{2})", lambda code: bytes.fromhex(code[1].decode())
     )
-    return [os.fsdecode(coded(link)) for link in found]
+    return [os.fsdecode(coded(link)) for link in matches]
 
 
 def claude_folders(root: Path, home: Path, environ: Mapping[str, str]) -> list[Path]:

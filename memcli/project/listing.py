@@ -209,19 +209,19 @@ def marks(files: Iterable[FoundFile]) -> dict[str, str]:
             else ""
         )
 
-    found: dict[str, str] = {}
-    known: dict[str, str] = {}
+    marked: dict[str, str] = {}
+    repositories: dict[str, str] = {}
     roots: set[str] = set()
     for file in files:
         if file.tree == "~":
-            found[file.name] = "g:"
+            marked[file.name] = "g:"
         elif file.tree == PRIVATE:
-            found[file.name] = "p:"
+            marked[file.name] = "p:"
         else:
-            known[file.name] = repository(os.path.dirname(file.path))
+            repositories[file.name] = repository(os.path.dirname(file.path))
             roots.add(repository(file.base))
-    others = sorted(set(known.values()) - roots)
-    for name, repository_path in known.items():
+    others = sorted(set(repositories.values()) - roots)
+    for name, repository_path in repositories.items():
         if repository_path in others:
-            found[name] = f"r{others.index(repository_path) + 1}:"
-    return found
+            marked[name] = f"r{others.index(repository_path) + 1}:"
+    return marked

@@ -48,13 +48,13 @@ def newest_first(names: Iterable[str], changed: Mapping[str, str]) -> list[str]:
 def changed_on(base: str) -> dict[str, str]:
     """The day on which git last changed each file below a folder, by its name there;
     nothing where git does not say."""
-    found: dict[str, str] = {}
+    last_days: dict[str, str] = {}
     tree_top = Path(base)
     if work_tree(tree_top) is None:
-        return found
+        return last_days
     asked = ("--relative", "--diff-filter=AM", "--", "*.md")
     said = ask(tree_top, "log", *log_format("%cs"), *asked, timeout=GIT_WAITS)
     for commit in parse_log(said or "", 1):
         for name in commit.names:
-            found.setdefault(name, commit.fields[0])
-    return found
+            last_days.setdefault(name, commit.fields[0])
+    return last_days

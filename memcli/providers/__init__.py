@@ -12,13 +12,13 @@ def within(seconds: float | None, work: Callable[[], T]) -> T:
     from concurrent.futures import Future
     from threading import Thread
 
-    done: Future[T] = Future()
+    finished: Future[T] = Future()
 
     def run() -> None:
         try:
-            done.set_result(work())
+            finished.set_result(work())
         except BaseException as error:  # goes on where it was asked for
-            done.set_exception(error)
+            finished.set_exception(error)
 
     Thread(target=run, daemon=True).start()
-    return done.result(timeout=seconds if seconds is None else max(seconds, 0.0))
+    return finished.result(timeout=seconds if seconds is None else max(seconds, 0.0))

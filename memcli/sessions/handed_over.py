@@ -65,14 +65,14 @@ def without_blocks(text: str) -> str:
     tags = [*_tag().finditer(text)]
     ends = _ends_of(tags)
     remaining = []
-    where = 0
+    position = 0
     for number, tag in enumerate(tags):
         is_bare = number not in ends and _is_mention(tag)
-        if tag["closing"] or is_bare or tag.start() < where:
+        if tag["closing"] or is_bare or tag.start() < position:
             continue
-        remaining.append(text[where : tag.start()])
-        where = ends.get(number, len(text))
-    return _stray().sub(" ", "".join([*remaining, text[where:]]))
+        remaining.append(text[position : tag.start()])
+        position = ends.get(number, len(text))
+    return _stray().sub(" ", "".join([*remaining, text[position:]]))
 
 
 def _ends_of(tags: Sequence[re.Match[str]]) -> dict[int, int]:
@@ -103,12 +103,12 @@ def without_pastes(text: str) -> str:
     is the person's where fewer lines follow than were pasted."""
     line_ends = [found.start() for found in regex(r"\n|\Z").finditer(text)]
     remaining = []
-    where = 0
+    position = 0
     for placeholder in _placeholder().finditer(text):
-        if placeholder.start() >= where:
-            remaining.append(text[where : placeholder.start()])
-            where = _end_of_paste(placeholder, line_ends)
-    return " ".join([*remaining, text[where:]])
+        if placeholder.start() >= position:
+            remaining.append(text[position : placeholder.start()])
+            position = _end_of_paste(placeholder, line_ends)
+    return " ".join([*remaining, text[position:]])
 
 
 def _end_of_paste(placeholder: re.Match[str], line_ends: Sequence[int]) -> int:

@@ -226,15 +226,15 @@ def _closing(line: str, start: int) -> int:
 
 def _substitutions(quoted: str) -> list[str]:
     """What stands in `$(…)` and backticks within double quotes."""
-    found = []
+    substitutions = []
     place = quoted.find("$(")
     while place >= 0:
         close = _closing(quoted, place + 2)
         if place == 0 or quoted[place - 1] != "\\":
-            found.append(quoted[place + 2 : close])
+            substitutions.append(quoted[place + 2 : close])
         place = quoted.find("$(", close + 1)
     ticks = quoted.replace("\\`", "\0").split("`")
-    return found + [text.replace("\0", "`") for text in ticks[1::2]]
+    return substitutions + [text.replace("\0", "`") for text in ticks[1::2]]
 
 
 def _run(command: ShellCommand, found: list[ShellCommand], deep: int) -> None:
@@ -313,15 +313,15 @@ def _is_option(word: str) -> bool:
 def _subcommand_first(words: Sequence[str], valued: frozenset[str]) -> list[str]:
     """The words of a program without what stands before its subcommand and has a value
     of its own."""
-    found = []
+    subcommand = []
     place = 0
     while place < len(words):
         word = words[place]
         if word in valued:
             place += 2
             continue
-        found.append(word)
+        subcommand.append(word)
         place += 1
         if not _is_option(word) and word not in NESTED:
             break
-    return [*found, *words[place:]]
+    return [*subcommand, *words[place:]]

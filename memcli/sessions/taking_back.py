@@ -84,16 +84,16 @@ def no_longer() -> str:
 def taken_back(text: str) -> TakenBack | None:
     """What a person's turn takes back, None for nothing. The turn is that and no more:
     a sentence within a longer one is left to the person."""
-    said = " ".join(text.split())
-    if not said or len(said) > LONGEST:
+    statement = " ".join(text.split())
+    if not statement or len(statement) > LONGEST:
         return None
-    replacement = replacing().match(said)
+    replacement = replacing().match(statement)
     if replacement is not None:
         return TakenBack(
             about=replacement["about"], instead=replacement["instead"].strip()
         )
     for pattern in (forgetting(), no_longer()):
-        match = pattern.match(said)
+        match = pattern.match(statement)
         if match is not None:
             groups = match.groupdict()
             about = [

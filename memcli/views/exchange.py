@@ -65,16 +65,16 @@ def _titled(rows: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
 
 def sync_text(report: SyncReport) -> str:
     """What a sync took in and sent."""
-    done = []
+    changes = []
     for number, what in ((report.taken, "taken in"), (report.sent, "sent")):
         if number:
-            done.append(f"{count(number, 'commit')} {what}")
+            changes.append(f"{count(number, 'commit')} {what}")
     files = [f"~/{patch.path.rpartition('/')[2]}" for patch in report.patches]
     if files:
-        done.append(f"wrote {' and '.join(files)}")
+        changes.append(f"wrote {' and '.join(files)}")
     if report.address:
-        return ", ".join(done) or "in step"
-    here = ", ".join([*done, "committed on this machine alone"])
+        return ", ".join(changes) or "in step"
+    here = ", ".join([*changes, "committed on this machine alone"])
     return f"{here}; for others to find it: mem sync --git URL"
 
 
@@ -160,13 +160,13 @@ def _finding(finding: BranchFinding, code: Callable[[str], str]) -> str:
     if more > 0:
         entries += f" and {more} more"
     notes = count(len(finding.entries), "note rests", "notes rest")
-    rest = f"{notes} on it: {entries}"
+    resting = f"{notes} on it: {entries}"
     name = code(finding.name)
     detail = finding.detail
     return {
-        "removes": f"this branch removes {name}; {rest}",
-        "moves": f"this branch moves {name} to {code(detail)}; {rest}",
-        "rewrites": f"this branch rewrites {detail} of {name}; {rest}",
+        "removes": f"this branch removes {name}; {resting}",
+        "moves": f"this branch moves {name} to {code(detail)}; {resting}",
+        "rewrites": f"this branch rewrites {detail} of {name}; {resting}",
         "opposes": " says the opposite of ".join(named),
         "secret": f"{entries} holds a secret ({detail}): take it out before it is merged",
         "order": f"{entries} reads like an order to the agent ({detail}): reword it",

@@ -92,13 +92,13 @@ def suggest_text(report: SuggestReport) -> str:
     if not report.suggestions:
         return f"none of {report.lessons} lessons says clearly what it forbids"
     lines = []
-    for each in report.suggestions:
-        lines.append(f"{for_display(each.title)} ({each.place})")
-        lines += _pattern_lines(each)
-        if each.stopped:
-            shown = ", ".join(map(for_display, each.stopped[:3]))
-            lines.append(f"    would have stopped {len(each.stopped)}: {shown}")
-        lines.append(f"    mem guard {each.id[:8]}")
+    for suggested in report.suggestions:
+        lines.append(f"{for_display(suggested.title)} ({suggested.place})")
+        lines += _pattern_lines(suggested)
+        if suggested.stopped:
+            shown = ", ".join(map(for_display, suggested.stopped[:3]))
+            lines.append(f"    would have stopped {len(suggested.stopped)}: {shown}")
+        lines.append(f"    mem guard {suggested.id[:8]}")
     return "\n".join(lines)
 
 

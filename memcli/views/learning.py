@@ -278,13 +278,13 @@ def _turn_words(turn: Turn) -> str:
 def looked_text(discovery: Discovery) -> str:
     """Where it was looked for sessions, and what of it is this repository's."""
     lines = [
-        f"{each.agent:<9} {each.found:>5} of {each.files:>5}  {each.folder}"
-        for each in discovery.looked
+        f"{looked.agent:<9} {looked.found:>5} of {looked.files:>5}  {looked.folder}"
+        for looked in discovery.looked
     ]
     lines.append("")
     lines += [
-        f"{each.format:<9} {each.session or each.path.stem}  {each.path}"
-        for each in discovery.found
+        f"{looked.format:<9} {looked.session or looked.path.stem}  {looked.path}"
+        for looked in discovery.found
     ]
     lines += [f"unread: {path}: {why}" for path, why in discovery.unread]
     return "\n".join(lines)

@@ -57,13 +57,13 @@ def _hit_lines(hit: "Hit") -> list[str]:
         number = f"{hit.rank:>2}. " if hit.listed else "  - "
         return [*hung(number + styled(hit.head, "bold"), 4), *_text_lines(hit)]
     place = f"{hit.project} {hit.url}" if hit.url else f"{hit.path}:{hit.line}"
-    where = styled(place, "cyan")
+    place_shown = styled(place, "cyan")
     if hit.layer == "institutional":
-        return [f"    {where}", *folded([hit.text], indent=4)]
+        return [f"    {place_shown}", *folded([hit.text], indent=4)]
     number = f"{hit.rank:>2}. " if hit.layer == "ranked" else "  - "
     facts = styled(", ".join(_facts(hit)), "dim")
     lines = hung(number + styled(hit.title, "bold"), 4)
-    lines += hung(f"    {facts}  {where}", 4)
+    lines += hung(f"    {facts}  {place_shown}", 4)
     lines += _text_lines(hit)
     for note in _notes(hit):
         lines += [styled(line, "dim") for line in hung(f"    {note}", 4)]

@@ -90,14 +90,16 @@ def push_text(report: PushReport) -> str:
 def history_text(report: HistoryReport) -> str:
     """One line of what is kept and what was new."""
     new = report.added
-    kept = f"{count(report.sessions, 'session')} and {count(report.commits, 'commit')}"
+    counts = (
+        f"{count(report.sessions, 'session')} and {count(report.commits, 'commit')}"
+    )
     size = in_megabytes(new.bytes)
     added = "nothing is new"
     if new.sessions or new.commits:
         agents = f" of {count(len(new.agents), 'agent')}" if new.agents else ""
         sessions = f"{count(new.sessions, 'session')}{agents}"
         added = f"new: {sessions} and {count(new.commits, 'commit')}"
-    return f"{kept} are kept, {size}; {added} ({report.seconds:.0f} s)"
+    return f"{counts} are kept, {size}; {added} ({report.seconds:.0f} s)"
 
 
 def history_keys(report: HistoryReport) -> Keys:

@@ -322,13 +322,13 @@ def _cut(text: str, width: int) -> str:
     behind a slash."""
     lines = []
     for part in fold(text, width):
-        rest = part
-        while cells(rest) > width:
-            most = width if rest.isascii() else max(1, width // 2)
-            end = rest.rfind("/", 0, most) + 1 or most
-            lines.append(rest[:end])
-            rest = rest[end:]
-        lines.append(rest)
+        remainder = part
+        while cells(remainder) > width:
+            most = width if remainder.isascii() else max(1, width // 2)
+            end = remainder.rfind("/", 0, most) + 1 or most
+            lines.append(remainder[:end])
+            remainder = remainder[end:]
+        lines.append(remainder)
     return "\n".join(lines)
 
 

@@ -35,19 +35,19 @@ if TYPE_CHECKING:
 
 def reinforce_text(report: ReinforceReport) -> str:
     """How many entries became stronger or weaker, and why others did not."""
-    done = [
+    changes = [
         f"{what} {count(len(ids), 'entry', 'entries')}"
         for what in ("reinforced", "rated", "weakened")
         if (ids := getattr(report, what))
     ]
-    left = joined_counts(
+    left_out = joined_counts(
         (len(report.already), "counted in this session already"),
         (len(report.retired), "retired"),
         (len(report.elsewhere), "in another work tree"),
         (len(report.unknown), "unknown"),
     )
-    text = ", ".join(done) or "nothing to reinforce"
-    return f"{text} ({left})" if left else text
+    text = ", ".join(changes) or "nothing to reinforce"
+    return f"{text} ({left_out})" if left_out else text
 
 
 def retire_stage_text(report: StageReport) -> str:
@@ -164,19 +164,24 @@ def doctor_text(report: DoctorReport, *, whole: bool = False) -> str:
     hang = name_width + 8 if width > 2 * name_width + 16 else 6
     lines = []
     for row in rows:
-        status, name, where, detail, hint = (
-            " ".join(for_display(cell).split()) for cell in _check_cells(row)
-        )
-        place = f"{styled(where, 'cyan')} " if where else ""
-        head = f"{styled(status, _STATUS_STYLES[status])}  {name:<{name_width}}"
-        lines += hung(f"{head}  {place}{detail}", hang)
-        if hint:
-            lines += [styled(line, "dim") for line in hung(" " * hang + hint, hang)]
+        lines += _check_lines(row, name_width, hang)
     if passed := len(report.checks) - len(rows):
-        verb = "passes" if passed == 1 else "pass"
-        told = f"{count(passed, 'check')} {verb}: --all names them"
-        lines += hung(f"{styled('PASS', _STATUS_STYLES['PASS'])}  {told}", 6)
+        passing = count(passed, "check passes", "checks pass")
+        head = styled("PASS", _STATUS_STYLES["PASS"])
+        lines += hung(f"{head}  {passing}: --all names them", 6)
     return "\n".join(lines)
+
+
+def _check_lines(row: Check, name_width: int, hang: int) -> list[str]:
+    """A row on a terminal, with its hint below it."""
+    cells = (" ".join(for_display(cell).split()) for cell in _check_cells(row))
+    status, name, where, detail, hint = cells
+    place = f"{styled(where, 'cyan')} " if where else ""
+    head = f"{styled(status, _STATUS_STYLES[status])}  {name:<{name_width}}"
+    lines = hung(f"{head}  {place}{detail}", hang)
+    if hint:
+        lines += [styled(line, "dim") for line in hung(" " * hang + hint, hang)]
+    return lines
 
 
 def _check_cells(row: Check) -> tuple[str, ...]:
@@ -297,15 +302,15 @@ def trend_text(report: HealthReport) -> str:
     width = columns(sys.stdout)
     if not width or not rows:
         return table(rows, ())
-    begin = report.history[0]
-    end = report.history[-1]
+    oldest = report.history[0]
+    newest = report.history[-1]
     fitting = min(MOST_SCORES, max(1, width - 36))
     scores = [day.score for day in report.history[-fitting:]]
     drawn = styled(sparkline(scores), report.health.band)
     names = [name[:5] for name in WEIGHTS]
     heads = ("day", "score", *names, "entries", "tokens")
     days = table(rows[-LATEST_DAYS:], heads, spare=("tokens", *reversed(names)))
-    return f"{begin.day} {begin.score:g}  {drawn}  {end.day} {end.score:g}\n\n{days}"
+    return f"{oldest.day} {oldest.score:g}  {drawn}  {newest.day} {newest.score:g}\n\n{days}"
 
 
 def _day_cells(day: Snapshot, names: Iterable[str]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ TOKEN = "ghp_" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb7d"
 
 
 def rows(project: Project, *words: str) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = project.mem("list", "--json", *words).json["entries"]
+    found: list[dict[str, str]] = project.mem("list", "--json", *words).entries
     return found
 
 
@@ -121,7 +121,7 @@ def test_evidence__claim_resolves_to_source(project: Project) -> None:
     said = "Every migration must be reversible in this project."
     learn(project, said, "5e551000-aaaa-4bbb-8ccc-000000000001")
     project.mem("add", PORT)
-    hits = project.mem("recall", "migration gateway port", "--json").json["hits"]
+    hits = project.mem("recall", "migration gateway port", "--json").hits
     entries = [hit for hit in hits if hit["id"] and hit["path"]]
     assert len(entries) >= 2, "something was told"
     for hit in entries:
@@ -351,7 +351,7 @@ def test_deletion__absent_from_shared_copies(
         one.mem("add", text, "--level", "global")
     in_step(one, two)
     assert "zanzibarquokka" in two.text()
-    known = one.mem("list", "--json").json["entries"]
+    known = one.mem("list", "--json").entries
     name = next(row["id"] for row in known if "quokka" in row["title"])
     assert one.mem("forget", name).code == 0
     in_step(one, two)

@@ -69,7 +69,7 @@ def test_log_and_a_past_moment_survive_names_with_line_ends(zebra: Project) -> N
     listed = zebra.mem("list", "--json").json
     zebra.ok("log", listed["entries"][0]["id"][:8])
     past = zebra.mem("recall", "stripes", "--at", "HEAD", "--json")
-    assert [hit["title"] for hit in past.json["hits"]] == ["Zebra"]
+    assert past.titles == ["Zebra"]
     wanted = [
         "HEAD:./a\nHEAD:./zebra.py",
         "HEAD:./none blob 3",

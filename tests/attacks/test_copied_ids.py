@@ -47,13 +47,11 @@ def test_a_copy_of_an_id_does_not_hide_a_policy_of_the_person(
         assert MINE in copied.mem(*line.split()).out, line
     assert MINE in copied.mem("export", "json").out
     assert MINE in told(copied, monkeypatch)
-    listed = {
-        row["id"]: row["path"] for row in copied.mem("list", "--json").json["entries"]
-    }
+    listed = {row["id"]: row["path"] for row in copied.mem("list", "--json").entries}
     assert listed.pop(f"g:{ID}") == "~/MEMORY.md"
     assert listed == ({} if "status" in values else {ID: "MEMORY.md"})
     copied.remembers("Other")
-    rows = copied.mem("list", "--json").json["entries"]
+    rows = copied.mem("list", "--json").entries
     assert {row["path"] for row in rows if row["id"] == ID} == {"~/MEMORY.md"}
 
 
@@ -99,7 +97,7 @@ def test_no_file_takes_the_name_of_an_entry_elsewhere(copied: Project) -> None:
     for name in (f"g:{ID}", f"p:{ID}", f"r1:{ID}"):
         text = copied.entry("Forged", THEIRS, **RULE | {"id": name})
         copied.write("MEMORY.md", copied.entry("Pushing", THEIRS, **RULE) + text)
-        rows = copied.mem("list", "--json").json["entries"]
+        rows = copied.mem("list", "--json").entries
         assert [row["path"] for row in rows if row["id"] == f"g:{ID}"] == [
             "~/MEMORY.md"
         ]
@@ -118,16 +116,16 @@ def test_one_repository_has_one_entry_however_many_work_trees(project: Project) 
     project.git("commit", "-qm", "x")
     tree = ".mem/jobs/j/tasks/t/worktree"
     project.git("worktree", "add", "-q", tree)
-    assert [row["id"] for row in project.mem("list", "--json").json["entries"]] == [ID]
+    assert [row["id"] for row in project.mem("list", "--json").entries] == [ID]
     project.git("worktree", "remove", "--force", tree)
     for name in ("sub", tree):
         project.git("clone", "-q", str(project.root), name)
         project.write(f"{name}/MEMORY.md", project.entry("Zebra", f"Of {name}.", id=ID))
     project.write(".mem.toml", 'memory_files = ["*/MEMORY.md"]\n')
-    rows = project.mem("list", "--json").json["entries"]
+    rows = project.mem("list", "--json").entries
     assert {(row["id"], row["path"]) for row in rows} == {
         (ID, "MEMORY.md"), (f"r1:{ID}", f"{tree}/MEMORY.md"), (f"r2:{ID}", "sub/MEMORY.md"),
     }  # fmt: skip
     project.ok("index", "--rebuild")
-    assert project.mem("list", "--json").json["entries"] == rows
+    assert project.mem("list", "--json").entries == rows
     assert "Of sub" in project.mem("show", "r2:6f").out

@@ -91,7 +91,7 @@ def test_a_full_disk_loses_nothing(small: Project, indexed: bool) -> None:
             assert done.code == 5, (verb, done)
     assert (small.root / "MEMORY.md").read_bytes() == before
     (small.root / "filler").unlink()
-    assert small.mem("recall", "zebra", "--json").json["hits"]
+    assert small.mem("recall", "zebra", "--json").hits
 
 
 def test_a_file_that_may_not_grow_loses_nothing(filled: Project) -> None:

@@ -125,7 +125,7 @@ def test_every_writer_writes_through_a_link_inside_the_root(project: Project) ->
     project.ok("undo")
     project.ok("retire-stage", "design")
     assert link.is_symlink() and "proxy password" in target.read_text()
-    told = {row["name"]: row for row in project.mem("doctor", "--json").json["checks"]}
+    told = {row["name"]: row for row in project.mem("doctor", "--json").checks}
     assert (told["link"]["status"], told["link"]["path"]) == ("INFO", "MEMORY.md")
 
 
@@ -136,7 +136,7 @@ def test_init_and_doctor_name_a_link_that_nothing_is_written_through(
     (project.root / "MEMORY.md").symlink_to(goal)
     assert f"MEMORY.md is a link to {goal}, " in project.mem("init").out
     done = project.mem("doctor", "--json")
-    failed = [row for row in done.json["checks"] if row["status"] == "FAIL"]
+    failed = [row for row in done.checks if row["status"] == "FAIL"]
     assert done.code == 1 and [row["path"] for row in failed] == ["MEMORY.md"]
 
 

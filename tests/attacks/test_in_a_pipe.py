@@ -24,7 +24,7 @@ def zebra(project: Project) -> Project:
     "verb", ["list", "show", "log", "why", "diff", "health", "doctor"]
 )
 def test_no_verb_prints_secrets_tags_or_orders(zebra: Project, verb: str) -> None:
-    entry = zebra.mem("list", "--json").json["entries"][0]["id"]
+    entry = zebra.mem("list", "--json").entries[0]["id"]
     rest = {
         "show": [entry],
         "log": [entry],
@@ -38,7 +38,7 @@ def test_no_verb_prints_secrets_tags_or_orders(zebra: Project, verb: str) -> Non
 
 
 def test_a_reason_holds_no_secret(zebra: Project) -> None:
-    entry = zebra.mem("list", "--json").json["entries"][0]["id"]
+    entry = zebra.mem("list", "--json").entries[0]["id"]
     before = zebra.read("MEMORY.md")
     done = zebra.mem("retire", entry[:8], "--because", f"the password is {SECRET}")
     assert done.code == 5 and "secret" in done.err and SECRET not in done.err

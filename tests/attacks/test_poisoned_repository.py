@@ -28,9 +28,7 @@ VERBS = [
 
 
 def titles(project: Project) -> list[str]:
-    return [
-        hit["title"] for hit in project.mem("recall", "zebra", "--json").json["hits"]
-    ]
+    return project.mem("recall", "zebra", "--json").titles
 
 
 @pytest.fixture
@@ -124,9 +122,7 @@ def test_an_index_with_code_in_it_is_moved_aside(
     _poison(zebra.root / DB, *statements)
     zebra.remembers("Zebra", "zebra changed")
     done = zebra.mem("recall", "zebra", "--json")
-    assert [hit["title"] for hit in done.json["hits"]] == [
-        "Zebra"
-    ] and "pwned" not in done.out
+    assert done.titles == ["Zebra"] and "pwned" not in done.out
     assert "moved to" in done.err and len(list(zebra.root.glob(f"{DB}.aside-*"))) == 1
     assert zebra.mem("recall", "zebra").err == ""
 
@@ -157,7 +153,7 @@ def test_a_link_at_the_index_is_not_written_through(
     precious = zebra.write("precious", "mine\n" * 2000, at=tmp_path)
     (zebra.root / f"{DB}{suffix}").symlink_to(precious)
     done = zebra.mem("recall", "zebra", "--json")
-    assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (0, ["Zebra"])
+    assert (done.code, done.titles) == (0, ["Zebra"])
     assert precious.read_text() == "mine\n" * 2000 and list(
         (cache_dir() / "index").glob("*.db")
     )

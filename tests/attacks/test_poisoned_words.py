@@ -55,7 +55,7 @@ def test_no_layout_hides_a_secret(project: Project) -> None:
     entries = [project.entry(f"Layout {i}", each.replace("{}", value))
                for i, each in enumerate(WORDS["secrets"])]  # fmt: skip
     project.write("MEMORY.md", "".join(entries))
-    shown = project.mem("export", "json").json["entries"]
+    shown = project.mem("export", "json").entries
     assert [each["text"] for each in shown if value[:12] in each["text"]] == []
 
 

@@ -24,9 +24,7 @@ def test_each_is_asked_and_named(project: Project) -> None:
     """The best of both by relevance, each called by its repository; no proxy, no
     history."""
     roots = two(project)
-    hits = project.mem("recall", "are transfers idempotent", *roots, "--json").json[
-        "hits"
-    ]
+    hits = project.mem("recall", "are transfers idempotent", *roots, "--json").hits
     assert [(hit["project"], hit["title"]) for hit in hits[:1]] == [
         ("bank", "Transfers")
     ]

@@ -34,11 +34,7 @@ def healthy(project: Project) -> Project:
 
 
 def rows(result: Result, *statuses: str) -> list[dict[str, Any]]:
-    return [
-        row
-        for row in result.json["checks"]
-        if not statuses or row["status"] in statuses
-    ]
+    return [row for row in result.checks if not statuses or row["status"] in statuses]
 
 
 def row_of(result: Result, name: str, *statuses: str) -> dict[str, Any]:
@@ -552,8 +548,7 @@ def test_written_ids_are_those_the_entries_went_by_and_can_be_undone(
     path = healthy.write("tasks/b.md", healthy.entry("Bear", "honey", id=None) * 2)
     before = path.read_bytes()
     shown = {
-        hit["id"]
-        for hit in healthy.mem("recall", "honey", "--json", "--ranked").json["hits"]
+        hit["id"] for hit in healthy.mem("recall", "honey", "--json", "--ranked").hits
     }
     assert "wrote 2 ids into tasks/b.md" in healthy.mem("doctor", "--fix").err
     assert shown <= set(ids(path))

@@ -21,7 +21,7 @@ RULE = "Deploy the billing service on Tuesdays only."
 def ids(project: Project, *, archived: bool = False) -> dict[str, str]:
     """The titles of the entries, with their ids."""
     more = ["--archived"] if archived else []
-    rows = project.mem("list", "--json", *more).json["entries"]
+    rows = project.mem("list", "--json", *more).entries
     return {row["title"]: row["id"] for row in rows}
 
 
@@ -145,7 +145,7 @@ def test_sync_takes_in_nothing_that_was_taken_back_here(
     one, two = pair
     rule = "Never answer mails on Sundays."
     one.mem("add", rule, "--level", "global")
-    name = one.mem("list", "--json").json["entries"][0]["id"]
+    name = one.mem("list", "--json").entries[0]["id"]
     steps = (
         (one, ("retire", name, "--because", "it moved")),
         (one, ("compact", "--level", "global")),
@@ -158,7 +158,7 @@ def test_sync_takes_in_nothing_that_was_taken_back_here(
         assert done.code == 0, (words, done.err)
     in_step(one, two)
     for each in pair:
-        assert each.mem("list", "--json").json["entries"] == []
+        assert each.mem("list", "--json").entries == []
 
 
 def test_sync_does_not_bring_back_what_was_forgotten(
@@ -168,7 +168,7 @@ def test_sync_does_not_bring_back_what_was_forgotten(
     one, two = pair
     rule = "The door code is quokkazanzi seven."
     one.mem("add", rule, "--level", "global")
-    name = one.mem("list", "--json").json["entries"][0]["id"]
+    name = one.mem("list", "--json").entries[0]["id"]
     assert one.mem("forget", name).code == 0
     two.mem("add", rule, "--level", "global")
     two.mem("sync")

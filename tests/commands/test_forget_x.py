@@ -52,7 +52,7 @@ def right(project: Project, said: str, meant: str) -> bool:
         project.ok("add", text)
     project.write("talk.md", f"User: {said}\nAssistant: Noted.\n")
     project.ok("extract", "talk.md", "--engine", "rules")
-    rows = project.mem("list", "--json").json["entries"]
+    rows = project.mem("list", "--json").entries
     live = {row["title"] for row in rows if row["kind"] != "episode"}
     left = {text for text in KNOWN if not meant or meant not in text}
     return live == left

@@ -52,7 +52,7 @@ def tried(project: Project, line: str) -> Result:
 def test_a_lesson_is_switched_on_and_off(project: Project) -> None:
     """The entry gets the suggested patterns; lifting takes the key alone."""
     project.mem("add", "--kind", "policy", RULE)
-    found = project.mem("list", "--json").json["entries"][0]["id"]
+    found = project.mem("list", "--json").entries[0]["id"]
     before = (project.root / "MEMORY.md").read_bytes()
     dry = project.mem("guard", found[:8], "--dry-run")
     assert "+guard: deny" in dry.out
@@ -212,7 +212,7 @@ def test_a_broken_guard_binds_nothing_and_is_named(
     listed = project.mem("guard")
     assert "stops nothing" in listed.out
     assert words in listed.out
-    doctor = project.mem("doctor", "--json").json["checks"]
+    doctor = project.mem("doctor", "--json").checks
     rows = [row for row in doctor if row["name"] == "guards"]
     assert rows
     assert rows[0]["status"] == "WARN"
@@ -299,7 +299,7 @@ def test_words_of_a_rule_cannot_forge_the_reason(project: Project) -> None:
 def test_unclear_lessons_are_refused_with_a_hint(project: Project) -> None:
     """Nothing is guessed where the words do not say what is forbidden."""
     project.mem("add", "--kind", "policy", "Every migration must be reversible")
-    found = project.mem("list", "--json").json["entries"][0]["id"]
+    found = project.mem("list", "--json").entries[0]["id"]
     done = project.mem("guard", found[:8])
     assert done.code == 2
     assert "--command" in done.err

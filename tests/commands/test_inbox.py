@@ -62,7 +62,7 @@ def test_a_slip_is_proposed_and_not_written(project: Project) -> None:
     assert one["session_id"] == "s-1"
     assert one["text"] == SLIP
     assert one["around"] == SLIP
-    hits = project.mem("recall", "npm", "--history", "off", "--json").json["hits"]
+    hits = project.mem("recall", "npm", "--history", "off", "--json").hits
     assert not [hit for hit in hits if hit["layer"] != "episodes"]
     shown = project.mem("inbox").out
     assert one["id"][:8] in shown

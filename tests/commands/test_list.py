@@ -16,7 +16,7 @@ def test_newest_first_then_by_place(project: Project) -> None:
         "MEMORY.md",
         "".join(project.entry(name, created_at=day) for name, day in days.items()),
     )
-    rows = project.mem("list", "--json").json["entries"]
+    rows = project.mem("list", "--json").entries
     assert [row["title"] for row in rows] == ["new", "same", "old", "none"]
 
 
@@ -47,7 +47,7 @@ def test_a_row_has_the_values_of_the_entry(project: Project) -> None:
         created_at="2026-10-01",
     )
     project.write("tasks/t.md", "# Prose\n\nA section.\n\n" + text)
-    rows = {row["title"]: row for row in project.mem("list", "--json").json["entries"]}
+    rows = {row["title"]: row for row in project.mem("list", "--json").entries}
     assert rows["Zebra"] == {
         "id": "z" * 8,
         "date": "2026-10-01",
@@ -108,7 +108,7 @@ def test_bullets_of_one_heading_are_told_apart(project: Project) -> None:
         "Read the runbook first.",
     )
     project.write("MEMORY.md", "## Rules\n" + "".join(f"- {rule}\n" for rule in rules))
-    rows = project.mem("list", "--json").json["entries"]
+    rows = project.mem("list", "--json").entries
     assert {row["title"] for row in rows} == {f"Rules: - {rule}" for rule in rules}
 
 
@@ -135,6 +135,6 @@ def test_explained_entries_come_by_their_weight(project: Project) -> None:
         "1",
         "1.38",
     ]
-    found = {row["id"]: row for row in project.mem("list", "--json").json["entries"]}
+    found = {row["id"]: row for row in project.mem("list", "--json").entries}
     assert found["a"]["decay"] == 0.25
     assert found["b"]["growth"] == 1.375

@@ -34,7 +34,7 @@ FACTORS = (
 
 def hits(project: Project, *args: str, **options: Any) -> list[dict[str, Any]]:
     got = project.ok("recall", "--json", *args, **options)
-    return list(got.json["hits"])
+    return list(got.hits)
 
 
 def titles(project: Project, *args: str, **options: Any) -> list[str]:
@@ -123,7 +123,7 @@ def test_damaged_memory_costs_one_line_and_no_exit_code(project: Project) -> Non
     (project.root / "tasks").mkdir()
     (project.root / "tasks" / "x.md").symlink_to("/etc/hostname")
     got = project.ok("recall", "--ranked", "--json", "zebra")
-    assert {hit["title"] for hit in got.json["hits"]} == {"A", "B"}
+    assert {hit["title"] for hit in got.hits} == {"A", "B"}
     why = "tasks/x.md:1: is a link that leaves the root; it is not followed"
     assert got.err == f"mem: 3 problems in the memory files ({why}): mem doctor\n"
     assert {problem["path"] for problem in got.json["problems"]} == {

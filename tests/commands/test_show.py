@@ -106,7 +106,7 @@ def test_raw_shows_bytes(project: Project) -> None:
 def test_prose_can_be_shown(project: Project) -> None:
     """A section of prose has an id too; list shows it, show takes it."""
     project.write("MEMORY.md", "# Notes\n\n## Herd\nThe zebra sleeps.\n")
-    [row] = project.mem("list", "--json").json["entries"]
+    [row] = project.mem("list", "--json").entries
     got = project.mem("show", row["id"][:8])
     assert "The zebra sleeps." in got.out
     assert "Notes > Herd" in got.out

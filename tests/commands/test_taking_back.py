@@ -18,7 +18,7 @@ def session(project: Project, name: str, said: str) -> str:
 
 
 def titles(project: Project) -> list[str]:
-    return [row["title"] for row in project.mem("list", "--json").json["entries"]]
+    return [row["title"] for row in project.mem("list", "--json").entries]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_new_value_supersedes_the_old_one(project: Project) -> None:
 def test_add_asks_before_it_writes_what_was_taken_back(project: Project) -> None:
     """Case, width and spaces hide nothing; `--again` writes."""
     project.mem("add", "The database is DB-QX71.internal")
-    found = project.mem("list", "--json").json["entries"][0]["id"]
+    found = project.mem("list", "--json").entries[0]["id"]
     project.mem("retire", found[:8], "--because", "moved")
     for text in (
         "The database is db-qx71.internal",
@@ -128,7 +128,7 @@ def test_what_is_forgotten_is_in_none_of_our_files(
     project.mem("add", "Deploy on Tuesdays")
     project.commit()
     project.mem("recall", "staging key word", "--session", "one")
-    found = project.mem("list", "--json").json["entries"]
+    found = project.mem("list", "--json").entries
     entry = next(row["id"] for row in found if row["title"] == WORDS)
     before = (project.root / "MEMORY.md").read_bytes()
     dry = project.ok("forget", entry[:8], "--dry-run")
@@ -137,7 +137,7 @@ def test_what_is_forgotten_is_in_none_of_our_files(
     assert "git filter-repo" in done.out
     assert "shared index" not in done.out
     url = {"MEM_STORE_URL": "postgresql://localhost/mem"}
-    other = project.mem("list", "--json").json["entries"][0]["id"]
+    other = project.mem("list", "--json").entries[0]["id"]
     dry = project.mem("forget", other, "--dry-run", "--json", env=url)
     assert "a shared index that was pushed" in " ".join(dry.json["left"])
     assert titles(project) == ["Deploy on Tuesdays"]

@@ -8,7 +8,7 @@ from tests.conftest import Project
 
 def ids(project: Project, *args: str) -> list[str]:
     found = project.ok("recall", *args, "--json", "--ranked")
-    return [hit["id"] for hit in found.json["hits"]]
+    return [hit["id"] for hit in found.hits]
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ a model."""
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from memcli.memory.grammar import derived_id
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import Entry
 
+Turn = Callable[[list[str]], Iterable[str]]
 CORE = {
     "type": "procedural",
     "status": "active",
@@ -27,7 +28,7 @@ CORE = {
 VALUES = json.loads(Path(__file__).with_name("values.json").read_text("utf-8"))
 """Key, base, ours, theirs, merged: one key, changed on both sides or on one."""
 DIRECTIONS = pytest.mark.parametrize(
-    "swap", [False, True], ids=["ours-theirs", "theirs-ours"]
+    "turned", [list, reversed], ids=["ours-theirs", "theirs-ours"]
 )
 
 
@@ -80,12 +81,10 @@ def facts(text: str) -> dict[str, tuple[dict[str, Any], str]]:
 @DIRECTIONS
 @pytest.mark.parametrize(("key", "base", "ours", "theirs", "wanted"), VALUES)
 def test_a_value_is_merged_by_its_kind(
-    key: str, base: Any, ours: Any, theirs: Any, wanted: Any, swap: bool
+    key: str, base: Any, ours: Any, theirs: Any, wanted: Any, turned: Turn
 ) -> None:
     sides = [entry(**{key: ours, "mine": "1"}), entry(**{key: theirs, "other": "2"})]
-    values, _ = facts(merged(entry(**{key: base}), *(sides[::-1] if swap else sides)))[
-        "a"
-    ]
+    values, _ = facts(merged(entry(**{key: base}), *turned(sides)))["a"]
     assert values.get(key) == wanted
     assert type(values.get(key)) is type(wanted)
     assert (values["mine"], values["other"]) == ("1", "2")
@@ -104,12 +103,10 @@ LISTS = [
 @DIRECTIONS
 @pytest.mark.parametrize(("key", "base", "ours", "theirs", "wanted"), LISTS)
 def test_lists_unite(
-    key: str, base: Any, ours: Any, theirs: Any, wanted: set[str], swap: bool
+    key: str, base: Any, ours: Any, theirs: Any, wanted: set[str], turned: Turn
 ) -> None:
     sides = [entry(**{key: ours}), entry(**{key: theirs, "other": "2"})]
-    values, _ = facts(merged(entry(**{key: base}), *(sides[::-1] if swap else sides)))[
-        "a"
-    ]
+    values, _ = facts(merged(entry(**{key: base}), *turned(sides)))["a"]
     assert set(values[key]) == wanted and len(values[key]) == len(wanted)
 
 
@@ -119,17 +116,17 @@ def test_a_united_list_begins_with_ours() -> None:
 
 
 @DIRECTIONS
-def test_a_text_comes_from_the_side_that_was_reinforced_later(swap: bool) -> None:
+def test_a_text_comes_from_the_side_that_was_reinforced_later(turned: Turn) -> None:
     sides = [
         entry(source="a", last_reinforced="2026-05-02"),
         entry(source="b", last_reinforced="2026-05-01"),
     ]
-    values, _ = facts(merged(entry(), *(sides[::-1] if swap else sides)))["a"]
+    values, _ = facts(merged(entry(), *turned(sides)))["a"]
     assert values["source"] == "a"
 
 
 @DIRECTIONS
-def test_the_reason_goes_with_the_status(swap: bool) -> None:
+def test_the_reason_goes_with_the_status(turned: Turn) -> None:
     retired = {"status": "retired", "retired_because": "stage design"}
     cases: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any], str | None]] = [
         ({}, retired, {"reinforcement_count": 4}, "stage design"),
@@ -139,19 +136,19 @@ def test_the_reason_goes_with_the_status(swap: bool) -> None:
     ]
     for base, ours, theirs, because in cases:
         sides = [entry(**ours), entry(**theirs)]
-        values, _ = facts(merged(entry(**base), *(sides[::-1] if swap else sides)))["a"]
+        values, _ = facts(merged(entry(**base), *turned(sides)))["a"]
         assert values.get("retired_because") == because
 
 
 @DIRECTIONS
 def test_of_two_edited_bodies_the_longer_keeps_the_id_and_the_other_gets_its_own(
-    swap: bool,
+    turned: Turn,
 ) -> None:
     sides = [
         entry(body="Long and edited.", tags=["l"]),
         entry(body="Edited.", tags=["s"], contradicts=["z"]),
     ]
-    found = facts(merged(entry(), *(sides[::-1] if swap else sides)))
+    found = facts(merged(entry(), *turned(sides)))
     other = derived_id("a", "Edited.")
     assert list(found) == ["a", other]
     assert found["a"][1] == "Long and edited." and found["a"][0]["tags"] == ["l", "s"]
@@ -161,7 +158,7 @@ def test_of_two_edited_bodies_the_longer_keeps_the_id_and_the_other_gets_its_own
 
 
 @DIRECTIONS
-def test_a_body_that_became_empty_or_came_to_be(swap: bool) -> None:
+def test_a_body_that_became_empty_or_came_to_be(turned: Turn) -> None:
     bare = "---\nid: a\ntype: procedural\n---"
     for base, ours, theirs, body in [
         (
@@ -172,7 +169,7 @@ def test_a_body_that_became_empty_or_came_to_be(swap: bool) -> None:
         ),
         (bare, bare + "\nNew.\n", bare.replace("l\n", "l\ntags: [x]\n"), "New."),
     ]:
-        found = facts(merged(base, *((theirs, ours) if swap else (ours, theirs))))
+        found = facts(merged(base, *turned([ours, theirs])))
         assert found == {"a": ({"id": "a", "type": "procedural", "tags": ["x"]}, body)}
 
 
@@ -186,16 +183,16 @@ def test_new_entries_of_both_sides_stay_theirs_at_the_end() -> None:
 
 
 @DIRECTIONS
-def test_entries_without_an_id_are_known_by_their_text(swap: bool) -> None:
+def test_entries_without_an_id_are_known_by_their_text(turned: Turn) -> None:
     one, two, three, four = (entry(None, f"Body {i}.") for i in range(4))
     sides = [one + three + entry("a"), one + two + one + four]
-    text = merged(one + two, *(sides[::-1] if swap else sides))
+    text = merged(one + two, *turned(sides))
     found = sorted(re.findall(r"Body \d|id: a", text))
     assert found == ["Body 0", "Body 0", "Body 2", "Body 3", "id: a"]
 
 
 @DIRECTIONS
-def test_an_archive_holds_each_wording_of_an_entry_once(swap: bool) -> None:
+def test_an_archive_holds_each_wording_of_an_entry_once(turned: Turn) -> None:
     """As it last left, with the reason of then; whatever is archived on two branches,
     and what such a merge left twice before."""
 
@@ -208,9 +205,7 @@ def test_an_archive_holds_each_wording_of_an_entry_once(swap: bool) -> None:
         first + gone(3) + gone(1),
         first + gone(4, because="retired") + gone(2, "Else."),
     ]
-    text = merged(
-        first, *(sides[::-1] if swap else sides), path="docs/MEMORY.archive.md"
-    )
+    text = merged(first, *turned(sides), path="docs/MEMORY.archive.md")
     blocks = [gone(4, because="retired"), gone(2, "Else.")]
     assert text == first + "".join(blocks)
 
@@ -235,10 +230,10 @@ def test_comments_that_differ_are_left_to_git() -> None:
 
 
 @DIRECTIONS
-def test_nested_values_of_one_side_survive(swap: bool) -> None:
+def test_nested_values_of_one_side_survive(turned: Turn) -> None:
     nested = entry(importance=0.9).replace("type:", "deep:\n  er: [1, {x: y}]\ntype:")
     sides = [entry(reinforcement_count=9), nested]
-    values, _ = facts(merged(entry(), *(sides[::-1] if swap else sides)))["a"]
+    values, _ = facts(merged(entry(), *turned(sides)))["a"]
     assert (
         values["deep"] == {"er": [1, {"x": "y"}]} and values["reinforcement_count"] == 9
     )
@@ -550,19 +545,18 @@ def check_one(id: str, old: Any, mine: Any, other: Any, found: dict[str, Any]) -
 
 
 @DIRECTIONS
-def test_a_side_that_was_emptied_has_no_say_in_how_the_file_ends(swap: bool) -> None:
+def test_a_side_that_was_emptied_has_no_say_in_how_the_file_ends(turned: Turn) -> None:
     """What the other side changed stays; what it left alone goes with the rest."""
     base = entry("a") + entry("b")
     changed = entry("a", body="Another body.") + entry("b")
-    sides = ("", changed) if swap else (changed, "")
-    text = merged(base, *sides)
+    text = merged(base, *turned(["", changed]))
     assert (
         facts(text).keys() == {"a"} and "Another body." in text and text.endswith("\n")
     )
 
 
 @DIRECTIONS
-def test_mappings_that_both_sides_added_are_left_to_git(swap: bool) -> None:
+def test_mappings_that_both_sides_added_are_left_to_git(turned: Turn) -> None:
     """Neither front matter can take the other's mapping in one line: better a conflict
     than a loss."""
     sides = [
@@ -570,15 +564,17 @@ def test_mappings_that_both_sides_added_are_left_to_git(swap: bool) -> None:
         for i, key in enumerate("xy")
     ]
     with pytest.raises(Unmergeable, match="cannot be spliced"):
-        merged(entry("a"), *(reversed(sides) if swap else sides))
+        merged(entry("a"), *turned(sides))
 
 
 @DIRECTIONS
-def test_a_key_that_cannot_be_written_stays_where_its_author_put_it(swap: bool) -> None:
+def test_a_key_that_cannot_be_written_stays_where_its_author_put_it(
+    turned: Turn,
+) -> None:
     """The other side's count is spliced in there."""
     odd = entry("a").replace("\nstatus:", '\n"k: v": 1\nstatus:')
     sides = [entry("a", reinforcement_count=5), odd]
-    text = merged(entry("a"), *(reversed(sides) if swap else sides))
+    text = merged(entry("a"), *turned(sides))
     assert '"k: v": 1' in text and facts(text)["a"][0]["reinforcement_count"] == 5
 
 

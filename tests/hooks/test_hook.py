@@ -32,6 +32,7 @@ PATIENT = 600
 """Seconds that a test waits for what takes a moment: only what is broken takes so
 long."""
 SESSION = "11111111-2222-4333-8444-555555555555"
+ASKED = {"prompt": "why do the checkout tests fail around midnight?"}
 HEAVY = "typer rich numpy anthropic yaml frontmatter pydantic httpx asyncio platformdirs jiter".split()
 
 
@@ -127,6 +128,17 @@ def told(result: Result) -> str:
     return str(said["additionalContext"])
 
 
+def heard(project: Project, verb: str, **values: Any) -> str:
+    """What the agent is told in answer to a call."""
+    return told(call(project, verb, **values))
+
+
+def ended(project: Project, path: Path) -> None:
+    """The session ends, and what follows behind its back has, too."""
+    call(project, "session-end", transcript_path=str(path), reason="other")
+    settle(project)
+
+
 def transcript(
     project: Project,
     *said: str,
@@ -165,12 +177,12 @@ WISH = "No, don't use unittest here. Always use pytest for new tests, never unit
 def test_a_session_starts_with_norms_and_lessons(shop: Project) -> None:
     """The start shows norms, then corrections and directives, those of the last two
     weeks first."""
-    text = told(call(shop, "session-start", source="startup"))
+    text = heard(shop, "session-start", source="startup")
     assert text.startswith("<recalled-memory>") and text.endswith("</recalled-memory>")
     words = ("Money is Decimal", "Never push by force", "Round once")
     assert sorted(words, key=text.index) == list(words)
     assert "Freeze the clock" not in text  # neither a correction nor a directive
-    assert "VAT" not in told(call(shop, "prompt", prompt="round the VAT once per line"))
+    assert "VAT" not in heard(shop, "prompt", prompt="round the VAT once per line")
 
 
 def test_a_start_is_answered_once(shop: Project) -> None:
@@ -178,15 +190,13 @@ def test_a_start_is_answered_once(shop: Project) -> None:
     session has none."""
     path = transcript(shop, "Hello")
     known = {"transcript_path": str(path)}
-    assert told(call(shop, "session-start", source="startup", **known))
+    assert heard(shop, "session-start", source="startup", **known)
     for source in ("startup", "resume", "resume", "fork"):
-        assert not told(call(shop, "session-start", source=source, **known)), source
-    assert told(call(shop, "session-start", source="startup", session_id="new"))
+        assert not heard(shop, "session-start", source=source, **known), source
+    assert heard(shop, "session-start", source="startup", session_id="new")
     path.write_text('{"type": "attachment", "content": "<recalled-memory>\\n"}\n')
-    assert not told(
-        call(shop, "session-start", source="fork", session_id="forked", **known)
-    )
-    assert told(call(shop, "session-start", source="resume", session_id="from before"))
+    assert not heard(shop, "session-start", source="fork", session_id="forked", **known)
+    assert heard(shop, "session-start", source="resume", session_id="from before")
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -195,34 +205,33 @@ def test_after_a_compaction_all_is_told_again(shop: Project, named: bool) -> Non
     or without."""
     path = transcript(shop, "Hello")
     known = {"transcript_path": str(path) if named else None}
-    asked = {"prompt": "why do the checkout tests fail around midnight?", **known}
+    asked = {**ASKED, **known}
     call(shop, "session-start", source="startup", **known)
-    assert told(call(shop, "prompt", **asked))
+    assert heard(shop, "prompt", **asked)
     pushed = {"tool_input": {"command": "git push"}, **known}
-    assert not told(call(shop, "pre-tool", **pushed))  # the start has told it
+    assert not heard(shop, "pre-tool", **pushed)  # the start has told it
     for _ in range(2):
         path.write_text(path.read_text() * 2)
-        again = told(call(shop, "session-start", source="compact", **known))
+        again = heard(shop, "session-start", source="compact", **known)
         assert "Money is Decimal" in again and "freeze the clock" in again
-        assert not told(call(shop, "prompt", **asked))  # it has just been told
-        assert not told(call(shop, "pre-tool", **pushed))
+        assert not heard(shop, "prompt", **asked)  # it has just been told
+        assert not heard(shop, "pre-tool", **pushed)
     if named:
-        assert not told(call(shop, "session-start", source="compact", **known))
+        assert not heard(shop, "session-start", source="compact", **known)
 
 
 def test_what_changed_is_told_again_and_marked(shop: Project) -> None:
     """With a prompt, before a tool and when a session goes on; what says the same as
     before is not."""
-    asked = {"prompt": "why do the checkout tests fail around midnight?"}
     push = {"tool_input": {"command": "git push"}}
     call(shop, "session-start", source="startup")
-    assert "changed since" not in told(call(shop, "prompt", **asked))
+    assert "changed since" not in heard(shop, "prompt", **ASKED)
     path = shop.root / "MEMORY.md"
     path.write_text(path.read_text().replace("freeze the clock", "stop the clock"))
-    again = told(call(shop, "prompt", **asked))
+    again = heard(shop, "prompt", **ASKED)
     assert "stop the clock" in again and "changed since it was told" in again
-    assert told(call(shop, "prompt", **asked)) == ""
-    assert told(call(shop, "session-start", source="resume")) == ""
+    assert heard(shop, "prompt", **ASKED) == ""
+    assert heard(shop, "session-start", source="resume") == ""
     path.write_text(path.read_text().replace("push by force", "ever push by force"))
     path.write_text(
         path.read_text()
@@ -230,24 +239,23 @@ def test_what_changed_is_told_again_and_marked(shop: Project) -> None:
             "Sign commits", "With -S.", type="corrective", created_at="2099-01-01"
         )
     )
-    since = told(call(shop, "session-start", source="resume"))
+    since = heard(shop, "session-start", source="resume")
     assert "Sign commits" in since and "ever push by force" in since
     assert "changed since it was told" in since and "Money is Decimal" not in since
-    assert told(call(shop, "session-start", source="resume")) == ""
-    assert told(call(shop, "pre-tool", **push)) == ""
+    assert heard(shop, "session-start", source="resume") == ""
+    assert heard(shop, "pre-tool", **push) == ""
 
 
 def test_what_the_agent_has_read_is_not_told(shop: Project) -> None:
     """What stands in CLAUDE.md, in what it includes, and in the rules for a file at
     hand; the opposite of it is told."""
-    asked = {"prompt": "why do the checkout tests fail around midnight?"}
-    assert "freeze the clock" in told(call(shop, "prompt", **asked, session_id="a"))
+    assert "freeze the clock" in heard(shop, "prompt", **ASKED, session_id="a")
     shop.write("CLAUDE.md", "# Shop\n\nSee @docs/tests.md\n")
     line = "Checkout tests fail at midnight: freeze the clock."
     shop.write("docs/tests.md", f"- {line}\n- Never push by force\n")
-    assert told(call(shop, "prompt", **asked, session_id="b")) == ""
+    assert heard(shop, "prompt", **ASKED, session_id="b") == ""
     shop.write("docs/tests.md", f"- {line.replace('freeze', 'never freeze')}\n")
-    assert "freeze the clock" in told(call(shop, "prompt", **asked, session_id="c"))
+    assert "freeze the clock" in heard(shop, "prompt", **ASKED, session_id="c")
     bound = "---\npaths:\n  - 'src/*.py'\n---\nRound VAT once per line.\n"
     shop.write(".claude/rules/tax.md", bound)
     shop.write("src/a.py", "rate = 1\n")
@@ -255,9 +263,9 @@ def test_what_the_agent_has_read_is_not_told(shop: Project) -> None:
         "tool_name": "Read",
         "tool_input": {"file_path": f"{shop.root}/src/a.py"},
     }
-    assert told(call(shop, "pre-tool", **reading, session_id="d")) == ""
+    assert heard(shop, "pre-tool", **reading, session_id="d") == ""
     shop.write(".claude/rules/tax.md", bound.replace("src/", "web/"))
-    assert "Round" in told(call(shop, "pre-tool", **reading, session_id="e"))
+    assert "Round" in heard(shop, "pre-tool", **reading, session_id="e")
 
 
 def test_a_rule_bound_to_paths_is_loaded_by_reading_alone(shop: Project) -> None:
@@ -282,13 +290,12 @@ def test_what_is_exported_as_a_rule_is_not_told_too(shop: Project) -> None:
 
 def test_what_the_agent_says_it_loaded_is_not_told(shop: Project) -> None:
     """A file that no rule of ours would find, named by the client's own list."""
-    asked = {"prompt": "why do the checkout tests fail around midnight?"}
     line = "Checkout tests fail at midnight: freeze the clock."
     path = shop.write("sub/notes/AGENT.md", f"{line}\n")
     done = call(shop, "instructions-loaded", file_path=str(path), memory_type="Project")
     assert done.out == ""
-    assert told(call(shop, "prompt", **asked)) == ""
-    assert told(call(shop, "prompt", **asked, session_id="other"))
+    assert heard(shop, "prompt", **ASKED) == ""
+    assert heard(shop, "prompt", **ASKED, session_id="other")
 
 
 def test_a_sentence_stands_once_in_a_block(shop: Project) -> None:
@@ -296,7 +303,7 @@ def test_a_sentence_stands_once_in_a_block(shop: Project) -> None:
     body = "No, never write a rate as a plain number. Always use Decimal: floats drift."
     rule = shop.entry("Never write a rate as a plain number", body, type="corrective")
     shop.write("MEMORY.md", rule)
-    text = told(call(shop, "session-start", source="startup"))
+    text = heard(shop, "session-start", source="startup")
     assert text.lower().count("never write a rate") == 1
     assert "Always use Decimal" in text
 
@@ -307,17 +314,16 @@ def test_a_sub_agent_is_told_the_standing_rules(shop: Project) -> None:
     assert done.json["hookSpecificOutput"]["hookEventName"] == "SubagentStart"
     assert "Money is Decimal" in told(done) and "Never push by force" in told(done)
     assert len(told(done)) <= 1200
-    assert told(call(shop, "subagent-start", agent_id="a1")) == ""
-    assert told(call(shop, "subagent-start", agent_id="a2"))
+    assert heard(shop, "subagent-start", agent_id="a1") == ""
+    assert heard(shop, "subagent-start", agent_id="a2")
 
 
 def test_the_person_sees_what_was_told(shop: Project) -> None:
     """One line that no model gets; nothing when silent, or with hook_show off."""
-    asked = {"prompt": "why do the checkout tests fail around midnight?"}
-    said = call(shop, "prompt", **asked).json["systemMessage"]
+    said = call(shop, "prompt", **ASKED).json["systemMessage"]
     assert said == "mem: 1 note told (Freeze the clock)"
     assert call(shop, "prompt", prompt="good morning").out == ""
-    off = call(shop, "prompt", session_id="b", env={"MEM_HOOK_SHOW": "false"}, **asked)
+    off = call(shop, "prompt", session_id="b", env={"MEM_HOOK_SHOW": "false"}, **ASKED)
     assert "systemMessage" not in off.json and told(off)
 
 
@@ -326,7 +332,7 @@ def test_a_start_stays_within_its_budget(shop: Project) -> None:
     many = [shop.entry(f"Rule {i}", "word " * 60, type="corrective") for i in range(60)]
     shop.write("MEMORY.md", "".join(many))
     shop.write("institutional.md", "- a norm of some length\n" * 900)
-    assert 1_800 < len(told(call(shop, "session-start", source="startup"))) <= 2_400
+    assert 1_800 < len(heard(shop, "session-start", source="startup")) <= 2_400
 
 
 def test_a_start_begins_with_rules_and_tells_nothing_unconfirmed(
@@ -349,7 +355,7 @@ def test_a_start_begins_with_rules_and_tells_nothing_unconfirmed(
     shop.write(
         "memory/feedback_no_emojis.md", "# No emojis in commits\n\nAsked twice.\n"
     )
-    text = told(call(shop, "session-start", source="startup"))
+    text = heard(shop, "session-start", source="startup")
     assert text.index("No force") < text.index("Rule ")
     assert "Maybe so" not in text
     assert "No emojis in commits" in text and "Asked twice" not in text
@@ -361,24 +367,19 @@ def test_own_manner_is_shown_unless_tracked_or_switched_off(shop: Project) -> No
     tone = shop.entry("Tone", "Answers begin with the result.", kind="preference")
     shop.write("proxy.md", shop.entry("No emojis", "") + tone)
     shop.git("config", "core.excludesFile", "/dev/null")
-    assert "begin with the result" in told(
-        call(shop, "session-start", source="startup")
-    )
-    off = told(
-        call(shop, "session-start", source="clear", env={"MEM_HOOK_PROXY": "false"})
-    )
+    assert "begin with the result" in heard(shop, "session-start", source="startup")
+    off = heard(shop, "session-start", source="clear", env={"MEM_HOOK_PROXY": "false"})
     assert off and "begin with the result" not in off
     shop.git("add", "-f", "proxy.md")
-    tracked = told(call(shop, "session-start", source="clear"))
+    tracked = heard(shop, "session-start", source="clear")
     assert tracked and "begin with the result" not in tracked
 
 
 def test_a_prompt_recalls_each_entry_once_in_a_session(shop: Project) -> None:
     """What bears on a prompt is shown, once; another session is told anew."""
-    asked = {"prompt": "why do the checkout tests fail around midnight?"}
-    assert "freeze the clock" in told(call(shop, "prompt", **asked))
-    assert told(call(shop, "prompt", **asked)) == ""
-    assert told(call(shop, "prompt", session_id="another", **asked))
+    assert "freeze the clock" in heard(shop, "prompt", **ASKED)
+    assert heard(shop, "prompt", **ASKED) == ""
+    assert heard(shop, "prompt", session_id="another", **ASKED)
     assert [each.entry for each in SessionLog(history(shop)).told(SESSION)] == ["clock"]
     assert (
         history(shop).recalled(SESSION) == []
@@ -401,19 +402,19 @@ def test_one_nudge_after_sixty_prompts(shop: Project) -> None:
     call(shop, "prompt", **go_on)
     log = SessionLog(history(shop))
     log.remember_turns(SESSION, log.turns(SESSION)._replace(prompts=58), "2026-11-21")
-    assert told(call(shop, "prompt", **go_on)) == ""
-    assert "mem add" in told(call(shop, "prompt", **go_on))
-    assert told(call(shop, "prompt", **go_on)) == ""
+    assert heard(shop, "prompt", **go_on) == ""
+    assert "mem add" in heard(shop, "prompt", **go_on)
+    assert heard(shop, "prompt", **go_on) == ""
     log.remember_turns(
         SESSION, log.turns(SESSION)._replace(prompts=59, nudged=False), "2026-11-21"
     )
     shop.mem("add", "Zebras are striped")
-    assert told(call(shop, "prompt", **go_on)) == ""
+    assert heard(shop, "prompt", **go_on) == ""
 
 
 def tool(project: Project, session: str = SESSION, **given: Any) -> str:
-    return told(
-        call(project, "pre-tool", session_id=session, tool_name="X", tool_input=given)
+    return heard(
+        project, "pre-tool", session_id=session, tool_name="X", tool_input=given
     )
 
 
@@ -494,13 +495,11 @@ def test_a_resumed_session_adds_what_is_new(shop: Project) -> None:
     edit."""
     shop.write("src/gen.py", "x = 1\n")
     path = transcript(shop, "Write a test.", WISH, edited="src/gen.py")
-    call(shop, "session-end", transcript_path=str(path), reason="other")
-    settle(shop)
+    ended(shop, path)
     first = memory(shop)
     more = "No, never edit generated files by hand, change the template."
     transcript(shop, "Write a test.", WISH, more, edited="src/gen.py")
-    call(shop, "session-end", transcript_path=str(path), reason="other")
-    settle(shop)
+    ended(shop, path)
     text = (shop.root / "MEMORY.md").read_bytes()
     assert (
         b"generated files" in text
@@ -540,8 +539,7 @@ def test_nothing_is_written_in_the_middle_of_a_merge(shop: Project, mark: str) -
     path = transcript(shop, "Write a test.", WISH)
     shop.write(mark, "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n")
     before = memory(shop)
-    call(shop, "session-end", transcript_path=str(path), reason="other")
-    settle(shop)
+    ended(shop, path)
     assert memory(shop) == before and Spool(history(shop)).waiting()
     (shop.root / mark).unlink()
     call(shop, "session-start", source="startup", session_id="next")
@@ -640,10 +638,10 @@ def test_the_root_is_that_of_the_session(shop: Project, tmp_path: Path) -> None:
     above both."""
     inner = shop.root / "src" / "deep"
     inner.mkdir(parents=True)
-    assert told(call(shop, "session-start", cwd=str(inner)))
-    assert not told(call(shop, "session-start", cwd=str(tmp_path), session_id="b"))
+    assert heard(shop, "session-start", cwd=str(inner))
+    assert not heard(shop, "session-start", cwd=str(tmp_path), session_id="b")
     env = {"MEM_ROOT": str(shop.root)}
-    assert told(call(shop, "session-start", cwd=str(tmp_path), session_id="c", env=env))
+    assert heard(shop, "session-start", cwd=str(tmp_path), session_id="c", env=env)
 
 
 @pytest.mark.parametrize(
@@ -717,7 +715,7 @@ def test_characters_beyond_the_first_plane_stay(project: Project, verb: str) -> 
     asked["tool_input"] = {"file_path": str(project.root / "src" / "tax.py")}
     if verb == "tool-failed":
         asked["tool_input"] = {"command": "pytest checkout"}
-    said = told(call(project, verb, **asked))
+    said = heard(project, verb, **asked)
     assert "🕛" in said and "𝔽" in said and "\ufffd" not in said
 
 
@@ -771,7 +769,7 @@ def test_no_answer_waits_for_the_disk(shop: Project, tmp_path: Path) -> None:
     assert b"freeze the clock" in done.stdout
     assert "write(1," in traced.read_text() and "sync(" not in traced.read_text()
     history(shop).close()
-    assert not told(call(shop, "prompt", session_id="other", prompt=said["prompt"]))
+    assert not heard(shop, "prompt", session_id="other", prompt=said["prompt"])
 
 
 def test_half_the_time_ends_what_takes_long(shop: Project) -> None:
@@ -803,11 +801,11 @@ def test_a_locked_state_does_not_silence(shop: Project) -> None:
     locked = history(shop)
     locked.db.execute("BEGIN EXCLUSIVE")
     for _ in range(2):
-        assert told(call(shop, "prompt", prompt="checkout tests fail at midnight"))
+        assert heard(shop, "prompt", prompt="checkout tests fail at midnight")
     locked.db.execute("ROLLBACK")
     locked.close()
-    assert told(call(shop, "prompt", prompt="checkout tests fail at midnight"))
-    assert not told(call(shop, "prompt", prompt="checkout tests fail at midnight"))
+    assert heard(shop, "prompt", prompt="checkout tests fail at midnight")
+    assert not heard(shop, "prompt", prompt="checkout tests fail at midnight")
 
 
 @pytest.mark.parametrize("fault", ["garbage", "short", "torn"])
@@ -842,8 +840,8 @@ def test_a_pasted_log_does_not_hide_the_question(shop: Project) -> None:
     log = "".join(lines)
     for session, asked in (("a", f"{log}\ncheckout tests fail at midnight"),
                            ("b", f"checkout tests fail at midnight\n{log}")):  # fmt: skip
-        assert "freeze the clock" in told(
-            call(shop, "prompt", prompt=asked, session_id=session)
+        assert "freeze the clock" in heard(
+            shop, "prompt", prompt=asked, session_id=session
         )
 
 
@@ -881,7 +879,7 @@ def test_doctor_sees_hooks(shop: Project) -> None:
     never called."""
 
     def rows() -> str:
-        found = shop.mem("doctor", "--json").json["checks"]
+        found = shop.mem("doctor", "--json").checks
         return "; ".join(
             f"{c['status']} {c['detail']}" for c in found if c["name"] == "hooks"
         )
@@ -914,7 +912,7 @@ def test_doctor_says_where_hooks_do_not_reach(shop: Project) -> None:
     assert "not in src: the plug-in, or mem init --claude --user" in said
 
     def statuses(folder: Path) -> dict[str, str]:
-        checks = shop.mem("doctor", "--json", cwd=folder).json["checks"]
+        checks = shop.mem("doctor", "--json", cwd=folder).checks
         return {c["detail"]: c["status"] for c in checks if c["name"] == "hooks"}
 
     assert statuses(shop.root)["Claude Code calls mem"] == "PASS"
@@ -923,7 +921,7 @@ def test_doctor_says_where_hooks_do_not_reach(shop: Project) -> None:
     assert any(detail.endswith("not in src") for detail in found)
     tree = shop.root.parent / "tree"
     shop.git("worktree", "add", "-q", str(tree), "-b", "other")
-    checks = shop.mem("doctor", "--json", cwd=tree).json["checks"]
+    checks = shop.mem("doctor", "--json", cwd=tree).checks
     hints = [c["hint"] for c in checks if c["name"] == "hooks"]
     assert any("mem init --claude --user" in hint for hint in hints)
     shop.ok("init", "--claude", "--user", cwd=below)
@@ -1010,8 +1008,7 @@ def test_a_transcript_is_read_where_agents_keep_theirs(shop: Project) -> None:
     """Whoever calls a hook may name any file: it is neither read nor learned from."""
     path = transcript(shop, "Write a test.", WISH).rename(shop.root / "s.jsonl")
     before = memory(shop)
-    call(shop, "session-end", transcript_path=str(path))
-    settle(shop)
+    ended(shop, path)
     assert memory(shop) == before
 
 
@@ -1025,7 +1022,7 @@ def test_a_start_names_the_newest_prose(project: Project) -> None:
     dated.append("## 2026-09-01 Cart\nA title that only names a thing.\n")
     project.write("memory/MEMORY.md", "# Notes\n" + "\n".join(dated))
     project.mem("index")
-    text = told(call(project, "session-start", source="startup"))
+    text = heard(project, "session-start", source="startup")
     assert re.findall(r"Topic (\d)", text) == ["7", "6", "5", "4", "3"]
     assert "Body" not in text
     for handle in re.findall(r"id (\w{8})", text):
@@ -1047,17 +1044,15 @@ def test_what_claude_code_has_read_by_itself_it_is_not_told(project: Project) ->
         (late, path, True),
     ):
         asked = {"prompt": f"is it true that {says}?", "session_id": f"{says}{own}"}
-        assert (
-            says in told(call(project, "prompt", transcript_path=own, **asked))
-        ) is said
+        assert (says in heard(project, "prompt", transcript_path=own, **asked)) is said
 
 
 def test_a_question_without_a_subject_asks_about_the_rest(shop: Project) -> None:
     """What it is about stands before it; the rest alone would be told as well."""
     for end in ("", " Why?", " Any idea why?"):
         event = {"prompt": f"The checkout tests fail around midnight.{end}"}
-        assert "Freeze the clock" in told(
-            call(shop, "prompt", session_id=f"s{len(end)}", **event)
+        assert "Freeze the clock" in heard(
+            shop, "prompt", session_id=f"s{len(end)}", **event
         )
     alone_event = {"prompt": "Any idea why?", "session_id": "alone"}
-    assert not told(call(shop, "prompt", **alone_event))
+    assert not heard(shop, "prompt", **alone_event)

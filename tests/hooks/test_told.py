@@ -28,9 +28,12 @@ from memcli.sessions.model import Turn
 from memcli.storage.state import HookTelling, SessionLog
 from tests.conftest import Project
 from tests.hooks.test_hook import (
+    ASKED,
     SESSION,
     WISH,
     call,
+    ended,
+    heard,
     history,
     settle,
     told,
@@ -40,7 +43,6 @@ from tests.hooks.test_hook import (
 pytestmark = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning"
 )
-ASKED = {"prompt": "why do the checkout tests fail around midnight?"}
 
 
 @pytest.fixture
@@ -160,8 +162,7 @@ def test_what_waits_in_global_memory_is_counted_when_that_is_written(
 def test_what_was_learned_is_said_at_the_next_start(shop: Project) -> None:
     """Once, to the person."""
     path = transcript(shop, "Write a test for the parser.", WISH)
-    call(shop, "session-end", transcript_path=str(path), reason="other")
-    settle(shop)
+    ended(shop, path)
     first = call(shop, "session-start", source="startup", session_id="next")
     assert (
         "1 note learned (" in first.json["systemMessage"]
@@ -315,7 +316,7 @@ def test_what_finds_no_room_is_pointed_at(project: Project) -> None:
     entries += map(project.entry, ABOUT_OTHERS)
     project.write("MEMORY.md", "\n\n".join(entries))
     project.commit()
-    first = told(call(project, "prompt", **ASKED))
+    first = heard(project, "prompt", **ASKED)
     head, _, below = first.partition(TITLES[POINTED])
     lines = [line for line in below.splitlines() if line.startswith("- ")]
     assert len(lines) == 2
@@ -324,7 +325,7 @@ def test_what_finds_no_room_is_pointed_at(project: Project) -> None:
     assert not any(f"id {handle}" in head for handle in handles)
     rows = project.mem("told", "--json").json["tellings"]
     assert {row["entry"][:8] for row in rows} >= handles
-    second = told(call(project, "prompt", **ASKED))
+    second = heard(project, "prompt", **ASKED)
     assert any(f"id {handle}" in second for handle in handles)
     assert TITLES[POINTED] not in second
 
@@ -335,10 +336,10 @@ def test_the_preamble_is_said_once_in_a_context(project: Project) -> None:
     project.write("MEMORY.md", "\n\n".join(map(project.entry, titles)))
     project.commit()
     other = {"prompt": "in which zone are the reports of the warehouse written?"}
-    assert PREAMBLE in told(call(project, "prompt", **ASKED))
-    second = told(call(project, "prompt", **other))
+    assert PREAMBLE in heard(project, "prompt", **ASKED)
+    second = heard(project, "prompt", **other)
     assert AGAIN in second and PREAMBLE not in second
-    assert PREAMBLE in told(call(project, "prompt", session_id="b", **other))
+    assert PREAMBLE in heard(project, "prompt", session_id="b", **other)
 
 
 @pytest.mark.usefixtures("vectors")
@@ -347,11 +348,11 @@ def test_the_likely_is_pointed_at_by_meaning(project: Project) -> None:
     project.write("MEMORY.md", "\n\n".join(map(project.entry, ABOUT_OTHERS)))
     project.commit()
     project.mem("index")
-    said = told(call(project, "prompt", prompt="which day do we deploy?"))
+    said = heard(project, "prompt", prompt="which day do we deploy?")
     assert "- Deploys go out on Tuesdays alone · id " in said
     assert said.count("\n- ") <= 2
     unrelated = "write a regex that matches IPv4 addresses"
-    assert told(call(project, "prompt", prompt=unrelated)) == ""
+    assert heard(project, "prompt", prompt=unrelated) == ""
 
 
 def test_a_failure_is_told_how_it_was_got_over(project: Project) -> None:
@@ -369,13 +370,13 @@ def test_a_failure_is_told_how_it_was_got_over(project: Project) -> None:
         "error": "Exit code 254\nnpm error enoent Could not read package.json",
     }
     other = {**failed, "error": "Exit code 1", "tool_input": {"command": "false"}}
-    assert told(call(project, "tool-failed", **other)) == ""
-    assert told(call(project, "tool-failed", **{**failed, "error": 5})) == ""
+    assert heard(project, "tool-failed", **other) == ""
+    assert heard(project, "tool-failed", **{**failed, "error": 5}) == ""
     answer = call(project, "tool-failed", **failed)
     assert mended in told(answer)
     said = answer.json["hookSpecificOutput"]
     assert said["hookEventName"] == "PostToolUseFailure"
-    assert told(call(project, "tool-failed", **failed)) == ""
+    assert heard(project, "tool-failed", **failed) == ""
     assert "npm failed" in project.mem("told").out
 
 
@@ -412,7 +413,7 @@ def session_of_prompts(project: Project) -> list[int]:
     project.write("MEMORY.md", "".join(entries))
     project.mem("index")
     asked = [f"why does the {name} of {town} wait?" for name, town in SUBJECTS.items()]
-    return [tokens(told(call(project, "prompt", prompt=text))) for text in asked]
+    return [tokens(heard(project, "prompt", prompt=text)) for text in asked]
 
 
 def test_less_is_told_the_longer_a_session_goes_on(project: Project) -> None:
@@ -443,7 +444,7 @@ def test_a_line_of_an_index_is_not_told_beside_what_it_leads_to(
     fog = "# Fog over Wexford\n\nThe fog over Wexford is drawn behind the hills.\n"
     project.write("memory/fog.md", fog)
     project.mem("index")
-    text = told(call(project, "prompt", prompt="how is the fog over Wexford drawn?"))
+    text = heard(project, "prompt", prompt="how is the fog over Wexford drawn?")
     assert "behind the hills" in text
     assert "(fog.md)" not in text, text
 
@@ -494,6 +495,6 @@ def test_a_prompt_that_was_given_up_is_answered_with_the_next(
 
     monkeypatch.setenv("MEM_HOOK_SECONDS", "600")
     go_on = {"prompt": "go on"}
-    assert told(call(shop, "prompt", **go_on, session_id="other")) == ""
-    assert "frozen_clock" in told(call(shop, "prompt", **go_on))
-    assert told(call(shop, "prompt", prompt="and now?")) == ""
+    assert heard(shop, "prompt", **go_on, session_id="other") == ""
+    assert "frozen_clock" in heard(shop, "prompt", **go_on)
+    assert heard(shop, "prompt", prompt="and now?") == ""

@@ -53,7 +53,7 @@ def test_a_place_that_changed_much_is_marked_until_confirmed(project: Project) -
     said = f"what it rests on changed in {commit} (src/cart.py:9-28)"
     assert states(project) == {"Totals are added in order": said}
     project.mem("index")
-    hit = project.mem("recall", "how are totals added", "--json").json["hits"][0]
+    hit = project.mem("recall", "how are totals added", "--json").hits[0]
     assert hit["gone"] == said
     assert said in project.mem("recall", "how are totals added").out
     project.ok("edit", name, "--confirm")

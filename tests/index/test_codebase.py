@@ -64,7 +64,7 @@ def started(project: Project) -> None:
 
 def told(project: Project) -> dict[str, str]:
     """The details of mem doctor --stale by line of the memory file."""
-    rows = project.mem("doctor", "--stale", "--json").json["checks"]
+    rows = project.mem("doctor", "--stale", "--json").checks
     return {
         row["detail"].partition(":")[0]: row["detail"] for row in rows if row["path"]
     }
@@ -93,9 +93,7 @@ def test_gone_moved_and_never(project: Project) -> None:
     for name in ("retry_call", "src/old.py", "make lint"):
         assert f"names {name}, gone since {commit}" in found["Retry"]
     row = next(
-        r
-        for r in project.mem("doctor", "--json").json["checks"]
-        if r["name"] == "stale"
+        r for r in project.mem("doctor", "--json").checks if r["name"] == "stale"
     )
     assert row["status"] == "WARN" and row["detail"].startswith("2 entries name")
     health = project.mem("health", "--json").json["metrics"]["freshness"]
@@ -223,7 +221,7 @@ def test_a_place_outside_hides_no_other(project: Project) -> None:
     text = "See `./../../x/y.py`, [z](src/../../z.py) and `src/old.py`."
     entry = project.entry("E", text, id="e1", paths=["../shared/**"])
     project.write("MEMORY.md", entry)
-    rows = project.mem("doctor", "--stale", "--json").json["checks"]
+    rows = project.mem("doctor", "--stale", "--json").checks
     assert ["src/old.py, gone since" in row["detail"] for row in rows] == [True]
 
 
@@ -237,7 +235,7 @@ def test_a_folder_by_its_slash(project: Project) -> None:
     project.commit("gone")
     text = "Cases lie in `fixtures/`, bundles in `dist/`, one is `dist/b.py`. Not `dist/old/`."
     project.remembers("E", text, id="e1")
-    rows = project.mem("doctor", "--stale", "--json").json["checks"]
+    rows = project.mem("doctor", "--stale", "--json").checks
     commit = project.git("rev-parse", "--short", "HEAD").strip()
     since = f"gone since {commit}"
     lost = f"E: names dist/old/, {since}; names fixtures/, {since}"
@@ -329,7 +327,7 @@ def test_a_folder_whose_files_went_on(project: Project) -> None:
     project.commit("second")
     text = "See `packages/play/` and `old/far/`, and `packages/play/a.py`."
     project.remembers("E", text, id="e1")
-    (row,) = project.mem("doctor", "--stale", "--json").json["checks"]
+    (row,) = project.mem("doctor", "--stale", "--json").checks
     told = [part.rpartition(", now ")[2] for part in row["detail"].split("; ")]
     assert told == ["near", "play", "play/root/a.py"]
 
@@ -415,13 +413,11 @@ def test_recall_marks_and_lowers_it(project: Project) -> None:
                       type="corrective", created_at="2026-03-01")
         for name in ("one", "two")))  # fmt: skip
     project.commit("start")
-    first, second = project.mem("recall", "how are widgets painted", "--json").json[
-        "hits"
-    ][:2]
+    first, second = project.mem("recall", "how are widgets painted", "--json").hits[:2]
     project.git("rm", "-q", f"src/{first['id']}_part.py")
     project.commit("gone")
     project.mem("index")
-    hits = project.mem("recall", "how are widgets painted", "--json").json["hits"]
+    hits = project.mem("recall", "how are widgets painted", "--json").hits
     assert [hit["id"] for hit in hits[:2]] == [second["id"], first["id"]]
     assert (
         f"names {first['id']}_call, gone since" in hits[1]["gone"]
@@ -443,9 +439,7 @@ def test_a_shallow_clone_says_what_it_cannot_tell(
     project.commit("gone")
     clone = tmp_path / "clone"
     project.git("clone", "-q", "--depth=1", f"file://{project.root}", str(clone))
-    rows = project.mem("doctor", "--stale", "--root", str(clone), "--json").json[
-        "checks"
-    ]
+    rows = project.mem("doctor", "--stale", "--root", str(clone), "--json").checks
     assert [row["status"] for row in rows] == ["INFO"]
     assert "only a part of the history" in rows[0]["detail"]
 
@@ -469,7 +463,7 @@ def test_a_partial_clone_says_what_it_cannot_tell(
 
     def checks() -> list[tuple[str, str, str]]:
         asked = "doctor", "--stale", "--root", str(clone), "--json"
-        rows = project.mem(*asked).json["checks"]
+        rows = project.mem(*asked).checks
         return [(row["status"], row["detail"], row["hint"]) for row in rows]
 
     (_, gone, _), (status, untold, hint) = checks()

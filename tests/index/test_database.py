@@ -43,7 +43,7 @@ def titles(project: Project, task: str, *options: str) -> list[str]:
     done = project.ok(
         "recall", task, "--json", "--ranked", "--max-tokens", "0", *options
     )
-    return [hit["title"] for hit in done.json["hits"]]
+    return done.titles
 
 
 def age(path: Path, seconds: int = 100) -> None:
@@ -110,7 +110,7 @@ def test_without_any_writable_folder_the_index_lives_in_memory(
     project.root.chmod(0o555)
     done = project.powerless("recall", "zebra", "--json")
     project.root.chmod(0o755)
-    assert (done.code, done.json["hits"][0]["title"]) == (0, "Zebra"), done.err
+    assert (done.code, done.hits[0]["title"]) == (0, "Zebra"), done.err
     assert "for this run only" in done.err
 
 
@@ -238,7 +238,7 @@ def test_what_is_gone_matches_nothing(project: Project, how: str) -> None:
         path.rename(path.with_suffix(".txt"))
     if how == "moved":
         path.rename(project.root / "tasks/new.md")
-        [hit] = project.mem("recall", "stripes", "--json").json["hits"]
+        [hit] = project.mem("recall", "stripes", "--json").hits
         assert hit["path"] == "tasks/new.md"
         (project.root / "tasks/new.md").unlink()
     texts = {"emptied": b"", "blanked": b" \n\n", "made unreadable": b"\xff Stripes."}
@@ -440,7 +440,7 @@ def test_what_cannot_be_used_is_kept_aside_and_built_anew(
     if kind == "folder":
         assert (kept[0] / "precious").read_text() == "keep me"
     after = project.mem("recall", "zebra", "--json")
-    assert (after.code, after.err, after.json["hits"][0]["title"]) == (0, "", "Zebra")
+    assert (after.code, after.err, after.hits[0]["title"]) == (0, "", "Zebra")
 
 
 def test_processes_that_start_at_once_all_answer_and_one_index_remains(
@@ -543,7 +543,7 @@ def test_a_busy_index_is_answered_from_and_refused_to_writers(
     monkeypatch.setattr(upkeep, "BUILD_WAIT", 0.05)
     with held(project.root / DB):
         done = project.mem("recall", "stripes", "--json")
-        assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (
+        assert (done.code, done.titles) == (
             0,
             ["Zebra"],
         )

@@ -10,8 +10,7 @@ INDEX = "# Memory\n\n- [Deploys](deploys.md) — rollback checklist, zebra\n- [C
 
 def paths(project: Project, task: str) -> list[str]:
     return [
-        hit["path"]
-        for hit in project.mem("recall", "--ranked", "--json", task).json["hits"]
+        hit["path"] for hit in project.mem("recall", "--ranked", "--json", task).hits
     ]
 
 
@@ -53,8 +52,6 @@ def test_a_decision_that_does_not_hold_ranks_last_and_says_so(
         "# Herds\n\n## Status\n\nAccepted\n\nThe zebra goes once.\n",
     )
     done = project.mem("recall", "--ranked", "--json", "zebra herds")
-    assert [hit["path"] for hit in done.json["hits"]][-1] == "docs/adr/0001-zebra.md", (
-        done.json
-    )
+    assert [hit["path"] for hit in done.hits][-1] == "docs/adr/0001-zebra.md", done.json
     shown = project.mem("recall", "--ranked", "--format", "prompt", "zebra herds").out
     assert "superseded" in shown.split("0001-zebra")[0].splitlines()[-1]

@@ -48,7 +48,7 @@ def many(project: Project) -> Project:
 
 def found(project: Project, *words: str) -> list[str]:
     done = project.ok("recall", "--json", "--ranked", "--max-tokens", "0", *words)
-    return [hit["id"] for hit in done.json["hits"]]
+    return [hit["id"] for hit in done.hits]
 
 
 def test_the_best_of_very_many_matches_is_found(many: Project) -> None:

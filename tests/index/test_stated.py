@@ -89,15 +89,13 @@ def test_it_is_marked_until_they_agree_again(project: Project) -> None:
     project.commit("start")
     project.mem("index")
     asked = "recall", "what do we build with", "--json"
-    assert "gone" not in project.mem(*asked).json["hits"][0]
+    assert "gone" not in project.mem(*asked).hits[0]
     project.write("package.json", '{"engines": {"node": "22"}}')
     project.write("compose.yaml", 'services:\n  web:\n    ports: \n      - "9090:80"\n')
     project.commit("newer")
     commit = project.git("rev-parse", "--short", "HEAD").strip()
     project.mem("index")
-    assert project.mem(*asked).json["hits"][0]["gone"] == (
-        "says Node 18, package.json says 22"
-    )
+    assert project.mem(*asked).hits[0]["gone"] == ("says Node 18, package.json says 22")
     assert f"names port 8080, gone since {commit}" in states(project)["Runtime"]
     project.write("package.json", '{"engines": {"node": "^18"}}')
     project.write("compose.yaml", 'services:\n  web:\n    ports: \n      - "8080:80"\n')

@@ -34,7 +34,7 @@ def recalled(project: Project, task: str, *args: str, **options: Any) -> list[st
         **options,
     )
     assert got.json["mode"] == "blend", got.err
-    return [hit["title"] for hit in got.json["hits"]]
+    return got.titles
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_a_paraphrase_is_found_by_its_vector_alone(garage: Project) -> None:
     assert recalled(garage, "car") == ["Automobile"]
     assert recalled(garage, "cars and trucks")[0] == "Automobile"
     got = garage.mem("recall", "--ranked", "--json", "car", "--set", "embedder=none")
-    assert (got.json["mode"], got.json["hits"]) == ("bm25", [])
+    assert (got.json["mode"], got.hits) == ("bm25", [])
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_question_in_another_language_finds_english(
 def test_explain_shows_the_cosine(garage: Project) -> None:
     """`vector` is the cosine, `lexical` 0 where no word is shared; relevance of the
     best is 1."""
-    (hit,) = garage.mem("recall", "--ranked", "--json", "--explain", "car").json["hits"]
+    (hit,) = garage.mem("recall", "--ranked", "--json", "--explain", "car").hits
     assert hit["factors"]["vector"] >= weights.NEAR["local"]
     assert (hit["factors"]["lexical"], hit["factors"]["relevance"]) == (0.0, 1.0)
     text = garage.mem("recall", "--ranked", "--explain", "--format", "text", "car").out
@@ -172,7 +172,7 @@ def test_copies_count_once(project: Project) -> None:
     entry = project.entry("Automobile", "The vehicle is parked.")
     project.write(".mem/jobs/j/MEMORY.md", entry.replace("is parked", "is a car"))
     project.write("MEMORY.md", entry)
-    got = project.mem("recall", "--ranked", "--json", "--explain", "car").json["hits"]
+    got = project.mem("recall", "--ranked", "--json", "--explain", "car").hits
     assert [(hit["title"], hit["path"]) for hit in got] == [("Automobile", "MEMORY.md")]
     assert got[0]["factors"]["relevance"] == 1.0
 
@@ -229,7 +229,7 @@ def test_a_torn_table_costs_one_line_and_the_vectors(
     torn.write_bytes(local.TABLE.read_bytes()[:20_000])
     monkeypatch.setattr(local, "TABLE", torn)
     got = garage.mem("recall", "--ranked", "--json", "postgres")
-    assert (got.code, got.json["mode"], len(got.json["hits"])) == (0, "bm25", 1)
+    assert (got.code, got.json["mode"], len(got.hits)) == (0, "bm25", 1)
     assert got.err.startswith(
         "mem: words alone were searched: the table of word vectors cannot be read"
     )
@@ -238,7 +238,7 @@ def test_a_torn_table_costs_one_line_and_the_vectors(
     failed = garage.mem("index")
     assert failed.code == 4 and str(torn) in failed.err
     garage.ok("index", "--check")
-    rows = garage.mem("doctor", "--json").json["checks"]
+    rows = garage.mem("doctor", "--json").checks
     (row,) = [row for row in rows if row["name"] == "embedder"]
     assert row["status"] == "FAIL" and str(torn) in row["detail"]
     assert not list(garage.root.glob("*.aside-*"))

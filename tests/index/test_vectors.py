@@ -153,7 +153,7 @@ def test_damaged_rows_are_a_note_at_most_and_heal(
     wanted = answer(project, "garage automobile")
     sql(project, damage)
     got = project.ok("recall", "--ranked", "--json", "garage automobile")
-    assert got.json["hits"][0]["title"] == "Car"
+    assert got.hits[0]["title"] == "Car"
     assert got.err.count("\n") <= 1
     assert "Traceback" not in got.err
     if (
@@ -187,7 +187,7 @@ def two(project: Project) -> None:
 
 def recalled(project: Project, *args: str) -> Result:
     got = project.ok("recall", "--ranked", "--json", *args, "zebra")
-    assert got.json["hits"][0]["title"] == "Alpha"
+    assert got.hits[0]["title"] == "Alpha"
     return got
 
 

@@ -36,11 +36,11 @@ def house(project: Project) -> Project:
 def seen(project: Project, where: str, *options: str) -> set[str]:
     """The names in view of `mem list` from a folder; recall sees the same."""
     done = project.ok("list", "--json", *options, cwd=project.root / where)
-    titles = {row["title"] for row in done.json["entries"]}
+    titles = {row["title"] for row in done.entries}
     answer = project.mem("recall", "zebra", "--json", "--ranked", "--limit", "99", "--max-tokens", "0",
                          "--set", "mmr_lambda=1", *options, cwd=project.root / where)  # fmt: skip
-    found = {hit["title"] for hit in answer.json["hits"]}
-    found |= {i for hit in answer.json["hits"] for i in hit["duplicates"]}
+    found = {hit["title"] for hit in answer.hits}
+    found |= {i for hit in answer.hits for i in hit["duplicates"]}
     assert len(found) == len(titles)
     return titles
 
@@ -129,11 +129,8 @@ def test_a_path_is_meant_from_the_working_directory(project: Project) -> None:
         ("", f"{link}/src/a.py"),
     ):
         done = project.mem("list", "--json", "--path", name, cwd=project.root / where)
-        assert [row["title"] for row in done.json["entries"]] == ["Py"], name
-    assert (
-        project.mem("list", "--json", "--path", "/elsewhere/src/a.py").json["entries"]
-        == []
-    )
+        assert [row["title"] for row in done.entries] == ["Py"], name
+    assert project.mem("list", "--json", "--path", "/elsewhere/src/a.py").entries == []
 
 
 def test_stores_are_kept_apart(project: Project) -> None:
@@ -173,8 +170,8 @@ def hit(project: Project, where: str = "") -> dict[str, Any]:
     done = project.mem(
         "recall", "zebra", "--json", "--explain", "--ranked", cwd=project.root / where
     )
-    [only] = done.json["hits"]
-    [row] = project.mem("list", "--json", cwd=project.root / where).json["entries"]
+    [only] = done.hits
+    [row] = project.mem("list", "--json", cwd=project.root / where).entries
     assert row["path"] == only["path"]
     return only  # type: ignore[no-any-return]
 
@@ -209,8 +206,8 @@ def test_copies_count_once_with_the_nearest_values_and_the_outermost_weight(
 def test_a_copy_that_is_retired_where_it_counts_is_out(project: Project) -> None:
     """The nearest copy decides."""
     copies(project, root={"status": "retired"}, t1={})
-    assert project.mem("recall", "zebra", "--json", "--ranked").json["hits"] == []
-    assert project.mem("list", "--json").json["entries"] == []
+    assert project.mem("recall", "zebra", "--json", "--ranked").hits == []
+    assert project.mem("list", "--json").entries == []
     assert hit(project, f"{JOB}/j1/tasks/t1")["path"] == PLACES["t1"]
 
 
@@ -222,8 +219,8 @@ def test_the_archive_never_hides_what_still_stands(project: Project) -> None:
         "MEMORY.archive.md", project.entry("Original", "The zebra crosses.", id="c" * 8)
     )
     done = project.mem("recall", "zebra", "--json", "--archived", "--ranked")
-    assert [h["title"] for h in done.json["hits"]] == ["Survivor"]
-    rows = project.mem("list", "--json", "--archived").json["entries"]
+    assert done.titles == ["Survivor"]
+    rows = project.mem("list", "--json", "--archived").entries
     assert [row["title"] for row in rows] == ["Survivor"]
 
 

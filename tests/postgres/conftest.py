@@ -131,4 +131,4 @@ def found(project: Project, task: str, *options: str) -> list[str]:
         )
     assert done.code == 0, done.err
     assert "from here alone" not in done.err and "words alone" not in done.err, done.err
-    return [hit["title"] for hit in done.json["hits"]]
+    return done.titles

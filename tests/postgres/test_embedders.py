@@ -70,7 +70,7 @@ def test_vectors_of_a_provider_are_pushed_and_compared(
     assert list(local) == list(brought)
     assert local == pytest.approx(brought, abs=0.002)
     answer = pushed.mem("recall", "--shared", "--json", "--explain", "lonely zebra")
-    assert all(hit["factors"]["vector"] is not None for hit in answer.json["hits"])
+    assert all(hit["factors"]["vector"] is not None for hit in answer.hits)
 
 
 def test_a_provider_that_fails_leaves_the_index_as_it_was(
@@ -87,7 +87,7 @@ def test_a_provider_that_fails_leaves_the_index_as_it_was(
     assert done.code == 4 and len(done.err.strip().split("\n")) <= 2, done.err
     assert shared.dump() == before
     done = pushed.mem("recall", "--shared", "--json", "zebra")
-    assert (done.code, done.json["mode"], done.json["hits"][0]["title"]) == (
+    assert (done.code, done.json["mode"], done.hits[0]["title"]) == (
         0,
         "bm25",
         "Herds",
@@ -101,7 +101,7 @@ def test_another_model_is_said_in_one_line(
     """Vectors of two models are not compared."""
     monkeypatch.setenv("MEM_EMBED_MODEL", "n")
     done = pushed.mem("recall", "--shared", "--json", "zebra")
-    assert (done.code, done.json["mode"], done.json["hits"][0]["title"]) == (
+    assert (done.code, done.json["mode"], done.hits[0]["title"]) == (
         0,
         "bm25",
         "Herds",

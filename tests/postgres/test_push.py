@@ -27,9 +27,7 @@ def test_a_push_makes_a_project_findable(project: Project, shared: Shared) -> No
     project.git("remote", "add", "origin", "git@github.com:acme/zoo.git")
     push(project)
     commit = project.git("rev-parse", "HEAD").strip()
-    [hit] = project.mem("recall", "--shared", "--json", "pike", cwd=project.home).json[
-        "hits"
-    ]
+    [hit] = project.mem("recall", "--shared", "--json", "pike", cwd=project.home).hits
     line = (
         project.root.joinpath("MEMORY.md").read_text().split("\n").index("## Fish") + 1
     )
@@ -248,7 +246,7 @@ def test_the_words_of_any_script_are_the_local_ones(
         "cart;snake case;utils/dates;uberraschung;到期;購;有効;back\\slash;it's;long"
     )
     for task in tasks.split(";"):
-        local = project.mem("recall", "--ranked", "--json", task).json["hits"]
+        local = project.mem("recall", "--ranked", "--json", task).hits
         assert found(project, task) == [hit["title"] for hit in local], task
 
 
@@ -267,7 +265,7 @@ def test_a_long_entry_stays_whole(project: Project, shared: Shared) -> None:
     answer = project.mem(
         "recall", "--shared", "--json", "--max-tokens", "0", "heron 150"
     )
-    [hit] = answer.json["hits"]
+    [hit] = answer.hits
     assert "a new beginning" in hit["text"] and "line 199" in hit["text"]
 
 
@@ -278,8 +276,8 @@ def test_a_bullet_is_shown_with_what_it_stands_among(
     bullets = "- herons fish at dawn\n- zebras graze at noon\n- owls hunt at night\n"
     project.write("MEMORY.md", f"# Animals\n\n{bullets}")
     push(project)
-    local = project.mem("recall", "--ranked", "--json", "zebras").json["hits"]
-    [hit] = project.mem("recall", "--shared", "--json", "zebras").json["hits"]
+    local = project.mem("recall", "--ranked", "--json", "zebras").hits
+    [hit] = project.mem("recall", "--shared", "--json", "zebras").hits
     assert hit["text"] == local[0]["text"]
     assert "owls hunt at night" in hit["text"]
 

@@ -115,7 +115,7 @@ def test_filters_are_the_local_ones(
         *filters,
     ]
     task = "cart token deploy cache"
-    own = project.mem("recall", "--ranked", "--json", *options, task).json["hits"]
+    own = project.mem("recall", "--ranked", "--json", *options, task).hits
     assert own, "the filter lets something through"
     assert sorted(found(project, task, *options)) == sorted(hit["title"] for hit in own)
 
@@ -132,10 +132,10 @@ def test_projects_are_told_apart(
     ):
         one.write("MEMORY.md", one.entry("Setup", body, id="same-id"))
         push(one)
-    hits = project.mem("recall", "--shared", "--json", "zebra").json["hits"]
+    hits = project.mem("recall", "--shared", "--json", "zebra").hits
     assert len(hits) == 2 and len({hit["id"] for hit in hits}) == 1
     assert {hit["project"] for hit in hits} == {"repo", "second"}
-    [hit] = project.mem("recall", "--project", "second", "--json", "zebra").json["hits"]
+    [hit] = project.mem("recall", "--project", "second", "--json", "zebra").hits
     assert (hit["project"], hit["path"]) == ("second", "MEMORY.md")
     done = project.mem("recall", "--project", "third", "zebra")
     assert (done.code, "repo, second" in done.err) == (2, True)
@@ -146,7 +146,7 @@ def test_nothing_found_is_no_failure(project: Project, shared: Shared) -> None:
     no errors."""
     project.remembers("Herds", "zebra")
     push(project)
-    assert project.mem("recall", "--shared", "--json", "xylophone").json["hits"] == []
+    assert project.mem("recall", "--shared", "--json", "xylophone").hits == []
     assert project.mem("recall", "--shared", "--check", "xylophone").code == 1
     for task in (
         "a' | 'b",
@@ -177,7 +177,7 @@ def test_a_server_that_is_away_is_said_and_the_local_index_answers(
         port = sock.getsockname()[1]
     monkeypatch.setenv("MEM_STORE_URL", f"postgresql://me:hush@127.0.0.1:{port}/db")
     done = local.mem("recall", "--shared", "--json", "zebra")
-    assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (0, ["Herds"])
+    assert (done.code, done.titles) == (0, ["Herds"])
     assert (
         "cannot be reached" in done.err
         and "from here alone" in done.err
@@ -202,7 +202,7 @@ def test_a_server_that_freezes_is_given_up(
         began = time.monotonic()
         done = local.shell("recall", "--shared", "--json", "zebra")
         waited = time.monotonic() - began
-        assert (done.code, [hit["title"] for hit in done.json["hits"]]) == (
+        assert (done.code, done.titles) == (
             0,
             ["Herds"],
         )

@@ -75,7 +75,7 @@ def test_outside_any_repository_only_the_global_level_is_in_view(
     outside = project.root.parent / "outside"
     assert root_from(project, "outside") is None
     done = project.mem("recall", "tabs", "--json", cwd=outside)
-    assert [hit["path"] for hit in done.json["hits"]] == ["~/MEMORY.md"]
+    assert [hit["path"] for hit in done.hits] == ["~/MEMORY.md"]
     assert list(outside.iterdir()) == []
 
 
@@ -313,7 +313,7 @@ def test_any_file_name_can_be_indexed_and_found(project: Project) -> None:
     found = project.mem(
         "recall", "zebra", "--json", "--max-tokens=0", "--set", "mmr_lambda=1"
     )
-    assert len(found.json["hits"]) == 7
+    assert len(found.hits) == 7
     project.ok("recall", "zebra", cwd=job)
     project.ok("index", "--check")
 

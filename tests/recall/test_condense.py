@@ -60,7 +60,7 @@ def recall(project: Project, *options: str, task: str = TASK) -> Result:
 
 
 def titles(found: Result) -> list[str]:
-    return [hit["title"] for hit in found.json["hits"]]
+    return found.titles
 
 
 def test_the_terms_are_searched_not_the_task(project: Project) -> None:

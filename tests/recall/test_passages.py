@@ -27,7 +27,7 @@ Some words first.
 
 
 def _ranked(project: Project, task: str) -> list[dict[str, Any]]:
-    return list(project.mem("recall", "--ranked", "--json", task).json["hits"])
+    return list(project.mem("recall", "--ranked", "--json", task).hits)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_topic_file_is_named_by_the_line_of_its_text(project: Project) -> None
 
 
 def test_each_bullet_is_still_a_unit(noted: Project) -> None:
-    assert len(noted.mem("list", "--json").json["entries"]) == 8
+    assert len(noted.mem("list", "--json").entries) == 8
 
 
 def test_lines_of_an_index_and_bullets_with_dates_of_their_own_stand_alone(

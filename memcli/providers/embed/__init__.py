@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from heapq import nsmallest
 from operator import mul
 from struct import unpack
@@ -95,15 +96,20 @@ def _columns(rows: Sequence[bytes]) -> list[int]:
 
 def _cosines(query: bytes, columns: Sequence[int], count: int) -> Iterator[float]:
     """The cosine of `query` with each of `count` vectors."""
-    more = less = 0  # what the values above 0 of the query give, and those below
-    own = unpack(f"{len(query)}b", query)
-    for value, column in zip(own, columns, strict=False):
+    positive = negative = (
+        0  # what the values above 0 of the query give, and those below
+    )
+    query_values = unpack(f"{len(query)}b", query)
+    for value, column in zip(query_values, columns, strict=False):
         if value > 0:
-            more += value * column
+            positive += value * column
         else:
-            less -= value * column
-    sums = (unpack(f"<{count}I", n.to_bytes(4 * count, "little")) for n in (more, less))
-    raised = 128 * sum(own)
+            negative -= value * column
+    sums = (
+        unpack(f"<{count}I", n.to_bytes(4 * count, "little"))
+        for n in (positive, negative)
+    )
+    raised = 128 * sum(query_values)
     return ((above - below - raised) / FULL for above, below in zip(*sums, strict=True))
 
 
@@ -162,46 +168,58 @@ def alike(
     bits = [int.from_bytes(signs(row)) for row in rows]
     most = _most_bits(rows, least)
     for start in range(0, len(rows), TOGETHER):
-        block = rows[start : start + TOGETHER]
-        columns: list[int] = []
-        for place in range(start + len(block)):
-            mine = bits[place]
+        block = _RowBlock(rows, start)
+        for place in range(start + block.size):
+            row_bits = bits[place]
             first = max(start, place + 1)
-            near = [
+            nearby = [
                 other
                 for other, theirs in enumerate(bits[first : start + TOGETHER], first)
-                if (theirs ^ mine).bit_count() <= most
+                if (theirs ^ row_bits).bit_count() <= most
             ]
-            if len(near) * CROWDED < len(block):
-                found = cosines(rows[place], {other: rows[other] for other in near})
-            else:
-                columns = columns or _columns(block)
-                every = list(_cosines(rows[place], columns, len(block)))
-                found = {other: every[other - start] for other in near}
-            close = {
-                other: cosine for other, cosine in found.items() if cosine >= least
-            }
+            found = block.cosines(rows[place], nearby).items()
+            close = {other: cosine for other, cosine in found if cosine >= least}
             if close:
                 yield place, close
+
+
+class _RowBlock:
+    """The rows from a place on that are compared at once."""
+
+    def __init__(self, rows: Sequence[bytes], start: int) -> None:
+        self.rows = rows
+        self.start = start
+        self.size = min(TOGETHER, len(rows) - start)
+
+    @cached_property
+    def columns(self) -> list[int]:
+        return _columns(self.rows[self.start : self.start + self.size])
+
+    def cosines(self, query: bytes, places: Sequence[int]) -> dict[int, float]:
+        """The cosine of `query` with the rows at these places."""
+        if len(places) * CROWDED < self.size:
+            return cosines(query, {place: self.rows[place] for place in places})
+        every = list(_cosines(query, self.columns, self.size))
+        return {place: every[place - self.start] for place in places}
 
 
 def has_alike(rows: Sequence[bytes], places: Iterable[int], least: float) -> set[int]:
     """Those of these places to which another row is alike, see `alike`."""
     bits = [int.from_bytes(signs(row)) for row in rows]
     most = _most_bits(rows, least)
-    found: set[int] = set()
+    places_alike: set[int] = set()
     for place in places:
-        mine = bits[place]
-        apart = [(theirs ^ mine).bit_count() for theirs in bits]
-        near = [i for i, own in enumerate(apart) if own <= most and i != place]
+        row_bits = bits[place]
+        apart = [(theirs ^ row_bits).bit_count() for theirs in bits]
+        nearby = [i for i, own in enumerate(apart) if own <= most and i != place]
         # The nearest by their bits first: one that is alike is enough.
-        near.sort(key=apart.__getitem__)
-        for some in (near[:FIRST], near[FIRST:]):
+        nearby.sort(key=apart.__getitem__)
+        for some in (nearby[:FIRST], nearby[FIRST:]):
             cosine = cosines(rows[place], {other: rows[other] for other in some})
             if max(cosine.values(), default=0.0) >= least:
-                found.add(place)
+                places_alike.add(place)
                 break
-    return found
+    return places_alike
 
 
 def _most_bits(rows: Sequence[bytes], least: float) -> float:

@@ -130,17 +130,21 @@ class HttpEmbedder:
             status, headers, reply = self._answer(client, content, until)
             if status == 200 and reply is not None:
                 return reply
-            said = self._said(reply)
-            if status in (400, 413, 422, 500) and _too_long().search(said):
-                raise _TooLongError(said)
+            message = self._said(reply)
+            if status in (400, 413, 422, 500) and _too_long().search(message):
+                raise _TooLongError(message)
             spent = _is_spent(status, reply)
-            told = headers.get("retry-after", "")
-            wait = float(told) if re.fullmatch(_NUMBER, told) else PAUSE * 2**number
-            has_time = wait <= min(LONGEST_PAUSE, until - time.monotonic())
+            retry_after = headers.get("retry-after", "")
+            seconds = (
+                float(retry_after)
+                if re.fullmatch(_NUMBER, retry_after)
+                else PAUSE * 2**number
+            )
+            has_time = seconds <= min(LONGEST_PAUSE, until - time.monotonic())
             may_pass = _may_pass(status) and not spent
             if not (may_pass and has_time and number + 1 < TRIES):
-                raise self._refused(status, said, spent=spent)
-            time.sleep(wait)
+                raise self._refused(status, message, spent=spent)
+            time.sleep(seconds)
         raise AssertionError("the last try ends")
 
     def _answer(self, client: Any, content: bytes, until: float) -> _Answer:
@@ -229,12 +233,13 @@ class HttpEmbedder:
             )
         if not rows[0] or not all(map(_is_numeric, rows)):
             raise self._failed("a vector is no list of numbers")
-        asked = self.wire.dimensions
-        made = len(rows[0])
-        if asked and made != asked:
+        dimensions_asked = self.wire.dimensions
+        dimensions_made = len(rows[0])
+        if dimensions_asked and dimensions_made != dimensions_asked:
             hint = "set embed_dimensions to what the model can, or to 0"
             raise self._failed(
-                f"vectors of dimension {made}, not {asked} as asked for", hint
+                f"vectors of dimension {dimensions_made}, not {dimensions_asked} as asked for",
+                hint,
             )
         try:
             vectors = [array("f", row) for row in rows]

@@ -148,16 +148,16 @@ class Local:
     def _summed(self, pieces_of: Mapping[str, Sequence[str]]) -> dict[str, WordVector]:
         needed = {piece for pieces in pieces_of.values() for piece in pieces}
         rows = self._rows("piece, weight, vector", needed)
-        known = {piece: (weight, data) for piece, weight, data in rows}
+        vectors = {piece: (weight, data) for piece, weight, data in rows}
         numbers = dict[str, int]()  # the pieces as `lanes`: many words share one
         whole = dict[tuple[str, ...], WordVector]()  # words that differ in case do too
         for pieces in set(map(tuple, pieces_of.values())):
             if len(pieces) == 1:
-                whole[pieces] = _of_piece(*known[pieces[0]])
+                whole[pieces] = _of_piece(*vectors[pieces[0]])
                 continue
             for piece in pieces:
                 if piece not in numbers:
-                    weight, data = known[piece]
+                    weight, data = vectors[piece]
                     numbers[piece] = lanes(weight, unpacked(data))
             whole[pieces] = _of_pieces([numbers[piece] for piece in pieces])
         return {word: whole[tuple(pieces)] for word, pieces in pieces_of.items()}
@@ -196,16 +196,16 @@ def _parts(text: str) -> Iterable[str]:
 def cut(text: str, known: Collection[str]) -> list[str]:
     """The longest known pieces from the beginning; characters without one are left
     out."""
-    found = []
+    pieces = []
     start = 0
     while start < len(text):
-        end = min(len(text), start + LONGEST_PIECE)
-        while end > start and text[start:end] not in known:
-            end -= 1
-        if end > start:
-            found.append(text[start:end])
-        start = max(end, start + 1)
-    return found if found != [MARK] else []
+        piece_end = min(len(text), start + LONGEST_PIECE)
+        while piece_end > start and text[start:piece_end] not in known:
+            piece_end -= 1
+        if piece_end > start:
+            pieces.append(text[start:piece_end])
+        start = max(piece_end, start + 1)
+    return pieces if pieces != [MARK] else []
 
 
 def unpacked(data: bytes) -> bytes:

@@ -133,16 +133,16 @@ def make_wire(config: Config, environ: Mapping[str, str]) -> Wire:
 
 
 def _base(name: str, preset: Preset, url: str, environ: Mapping[str, str]) -> str:
-    given = environ.get(preset.url_variable, "").strip()
+    address = environ.get(preset.url_variable, "").strip()
     if name == "ollama":
-        host = parse_host(given) if given else preset.url
+        host = parse_host(address) if address else preset.url
         return _add_path(parse_url(url, "embed_url") if url else host, "v1")
     if url:
         return parse_url(url, "embed_url")
     if not preset.url:
         hint = "set embed_url, e.g. http://host:8080/v1"
         raise UsageError(f"embedder = {name} needs a URL", hint)
-    return parse_url(given, preset.url_variable) if given else preset.url
+    return parse_url(address, preset.url_variable) if address else preset.url
 
 
 def _key(preset: Preset, environ: Mapping[str, str]) -> ApiKey:
@@ -189,12 +189,12 @@ def parse_host(text: str) -> str:
     """The URL of OLLAMA_HOST: `host`, `:port`, `host:port`, a URL; one to listen on is
     here."""
     has_scheme = "://" in text
-    given = (
+    address = (
         text
         if has_scheme
         else f"http://{'127.0.0.1' if text.startswith(':') else ''}{text}"
     )
-    parts = urlsplit(parse_url(given, "OLLAMA_HOST"))
+    parts = urlsplit(parse_url(address, "OLLAMA_HOST"))
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(
         parts.hostname or "", parts.hostname or ""
     )

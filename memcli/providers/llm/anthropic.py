@@ -137,10 +137,10 @@ def _reply(message: "anthropic.types.Message", ask: Ask) -> Reply:
         cache_write=int(used.cache_creation_input_tokens or 0),
         output=int(used.output_tokens),
     )
-    known = {
+    reasons = {
         **dict.fromkeys(("end_turn", "stop_sequence"), ""),
         "max_tokens": f"was cut off at {ask.max_tokens} tokens",
         "model_context_window_exceeded": "was cut off: there was too much to read",
         "refusal": "was refused by the model",
     }
-    return Reply(text, usage, known.get(reason, f"ended early: {excerpt(reason)}"))
+    return Reply(text, usage, reasons.get(reason, f"ended early: {excerpt(reason)}"))

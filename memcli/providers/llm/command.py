@@ -99,13 +99,13 @@ class AgentCommand:
         raise NotImplementedError
 
     def _program(self) -> str:
-        found = shutil.which(self.name, path=self._environ.get("PATH", ""))
+        program = shutil.which(self.name, path=self._environ.get("PATH", ""))
         # A relative entry in PATH would start what lies in the repository.
-        if found is None or not os.path.isabs(found):
+        if program is None or not os.path.isabs(program):
             what = f"llm = {self.name}, but there is no {self.name} command on PATH"
             hint = f"install {self.install} and log in once, or use a key with --set llm=anthropic"
             raise ProviderError(what, hint)
-        return found
+        return program
 
     def _run(
         self, command: list[str], text: str, folder: str, seconds: float

@@ -319,16 +319,16 @@ class Marked(Page):
     def _answer(self, text: str, place: TurnPlace) -> None:
         self.echo = None
         for number, part in enumerate(_blocks().split(text)):
-            where = place.nth(number)
+            position = place.nth(number)
             if part.startswith("<tool-use"):
-                self._tool(part, where)
+                self._tool(part, position)
             elif part.startswith("<think>") or not part.strip():
                 continue
             elif summary := _summary().match(part.strip()):
                 given = {"file_path": summary["file"]} if summary["file"] else {}
-                self.into.called(summary["tool"], given, where)
+                self.into.called(summary["tool"], given, position)
             else:
-                self.into.said("assistant", part, where)
+                self.into.said("assistant", part, position)
 
     def _tool(self, text: str, place: TurnPlace) -> None:
         call = _call().match(text)
