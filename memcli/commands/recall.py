@@ -32,23 +32,14 @@ if TYPE_CHECKING:
 
 def recall(app: App, request: RecallRequest) -> RecallReport:
     """Answer one request. Reads files, writes the index alone (and the recall log)."""
+    listing = app.project.listing
     filters = view.check(request.filters, app.project.now)
     request = request._replace(filters=filters)
-    if request.shared:
-        try:
-            return _recall_shared(app, request)
-        except ProviderError as error:
-            if not app.project.listing.files:
-                raise
-            hint = f" ({error.hint})" if error.hint else ""
-            app.notes.append(f"{error.what}: this answer is from here alone{hint}")
-    return _recall_here(app, request)
-
-
-def _recall_here(app: App, request: RecallRequest) -> RecallReport:
-    """The answer from the memory files and the history of this project."""
+    shared = _shared_answer(app, request) if request.shared else None
+    if shared is not None:
+        return shared
     only_history = request.history == "only"
-    asks_memory = bool(app.project.listing.files) and not only_history
+    asks_memory = bool(listing.files) and not only_history
     if asks_memory and app.project.config.refresh:
         # before anything looks at the index: it may have to be built anew
         app.refresh()
@@ -64,6 +55,19 @@ def _recall_here(app: App, request: RecallRequest) -> RecallReport:
     if request.session:
         _log(app, request.session, report)
     return report
+
+
+def _shared_answer(app: App, request: RecallRequest) -> RecallReport | None:
+    """The answer of the shared index; None, and a note, where it cannot be asked and
+    there is memory here."""
+    try:
+        return _recall_shared(app, request)
+    except ProviderError as error:
+        if not app.project.listing.files:
+            raise
+        hint = f" ({error.hint})" if error.hint else ""
+        app.notes.append(f"{error.what}: this answer is from here alone{hint}")
+        return None
 
 
 def _own(app: App) -> Own:
