@@ -202,6 +202,14 @@ class Project:
         """The text of a file below the root."""
         return (self.root / relative).read_text()
 
+    def data(self, relative: str) -> bytes:
+        """The bytes of a file below the root."""
+        return (self.root / relative).read_bytes()
+
+    def has(self, relative: str) -> bool:
+        """Whether something is there, below the root."""
+        return (self.root / relative).exists()
+
     def remembers(self, *entry: str, **values: Any) -> Path:
         """Write a memory file that is one entry."""
         return self.write("MEMORY.md", self.entry(*entry, **values))
@@ -318,6 +326,16 @@ class Project:
         """Commit everything."""
         self.git("add", "-A", cwd=cwd)
         self.git("commit", "-q", "--allow-empty", "-m", message, cwd=cwd)
+
+    def moves(self, old: str, new: str) -> None:
+        """Commit a move."""
+        self.git("mv", old, new)
+        self.commit("moved")
+
+    def drops(self, *paths: str) -> None:
+        """Commit the tree without these."""
+        self.git("rm", "-qr", *paths)
+        self.commit("gone")
 
 
 def _yaml(value: Any) -> str:

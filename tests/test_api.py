@@ -34,7 +34,7 @@ def test_five_lines(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [(hit.id, hit.title, hit.kind, hit.path) for hit in hits] == [
         (added.id, "Freeze time in cart tests", "pitfall", "MEMORY.md")
     ]
-    assert (project.root / "MEMORY.md").exists()
+    assert project.has("MEMORY.md")
 
 
 def test_recall_takes_the_filters_of_the_command(
@@ -128,6 +128,6 @@ def test_extract_learns_once(project: Project, memory: Memory) -> None:
     assert any(
         "short commit messages" in hit.text for hit in memory.recall("commit messages")
     )
-    before = (project.root / "MEMORY.md").read_bytes()
+    before = project.data("MEMORY.md")
     assert memory.extract(path, engine="rules").patches == ()
-    assert (project.root / "MEMORY.md").read_bytes() == before
+    assert project.data("MEMORY.md") == before

@@ -27,12 +27,12 @@ def test_an_import_follows_no_link_out_of_the_root(
     path = f"{named}/{name}" if part == "own memory" else named
     done = project.mem("import", path)
     assert "is a link that leaves the root" in done.out + done.err
-    assert not (project.root / "MEMORY.md").exists()
+    assert not project.has("MEMORY.md")
     (project.root / named).unlink()
     shutil.move(apart, project.root / "inside")
     (project.root / named).symlink_to("inside" if part != "file" else f"inside/{name}")
-    assert project.mem("import", path).code == 0
-    assert WORDS in (project.root / "MEMORY.md").read_text()
+    project.ok("import", path)
+    assert WORDS in project.read("MEMORY.md")
 
 
 @pytest.mark.parametrize("how", ["gitdir", "commondir"])
@@ -50,7 +50,7 @@ def test_the_history_of_another_repository_is_not_told(
         (packed / ".git").mkdir()
         (packed / ".git/HEAD").write_text("ref: refs/heads/main\n")
         (packed / ".git/commondir").write_text(f"{project.root}/.git\n")
-    assert project.mem("index", "--history").code == 0
+    project.ok("index", "--history")
     assert "walrus" in project.mem("recall", "walrus token").out
     there = ("--root", str(packed))
     assert project.shell("index", "--history", *there).code == 2
@@ -61,9 +61,9 @@ def test_the_history_of_another_repository_is_not_told(
 def test_forget_leaves_the_entry_of_the_home_folder(project: Project) -> None:
     """An id of the home folder that a repository copied is two entries."""
     project.write("~/MEMORY.md", project.entry("Mine", "My own words.", id="aaaa1111"))
-    project.write("MEMORY.md", project.entry("Other", "Other words.", id="aaaa1111"))
-    assert project.mem("forget", "aaaa1111").code == 0
-    assert "Other words" not in (project.root / "MEMORY.md").read_text()
+    project.remembers("Other", "Other words.", id="aaaa1111")
+    project.ok("forget", "aaaa1111")
+    assert "Other words" not in project.read("MEMORY.md")
     assert "My own words." in (project.home / "MEMORY.md").read_text()
 
 
@@ -75,10 +75,10 @@ def test_forget_asks_which_of_two_live_entries_is_meant(project: Project) -> Non
     done = project.mem("forget", "aaaa1111")
     assert done.code == 2
     assert "MEMORY.md:11, MEMORY.md:24" in done.err
-    assert (project.root / "MEMORY.md").read_text() == one + other
+    assert project.read("MEMORY.md") == one + other
     project.write("MEMORY.md", one)
     project.write("tasks/a.md", one)
-    assert project.mem("forget", "aaaa1111").code == 0
+    project.ok("forget", "aaaa1111")
     assert "Zebra" not in project.mem("list").out
 
 

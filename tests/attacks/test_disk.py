@@ -80,7 +80,7 @@ def test_a_full_disk_loses_nothing(small: Project, indexed: bool) -> None:
     """Reading answers, from memory if need be; writing refuses; files are as before."""
     if indexed:
         small.mem("index")
-    before = (small.root / "MEMORY.md").read_bytes()
+    before = small.data("MEMORY.md")
     _fill(small.root)
     for verb in VERBS:
         done = small.mem(*verb)
@@ -89,7 +89,7 @@ def test_a_full_disk_loses_nothing(small: Project, indexed: bool) -> None:
             assert done.code == 0 and "Zebra" in done.out, (verb, done)
         if verb[0] in ("add", "compact", "retire"):
             assert done.code == 5, (verb, done)
-    assert (small.root / "MEMORY.md").read_bytes() == before
+    assert small.data("MEMORY.md") == before
     (small.root / "filler").unlink()
     assert small.mem("recall", "zebra", "--json").hits
 
@@ -118,7 +118,7 @@ def _locked(*folders: Path, mode: int) -> None:
 def test_a_read_only_tree_is_read_and_refused_to_writers(filled: Project) -> None:
     """Reading answers from another place; whoever would write says which file and
     writes nothing."""
-    before = (filled.root / "MEMORY.md").read_bytes()
+    before = filled.data("MEMORY.md")
     _locked(filled.root, mode=0o555)
     try:
         for verb in VERBS:
@@ -130,7 +130,7 @@ def test_a_read_only_tree_is_read_and_refused_to_writers(filled: Project) -> Non
                 assert done.code == 0 and "Zebra" in done.out, (verb, done)
     finally:
         _locked(filled.root, mode=0o755)
-    assert (filled.root / "MEMORY.md").read_bytes() == before
+    assert filled.data("MEMORY.md") == before
 
 
 @pytest.mark.parametrize("where", ["unset", "gone", "a file", "not ours"])
@@ -161,4 +161,4 @@ def test_an_index_without_a_wal_serves_every_verb(filled: Project) -> None:
     db.close()
     for verb in VERBS:
         kept(filled, filled.mem(*verb), verb)
-    assert not (filled.root / ".memory.db-wal").exists()
+    assert not filled.has(".memory.db-wal")

@@ -63,7 +63,7 @@ def test_a_flipped_byte_is_found(
         verb = "list"
     os.utime(herd.root / "MEMORY.md", (1, 1))  # a file of this moment is read again
     titles(herd, verb)
-    sound = (herd.root / DB).read_bytes()
+    sound = herd.data(DB)
     _, wanted, _ = titles(herd, verb)
     assert wanted
     dice = random.Random(verb)

@@ -35,10 +35,10 @@ def test_a_configuration_that_others_may_write_is_refused(
     assert done.code == 2
     assert f"can be written by others ({target})" in done.err
     assert f"hint: chmod go-w {target}" in done.err
-    rows = project.mem("doctor", "--json").json["checks"]
+    rows = project.mem("doctor", "--json").checks
     assert str(target) in str([row for row in rows if row["status"] == "FAIL"])
     target.chmod(0o755)
-    assert project.mem("list").code == 0
+    project.ok("list")
 
 
 @as_root
@@ -66,7 +66,7 @@ def test_a_configuration_behind_a_link_of_ones_own_is_read(
     kept = own.rename(own.parents[2] / "dotfiles.toml")
     kept.write_text("half_life = 12\n")
     own.symlink_to(kept)
-    rows = str(project.mem("doctor", "--json").json["checks"])
+    rows = str(project.mem("doctor", "--json").checks)
     assert "half_life = 12" in rows
 
 
@@ -103,11 +103,11 @@ def test_a_cache_that_others_may_write_is_no_state_folder(
     for path in shared:
         path.mkdir(parents=True)
         path.chmod(0o777)
-    project.write("MEMORY.md", project.entry("Cart", "It is kept in cents."))
+    project.remembers("Cart", "It is kept in cents.")
     done = project.mem("add", "Some words to keep")
     assert done.code == 5
     assert f"hint: chmod go-w {shared[0]}" in done.err
-    assert "Some words" not in (project.root / "MEMORY.md").read_text()
+    assert "Some words" not in project.read("MEMORY.md")
     call = f'{{"session_id": "a", "cwd": "{project.root}"}}'
     assert project.shell("hook", "session-start", input=call).code == 0
     assert not list((world / "state/mem").iterdir())

@@ -79,12 +79,12 @@ def test_a_work_tree_must_be_known_to_its_repository(
     packed.mkdir()
     (packed / ".git").write_text(f"gitdir: {project.root}/.git\n")
     assert not git.points_back(packed)
-    before = (project.root / ".git/config").read_bytes()
+    before = project.data(".git/config")
     done = project.mem("init", cwd=packed)
     assert done.code == 5, done.err
     assert str(project.root / ".git") in done.err
     assert "mem init --trust" in done.err
-    assert (project.root / ".git/config").read_bytes() == before
+    assert project.data(".git/config") == before
     assert [path.name for path in packed.iterdir()] == [".git"]
     project.ok("init", "--trust", cwd=packed)
 
@@ -99,11 +99,11 @@ def test_a_packed_folder_does_not_share_the_files_of_another_repository(
     packed = tmp_path / "packed"
     shutil.copytree(project.root / ".git", packed / ".git")
     (packed / ".git/commondir").write_text(f"{project.root}/.git\n")
-    before = (project.root / ".git/config").read_bytes()
+    before = project.data(".git/config")
     done = project.mem("init", "--git", cwd=packed)
     assert done.code == 5, done.err
-    assert (project.root / ".git/config").read_bytes() == before
-    assert not (project.root / ".git/hooks/post-merge").exists()
+    assert project.data(".git/config") == before
+    assert not project.has(".git/hooks/post-merge")
 
 
 @pytest.mark.parametrize("name", ["x", "a=b"])

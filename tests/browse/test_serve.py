@@ -220,10 +220,10 @@ def test_control_c_ends_it(project: Project) -> None:
 def test_half_a_character_in_a_request_is_refused(project: Project, value: str):
     """JSON may name a lone surrogate, which no file can hold."""
     project.remembers("Cart total", "It is kept in cents.")
-    before = (project.root / "MEMORY.md").read_bytes()
+    before = project.data("MEMORY.md")
     with served(project) as (server, _):
         for field in ("do", "id", "title", "body", "because"):
             task = {"do": "edit", "id": "1", "title": "New", field: value}
             assert ask(server, "POST", "/act", task)[0] == 400
         assert ask(server, "GET", f"/{'%ED%A0%80'}")[0] in (403, 404)
-    assert (project.root / "MEMORY.md").read_bytes() == before
+    assert project.data("MEMORY.md") == before

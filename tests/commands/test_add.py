@@ -169,7 +169,7 @@ def test_a_long_text_wants_a_word(project: Project) -> None:
     """64 KB are taken; more is refused."""
     words = "word " * 14_000
     assert project.mem("add", "-", input=words).code == 5
-    assert not (project.root / "MEMORY.md").exists()
+    assert not project.has("MEMORY.md")
     project.ok("add", "-", input="x" * (64 << 10))
 
 
@@ -185,7 +185,7 @@ def test_a_secret_is_refused_and_not_shown(project: Project, option: str) -> Non
     assert got.code == 5
     assert KEY not in got.out + got.err
     assert "secret" in got.err
-    assert not (project.root / "MEMORY.md").exists()
+    assert not project.has("MEMORY.md")
 
 
 def test_what_is_known_is_reinforced(project: Project) -> None:

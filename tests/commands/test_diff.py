@@ -177,7 +177,7 @@ def test_an_unknown_revision_is_a_usage_error(project: Project, revisions: str) 
     got = project.mem("diff", "--", revisions)
     assert got.code == 2
     assert "unknown revision" in got.err
-    assert not (project.root / "x..HEAD").exists()
+    assert not project.has("x..HEAD")
 
 
 def test_what_memory_rests_on(project: Project) -> None:

@@ -176,7 +176,7 @@ def without_index(project: Project) -> Path:
 def torn(project: Project) -> None:
     """Overwrite the pages behind the first with noise."""
     sql("PRAGMA wal_checkpoint(TRUNCATE)")(project)
-    data = (project.root / ".memory.db").read_bytes()
+    data = project.data(".memory.db")
     (project.root / ".memory.db").write_bytes(
         data[:8192] + b"\xa5" * (len(data) - 8192)
     )
@@ -532,7 +532,7 @@ def test_named_files_give_content_rows_alone_and_need_no_index(
         ("secrets", str(outside), 2),
         ("readable", "docs/gone.md", 1),
     }
-    assert not (project.root / ".memory.db").exists()
+    assert not project.has(".memory.db")
     assert project.mem("doctor").code == 1
 
 

@@ -62,7 +62,7 @@ def test_json_tells_what_was_done(project: Project) -> None:
     assert "skipped" not in learn(project).out
     project.mem("undo")
     assert not entries(project)
-    assert not (project.root / "tasks" / "episodes.md").exists()
+    assert not project.has("tasks/episodes.md")
     got = learn(project, "s-1", "--json").json
     assert (got["version"], got["engine"], got["dry_run"]) == (1, "rules", False)
     (session,) = got["sessions"]

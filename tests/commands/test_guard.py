@@ -53,10 +53,10 @@ def test_a_lesson_is_switched_on_and_off(project: Project) -> None:
     """The entry gets the suggested patterns; lifting takes the key alone."""
     project.mem("add", "--kind", "policy", RULE)
     found = project.mem("list", "--json").entries[0]["id"]
-    before = (project.root / "MEMORY.md").read_bytes()
+    before = project.data("MEMORY.md")
     dry = project.mem("guard", found[:8], "--dry-run")
     assert "+guard: deny" in dry.out
-    assert (project.root / "MEMORY.md").read_bytes() == before
+    assert project.data("MEMORY.md") == before
     done = project.ok("guard", found[:8])
     assert "from now on denied" in done.out
     assert tried(project, FORCED).json["decision"] == "deny"
@@ -114,16 +114,16 @@ def test_a_guard_that_was_unpacked_asks_until_a_person_says_more(
     project.write(".mem.toml", "")
     guarded(project)
     assert decision(call(project, FORCED)) == "ask"
-    assert project.mem("guard", "--trust").code == 0
+    project.ok("guard", "--trust")
     assert decision(call(project, FORCED)) == "deny"
     project.write("MEMORY.md", "")
     entry = guarded(project, "Never force push")
     assert decision(call(project, FORCED)) == "ask"
-    assert project.mem("guard", entry, "--dry-run").code == 0
+    project.ok("guard", entry, "--dry-run")
     assert decision(call(project, FORCED)) == "ask"
-    assert project.mem("guard", entry).code == 0
+    project.ok("guard", entry)
     assert decision(call(project, FORCED)) == "deny"
-    assert project.mem("guard", "--off", entry).code == 0
+    project.ok("guard", "--off", entry)
     assert not call(project, FORCED)
 
 

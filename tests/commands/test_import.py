@@ -89,7 +89,7 @@ def test_what_is_about_a_person_stays_out_of_the_project(project: Project) -> No
         [],
         ["claude:me.md"],
     )
-    assert not (project.root / "MEMORY.md").exists()
+    assert not project.has("MEMORY.md")
     assert (
         len(
             project.mem("import", str(folder), "--level", "global", "--json").json[

@@ -23,7 +23,7 @@ def test_check_says_what_is_stale_and_writes_nothing(
     project.write("tasks/gone.md", project.entry("Two"))
     done = project.mem("index", "--check")
     assert (done.code, done.out) == (1, "MEMORY.md\ntasks/gone.md\n")
-    assert not (project.root / ".memory.db").exists()
+    assert not project.has(".memory.db")
     project.mem("index")
     project.ok("index", "--check")
     project.remembers("Changed")

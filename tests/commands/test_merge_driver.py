@@ -103,7 +103,7 @@ def branches(
 
 
 def text_of(repo: Project, name: str) -> str:
-    return (repo.root / name).read_bytes().decode()
+    return repo.data(name).decode()
 
 
 def fails(repo: Project, *args: str) -> str:

@@ -80,8 +80,7 @@ def test_log_holds_a_commit_against_its_parents(project: Project) -> None:
     path.write_text(text.replace("30", "45"))
     project.commit("merged")
     (project.root / "tasks").mkdir()
-    project.git("mv", "MEMORY.md", "tasks/notes.md")
-    project.commit("renamed")
+    project.moves("MEMORY.md", "tasks/notes.md")
     rows = project.mem("log", "a1b2", "--json").json["rows"]
     assert [(row["what"], row["detail"]) for row in rows] == [
         ("moved", "from MEMORY.md"),

@@ -353,7 +353,7 @@ def test_nothing_ranked_is_exit_0_with_one_line(project: Project) -> None:
     assert got.err.count("\n") == 1
     assert "mem add" in got.err
     assert hits(project, "x") == []
-    assert not (project.root / ".memory.db").exists()
+    assert not project.has(".memory.db")
     fill(project, project.entry("A", "zebra"))
     got = project.mem("recall", "quagga")
     assert (got.code, got.out, got.err) == (

@@ -135,9 +135,9 @@ def test_ratings_follow_fsrs(
     entry = entry_of(project, "a")
     assert entry.extra["stability"] == pytest.approx(stability, rel=1e-3)
     assert (entry.reinforcement_count, entry.last_reinforced) == (count, "2026-11-21")
-    before = (project.root / "MEMORY.md").read_bytes()
+    before = project.data("MEMORY.md")
     project.ok("reinforce", "a=easy")
-    assert (project.root / "MEMORY.md").read_bytes() == before
+    assert project.data("MEMORY.md") == before
 
 
 def test_what_cannot_be_asked_for_is_a_usage_error(project: Project) -> None:

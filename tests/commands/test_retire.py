@@ -31,12 +31,12 @@ def test_restore_brings_an_archived_entry_back_into_its_file(project: Project) -
     text = project.entry("Zebra", "zebra", id="z1", status="retired")
     path = project.write("tasks/zoo.md", text + project.entry(id="b1"))
     project.mem("compact")
-    archive = (project.root / "tasks/zoo.archive.md").read_bytes()
+    archive = project.data("tasks/zoo.archive.md")
     project.ok("restore", "z1")
     entry = next(e for e in parse(path.read_text(), "x").entries if e.id == "z1")
     assert entry.status == "active"
     assert not [key for key in entry.extra if key.startswith("archived")]
-    assert (project.root / "tasks/zoo.archive.md").read_bytes() == archive
+    assert project.data("tasks/zoo.archive.md") == archive
     project.ok("recall", "zebra", "--ranked", "--check")
 
 

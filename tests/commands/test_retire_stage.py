@@ -38,7 +38,7 @@ def test_a_named_stage_retires_its_live_task_entries(project: Project) -> None:
         "t-design",
         "c-design",
     ]
-    assert not (project.root / ".current-stage").exists()
+    assert not project.has(".current-stage")
     assert "retired_because: stage design" in project.read("MEMORY.md")
     again = project.ok("retire-stage", "design")
     assert "retired 0 entries" in again.out

@@ -16,11 +16,11 @@ def test_a_file_that_is_no_text_stops_the_detection(
     project.write("INTENT.md", "Stage: review\n")
     project.write(".current-stage", "design\n")
     project.write(name, b"Stage: review\n\xff\n")
-    before = (project.root / "MEMORY.md").read_bytes()
+    before = project.data("MEMORY.md")
     done = project.mem("retire-stage")
     assert done.code == 3
     assert f"{name}:2: is not UTF-8 text" in done.err
-    assert (project.root / "MEMORY.md").read_bytes() == before
+    assert project.data("MEMORY.md") == before
 
 
 def test_one_bad_file_is_named_and_the_others_are_retired(project: Project) -> None:

@@ -130,9 +130,9 @@ def test_what_is_forgotten_is_in_none_of_our_files(
     project.mem("recall", "staging key word", "--session", "one")
     found = project.mem("list", "--json").entries
     entry = next(row["id"] for row in found if row["title"] == WORDS)
-    before = (project.root / "MEMORY.md").read_bytes()
+    before = project.data("MEMORY.md")
     dry = project.ok("forget", entry[:8], "--dry-run")
-    assert (project.root / "MEMORY.md").read_bytes() == before
+    assert project.data("MEMORY.md") == before
     done = project.ok("forget", entry[:8])
     assert "git filter-repo" in done.out
     assert "shared index" not in done.out

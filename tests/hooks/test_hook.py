@@ -500,7 +500,7 @@ def test_a_resumed_session_adds_what_is_new(shop: Project) -> None:
     more = "No, never edit generated files by hand, change the template."
     transcript(shop, "Write a test.", WISH, more, edited="src/gen.py")
     ended(shop, path)
-    text = (shop.root / "MEMORY.md").read_bytes()
+    text = shop.data("MEMORY.md")
     assert (
         b"generated files" in text
         and text[:200] == first[str(shop.root / "MEMORY.md")][:200]

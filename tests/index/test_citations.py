@@ -87,7 +87,7 @@ def test_a_place_that_is_none_is_refused(
     project.write("src/cart.py", CODE)
     done = project.mem("add", "Note", "--rests-on", place)
     assert done.code == 2 and said in done.err and "hint:" in done.err
-    assert not (project.root / "MEMORY.md").exists()
+    assert not project.has("MEMORY.md")
 
 
 @pytest.mark.unit

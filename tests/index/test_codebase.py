@@ -109,18 +109,17 @@ def test_gone_moved_and_never(project: Project) -> None:
 def test_renames_are_followed_and_undone(project: Project) -> None:
     """`--fix` writes the new name where mem wrote the old one; undo takes it back."""
     started(project)
-    project.git("mv", "src/cart.py", "src/shop.py")
-    project.commit("moved")
-    before = (project.root / "MEMORY.md").read_bytes()
+    project.moves("src/cart.py", "src/shop.py")
+    before = project.data("MEMORY.md")
     project.mem("index")
     assert "src/shop.py" in project.mem("doctor", "--fix", "--dry-run").out
-    assert (project.root / "MEMORY.md").read_bytes() == before
+    assert project.data("MEMORY.md") == before
     project.mem("doctor", "--fix")
     after = project.read("MEMORY.md")
     assert after.count("src/shop.py") == 2 and "src/cart.py" not in after
     assert told(project) == {}
     project.mem("undo")
-    assert (project.root / "MEMORY.md").read_bytes() == before
+    assert project.data("MEMORY.md") == before
 
 
 RENAMED = {
@@ -216,8 +215,7 @@ def test_time_is_bounded(project: Project) -> None:
 def test_a_place_outside_hides_no_other(project: Project) -> None:
     """git refuses a question about a path that leaves the tree."""
     started(project)
-    project.git("rm", "-q", "src/old.py")
-    project.commit("gone")
+    project.drops("src/old.py")
     text = "See `./../../x/y.py`, [z](src/../../z.py) and `src/old.py`."
     entry = project.entry("E", text, id="e1", paths=["../shared/**"])
     project.write("MEMORY.md", entry)
@@ -262,8 +260,7 @@ def test_a_name_of_several_files_is_followed_nowhere(project: Project) -> None:
     for path in ("a/conf.py", "b/conf.py", "b/only.py"):
         project.git("mv", path, path.replace(".py", "_new.py"))
     project.commit("folders")
-    project.git("mv", "conf.py", "main.py")
-    project.commit("top")
+    project.moves("conf.py", "main.py")
     project.remembers("E", "`./conf.py`, `b/only.py`", id="e1")
     detail = told(project)["E"]
     assert "now main.py" in detail and "now b/only_new.py" in detail
@@ -284,8 +281,7 @@ def test_a_file_that_the_code_reads_in_other_places(project: Project) -> None:
         project.write(name, "NAME = 'settings.ini'\n")
     project.write("lint.py", "SKIPPED = ['other.ini', \"other.ini\"]\n")
     project.commit("start")
-    project.git("rm", "-q", "settings.ini", "other.ini")
-    project.commit("gone")
+    project.drops("settings.ini", "other.ini")
     text = "Keys stand in `settings.ini` and `other.ini`."
     assert gone_of(project, text) == ["other.ini"]
 
@@ -295,8 +291,7 @@ def test_a_file_of_the_projects_that_are_made_here(project: Project) -> None:
     for path in ("templates/test/conn.ex", "lib/conn_view.ex"):
         project.write(path, f"{path}\n" * 9)
     project.commit("start")
-    project.git("rm", "-qr", "templates", "lib")
-    project.commit("gone")
+    project.drops("templates", "lib")
     text = "See `test/conn.ex`, `conn_view.ex` and `templates/test/conn.ex`."
     assert gone_of(project, text) == ["conn_view.ex", "templates/test/conn.ex"]
 
@@ -307,8 +302,7 @@ def test_a_name_of_an_example_is_none_of_the_code(project: Project) -> None:
     project.write("src/page.js", "loadPage()\n")
     project.remembers("Old", "x", id="e0")
     project.commit("start")
-    project.git("rm", "-qr", "docs", "src")
-    project.commit("gone")
+    project.drops("docs", "src")
     assert gone_of(project, "`fetchData()` and `loadPage()`.") == ["loadPage"]
 
 
@@ -319,12 +313,10 @@ def test_a_folder_whose_files_went_on(project: Project) -> None:
         project.write(f"old/far/{name}", f"far = '{name}'\n" * 9)
     project.commit("start")
     project.git("mv", "packages/play", "play")
-    project.git("mv", "old/far", "old/near")
-    project.commit("first")
+    project.moves("old/far", "old/near")
     (project.root / "play/root").mkdir()
     project.git("mv", "play/a.py", "play/root/a.py")
-    project.git("mv", "old/near", "near")
-    project.commit("second")
+    project.moves("old/near", "near")
     text = "See `packages/play/` and `old/far/`, and `packages/play/a.py`."
     project.remembers("E", text, id="e1")
     (row,) = project.mem("doctor", "--stale", "--json").checks
@@ -435,8 +427,7 @@ def test_a_shallow_clone_says_what_it_cannot_tell(
     """What this part of the history does not have may be in the other: untold, not
     never."""
     started(project)
-    project.git("rm", "-q", "src/old.py")
-    project.commit("gone")
+    project.drops("src/old.py")
     clone = tmp_path / "clone"
     project.git("clone", "-q", "--depth=1", f"file://{project.root}", str(clone))
     rows = project.mem("doctor", "--stale", "--root", str(clone), "--json").checks
@@ -454,8 +445,7 @@ def test_a_partial_clone_says_what_it_cannot_tell(
     text = "Run `npm run e2e`, call `call_old_one()`, see `src/old.py`."
     project.remembers("E", text, id="e1")
     project.commit("start")
-    project.git("rm", "-q", "src/old.py", "package.json")
-    project.commit("gone")
+    project.drops("src/old.py", "package.json")
     project.git("config", "uploadpack.allowFilter", "true")
     clone = tmp_path / "clone"
     source = f"file://{project.root}"

@@ -96,7 +96,7 @@ def test_only_global_memory_is_indexed_in_the_cache(
     """A repository without a memory file of its own gets no index of its own."""
     project.write("~/MEMORY.md", project.entry("Zebra", "Stripes."))
     assert titles(project, "zebra") == ["Zebra"]
-    assert not (project.root / DB).exists()
+    assert not project.has(DB)
     [db] = (world / "cache/mem/index").iterdir()
     assert stat.S_IMODE(db.stat().st_mode) == 0o600
 
@@ -118,9 +118,7 @@ def test_mem_db_moves_the_index(project: Project) -> None:
     """A file in an existing folder."""
     project.remembers("Zebra")
     project.ok("index", env={"MEM_DB": "../elsewhere.db"})
-    assert (project.root.parent / "elsewhere.db").exists() and not (
-        project.root / DB
-    ).exists()
+    assert (project.root.parent / "elsewhere.db").exists() and not project.has(DB)
 
 
 _WATCH = """

@@ -214,8 +214,7 @@ def test_what_the_tool_itself_can_do_is_never_gone(
 ) -> None:
     project.write(file, before)
     project.commit("start")
-    project.git("rm", "-q", file)
-    project.commit("without")
+    project.drops(file)
     assert one_entry(project, f"Run `{command}`.") == ""
 
 
@@ -235,8 +234,7 @@ def test_the_targets_of_a_manifest_that_is_deleted(project: Project, tool: str) 
     case = CASES[tool]
     project.write(case.file, case.before)
     project.commit("start")
-    project.git("rm", "-q", case.file)
-    project.commit("no manifest")
+    project.drops(case.file)
     commit = project.git("rev-parse", "--short=9", "HEAD").strip()
     assert one_entry(project, f"Run `{case.gone[0]}`.").endswith(f"since {commit}")
 
@@ -276,8 +274,7 @@ def test_a_target_that_was_a_file(project: Project) -> None:
         project.write(path, "x\n")
     project.write("Cargo.toml", '[package]\nname = "shop"\n')
     project.commit("start")
-    project.git("rm", "-qr", "src", "examples", "shop")
-    project.commit("gone")
+    project.drops("src", "examples", "shop")
     commands = (
         "cargo run --bin admin",
         "cargo run --example demo",

@@ -203,9 +203,9 @@ def test_one_target_goes_alone(project: Project) -> None:
     project.mem("init", "--claude", "--remove")
     again = project.mem("init", "--claude", "--remove").out
     assert again == "nothing of --claude is left to take back\n"
-    assert not (project.root / ".claude").exists()
-    assert (project.root / ".codex/hooks.json").exists()
-    assert (project.root / ".git/hooks/post-merge").exists()
+    assert not project.has(".claude")
+    assert project.has(".codex/hooks.json")
+    assert project.has(".git/hooks/post-merge")
     exclude = project.read(".git/info/exclude")
     assert "/.codex/hooks.json" in exclude and ".memory.db*" in exclude
     own = project.home / ".claude/settings.json"
@@ -213,10 +213,8 @@ def test_one_target_goes_alone(project: Project) -> None:
         project.mem("init", "--claude", "--user")
         assert own.exists() and project.git("config", "merge.mem.driver")
         project.mem("init", "--remove", left)
-        assert not own.exists() and (project.root / "MEMORY.md").exists() == (
-            left == "--user"
-        )
-        assert (project.root / ".codex/hooks.json").exists() == (left == "--user")
+        assert not own.exists() and project.has("MEMORY.md") == (left == "--user")
+        assert project.has(".codex/hooks.json") == (left == "--user")
 
 
 def test_the_user_has_hooks_without_a_project(project: Project, tmp_path: Path) -> None:
@@ -288,11 +286,11 @@ def test_an_agent_with_the_plug_in_is_not_wired_twice(project: Project) -> None:
     project.write("~/.codex/config.toml", '[plugins."mem@here"]\nenabled = true\n')
     said = project.mem("init", "--claude", "--codex").out
     assert said.count("has the plug-in mem@here, which calls mem: left alone") == 2
-    assert not (project.root / ".claude/settings.local.json").exists()
-    assert not (project.root / ".codex").exists()
+    assert not project.has(".claude/settings.local.json")
+    assert not project.has(".codex")
     path.write_text('{"enabledPlugins": {"mem@here": false}}')
     project.mem("init", "--claude")
-    assert (project.root / ".claude/settings.local.json").exists()
+    assert project.has(".claude/settings.local.json")
 
 
 def test_opencode_gets_a_plug_in_file(project: Project) -> None:
@@ -302,7 +300,7 @@ def test_opencode_gets_a_plug_in_file(project: Project) -> None:
     assert "mem hook" in path.read_text() or '"hook"' in path.read_text()
     assert "in place already" in project.mem("init", "--opencode").out
     project.mem("init", "--opencode", "--remove")
-    assert not (project.root / ".opencode").exists()
+    assert not project.has(".opencode")
     project.write(".opencode/plugin/mem.js", "export const x = 1\n")
     assert "not written by mem" in project.mem("init", "--opencode").out
 
@@ -424,7 +422,7 @@ def test_hooks_that_are_committed_call_mem_by_name(
     assert set(sections(project.root / folder).values()) == {"mem"}
     assert not sections(project.root / ".git/hooks")
     project.commit()
-    assert (project.root / "theirs").exists()
+    assert project.has("theirs")
     assert noted.read_text() == f"{project.root}|hook git-post-commit\n"
     project.mem("init", "--remove")
     (project.root / "theirs").unlink()
