@@ -96,7 +96,7 @@ def in_order(store: Store, source: Remembered, question: Question) -> list[Any]:
         _, hits = past.search(store.record, question.text)
         return list(dict.fromkeys(hit.doc.unit for hit in hits))
     project = app.project
-    search = Search(source, source.lane, project.config, project.view, project.now)  # type: ignore[arg-type]
+    search = Search.of(source, source.lane, project)
     matches = search.matched(question.text)
     best = sorted(
         matches, key=lambda entry: (not matches[entry].own, -matches[entry].relevance)

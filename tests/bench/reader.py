@@ -94,10 +94,8 @@ def report(given: lessons.LabelledSet, read: Mapping[str, Session], out: Path) -
         f"input tokens a session: {median(sizes):,.0f} in the median, {max(sizes):,} at most"
     )
     answered = [one for one in given.sessions if one["id"] in chosen]
-    given.sessions, given.labels = (
-        answered,
-        {name: given.labels[name] for name in chosen},
-    )
+    given.sessions = answered
+    given.labels = {name: given.labels[name] for name in chosen}
     print(lessons.figures(given, chosen) if chosen else "no session is answered yet")
 
 

@@ -354,10 +354,10 @@ class World(NamedTuple):
     """A base and the form in which it is written."""
 
     entries: int
-    eol: str
-    bom: str
-    head: str
-    ending: bool
+    eol: str = "\n"
+    bom: str = ""
+    head: str = ""
+    ending: bool = True
 
     def text(self) -> str:
         blocks = [entry(f"base-{i}", f"Base body {i}.") for i in range(self.entries)]
@@ -441,17 +441,17 @@ def segments(text: str) -> dict[str, str]:
 @settings(max_examples=250, deadline=None)
 @given(worlds, operations, operations)
 @example(
-    World(1, "\n", "", "", True),
+    World(1),
     [("edit", 0, 0)],
     [("edit", 0, 1), ("reinforce", 0, 0)],
 )
 @example(
-    World(2, "\r\n", "\ufeff", "", False),
+    World(2, "\r\n", "\ufeff", ending=False),
     [("remove", 0, 0)],
     [("reinforce", 0, 0), ("append", 0, 5)],
 )
 @example(
-    World(0, "\n", "", "", True),
+    World(0),
     [("append", 0, 0), ("retire", 0, 0), ("same", 0, 0)],
     [("append", 0, 0), ("retire", 0, 0), ("same", 0, 0)],
 )

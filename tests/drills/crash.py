@@ -60,7 +60,8 @@ class World:
 
     def __init__(self, base: Path) -> None:
         self.base = base
-        self.root, self.home = base / "world" / "root", base / "world" / "home"
+        self.root = base / "world" / "root"
+        self.home = base / "world" / "home"
         self.environ = {
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "HOME": str(self.home),

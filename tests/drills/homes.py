@@ -32,7 +32,9 @@ class Home:
     """A home folder with what a machine has beside it."""
 
     def __init__(self, folder: Path, remote: Path) -> None:
-        self.folder, self.home, self.cwd = folder, folder / "home", folder / "cwd"
+        self.folder = folder
+        self.home = folder / "home"
+        self.cwd = folder / "cwd"
         for path in (self.home, self.cwd):
             path.mkdir(parents=True)
         name = folder.name

@@ -253,10 +253,8 @@ def test_what_repeats_does_not_surprise_and_what_is_new_does() -> None:
     new = set("docker image container registry layer compose volume network".split())
     found = surprises_of([old, old, new, {"tax", "docker"}], {})
     assert found[:2] == [0.0, 0.0] and found[2] >= KEY and found[3] < KEY
-    (calm,), (wild,) = (
-        segments(talk([(0, 7)])),
-        segments(talk([(n % 4, 1) for n in range(7)])),
-    )
+    (calm,) = segments(talk([(0, 7)]))
+    (wild,) = segments(talk([(n % 4, 1) for n in range(7)]))
     assert calm.surprise < wild.surprise
 
 

@@ -1,6 +1,7 @@
 """The targets of build tools that entries name, by tool."""
 
 import os
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,151 +19,12 @@ class Case(NamedTuple):
     file: str
     before: str
     after: str
-    gone: tuple[str, ...]
+    gone: list[str]
     stays: str
 
 
-CASES = {
-    "npm": Case(
-        "package.json",
-        '{"scripts": {"e2e": "x", "lint": "y"}}',
-        '{"scripts": {"lint": "y"}}',
-        ("npm run e2e", "pnpm e2e", "yarn run e2e", "bun run e2e"),
-        "npm run lint",
-    ),
-    "workspace": Case(
-        "web/package.json",
-        '{"scripts": {"e2e:ci": "x", "lint": "y"}}',
-        '{"scripts": {"lint": "y"}}',
-        ("npm --prefix web run e2e:ci -- --fast", "pnpm --filter web e2e:ci"),
-        "yarn workspace web lint",
-    ),
-    "make": Case(
-        "Makefile",
-        "lint fmt: deps\n\techo\ndocs:\n\techo\n",
-        "docs:\n\techo\n",
-        ("make fmt", "make -j4 lint", "FAST=1 make -C . lint"),
-        "make docs",
-    ),
-    "task": Case(
-        "Taskfile.yml",
-        "version: '3'\ntasks:\n  e2e:\n    cmds: [x]\n  docs:build:\n    cmds: [y]\n",
-        "version: '3'\ntasks:\n  docs:build:\n    cmds:\n      - e2e: x\n",
-        ("task e2e",),
-        "task docs:build",
-    ),
-    "just": Case(
-        "justfile",
-        "test-all *args:\n    x\nlint:\n    y\n",
-        "lint:\n    y\n",
-        ("just test-all --fast",),
-        "just lint",
-    ),
-    "cargo bin": Case(
-        "Cargo.toml",
-        '[package]\nname = "shop"\n[[bin]]\nname = "admin"\n[[bin]]\nname = "web"\n',
-        '[package]\nname = "shop"\n[[bin]]\nname = "web"\n',
-        ("cargo run --bin admin", "cargo run --release --bin=admin"),
-        "cargo run --bin web",
-    ),
-    "cargo alias": Case(
-        ".cargo/config.toml",
-        '[alias]\nxtask = "run"\nci = "test"\n',
-        '[alias]\nci = "test"\n',
-        ("cargo xtask dist",),
-        "cargo ci",
-    ),
-    "gradle": Case(
-        "build.gradle.kts",
-        'tasks.register("publishDocs") {}\ntasks.register<Copy>("pack") {}\n',
-        'tasks.register<Copy>("pack") {}\n',
-        ("./gradlew publishDocs", "gradle :app:publishDocs"),
-        "./gradlew pack",
-    ),
-    "maven": Case(
-        "pom.xml",
-        "<p><profile><id>it</id></profile><profile>\n<id>slow</id></profile></p>",
-        "<p><profile>\n<id>slow</id></profile></p>",
-        ("mvn verify -Pit", "./mvnw -P it,slow test"),
-        "mvn -Pslow verify",
-    ),
-    "composer": Case(
-        "composer.json",
-        '{"scripts": {"stan": "x", "cs": "y"}}',
-        '{"scripts": {"cs": "y"}}',
-        ("composer stan", "composer run-script stan"),
-        "composer run cs",
-    ),
-    "poetry": Case(
-        "pyproject.toml",
-        '[project.scripts]\nshopctl = "a:b"\nshopd = "a:c"\n',
-        '[project.scripts]\nshopd = "a:c"\n',
-        (
-            "poetry run shopctl x",
-            "uv run shopctl",
-            "pdm run shopctl",
-            "shopctl migrate",
-        ),
-        "uv run --with x shopd",
-    ),
-    "hatch": Case(
-        "pyproject.toml",
-        '[tool.hatch.envs.dev.scripts]\ncov = "x"\nfmt = "y"\n',
-        '[tool.hatch.envs.dev.scripts]\nfmt = "y"\n',
-        ("hatch run dev:cov", "hatch run cov"),
-        "hatch run dev:fmt",
-    ),
-    "hatch.toml": Case(
-        "hatch.toml",
-        '[envs.dev.scripts]\ncov = "x"\nfmt = "y"\n',
-        '[envs.dev.scripts]\nfmt = "y"\n',
-        ("hatch run dev:cov", "hatch run cov"),
-        "hatch run dev:fmt",
-    ),
-    "tox": Case(
-        "tox.ini",
-        "[tox]\nenvlist = py{38,312}-{old,new}\n[testenv:docs]\n",
-        "[tox]\nenvlist = py312-{old,new}\n[testenv:docs]\n",
-        ("tox -e py38-old", "tox run -e docs,py38-new"),
-        "tox -epy312-new",
-    ),
-    "nox": Case(
-        "noxfile.py",
-        "import nox\n@nox.session\ndef docs(session):\n    pass\n"
-        '@nox.session(name="type-check")\ndef t(session):\n    pass\n',
-        "import nox\n@nox.session\ndef docs(session):\n    pass\n",
-        ("nox -s type-check", "uv run nox --session=type-check"),
-        "nox -s docs",
-    ),
-    "rake": Case(
-        "Rakefile",
-        "namespace :db do\n  task :reseed do\n  end\nend\ntask lint: [:x]\n",
-        "task lint: [:x]\n",
-        ("bundle exec rake db:reseed", "bin/rake db:reseed"),
-        "rake lint",
-    ),
-    "mix": Case(
-        "mix.exs",
-        '  defp aliases do\n    [\n      setup: ["a"],\n      "db.reset": ["b"]\n    ]\n  end\n',
-        '  defp aliases do\n    [\n      setup: ["a"]\n    ]\n  end\n',
-        ("mix db.reset",),
-        "mix setup",
-    ),
-    "dotnet": Case(
-        ".config/dotnet-tools.json",
-        '{"tools": {"csharpier": {"commands": ["csharpier"]}, "ef": {"commands": ["ef"]}}}',
-        '{"tools": {"ef": {"commands": ["ef"]}}}',
-        ("dotnet csharpier .", "dotnet tool run csharpier"),
-        "dotnet ef migrations",
-    ),
-    "deno": Case(
-        "deno.json",
-        '{"tasks": {"dev": "x", "gen": "y"}}',
-        '{"tasks": {"dev": "x"}}',
-        ("deno task gen",),
-        "deno task dev",
-    ),
-}
+TABLE = Path(__file__).with_name("targets.toml").read_text("utf-8")
+CASES = {tool: Case(**case) for tool, case in tomllib.loads(TABLE).items()}
 
 
 def one_entry(project: Project, text: str) -> str:

@@ -312,7 +312,8 @@ def test_values_that_cannot_be_used(
     """The entry counts with the default; the problem names file, line, key and what
     stands in."""
     file = parse(f"---\nid: a\nsome_{key}: 1\n{key}: {value}\n---\nBody.\n", "m.md")
-    (found,), (problem,) = file.entries, file.problems
+    (found,) = file.entries
+    (problem,) = file.problems
     assert getattr(found, key) == default
     assert problem[:2] == ("m.md", 4)
     assert problem.severity == "defaulted"

@@ -46,7 +46,8 @@ class Table:
             pieces, self.table = read_table(Path(path))
         else:
             with np.load(path) as data:
-                pieces, self.table = list(map(str, data["pieces"])), data["table"]
+                pieces = list(map(str, data["pieces"]))
+                self.table = data["table"]
         self.known = {piece: place for place, piece in enumerate(pieces)}
 
     def word(self, word: str) -> np.ndarray | None:
@@ -247,7 +248,8 @@ def main() -> None:
     sets: list[str] = []
     if "--sets" in arguments:
         at = arguments.index("--sets")
-        arguments, sets = arguments[:at], arguments[at + 1 :]
+        sets = arguments[at + 1 :]
+        arguments = arguments[:at]
     table = Table(arguments[0])
     if len(arguments) > 1:
         across(table, Path(arguments[1]), arguments[2:])

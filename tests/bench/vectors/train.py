@@ -368,8 +368,11 @@ class Batches:
         pairs: dict[tuple[str, ...], np.ndarray],
         rng: np.random.Generator,
     ) -> None:
-        self.ids, self.starts, self.size = ids, starts, size
-        self.pairs, self.rng = pairs, rng
+        self.ids = ids
+        self.starts = starts
+        self.size = size
+        self.pairs = pairs
+        self.rng = rng
         self.keys = list(pairs)
         roots = {key: len(found) ** 0.5 for key, found in pairs.items()}
         totals: Counter[str] = Counter()

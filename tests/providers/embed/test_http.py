@@ -44,7 +44,8 @@ def test_what_may_pass_is_tried_again(name: str, server: Server) -> None:
     server.answers = [PASSING[name]] * 2
     assert lists(made(server).embed(["alpha"])) == [vector_of("alpha")]
     assert [body["input"] for body in server.bodies] == [["alpha"]] * 3
-    server.answers, server.asked = [PASSING[name]] * 50, []
+    server.answers = [PASSING[name]] * 50
+    server.asked = []
     with pytest.raises(ProviderError, match=r"HTTP|no connection"):
         made(server).embed(["alpha"])
     assert len(server.asked) == http.TRIES
