@@ -107,14 +107,14 @@ def test_importing_memcli_costs_nothing() -> None:
         "import sys, memcli; print(sorted(m for m in sys.modules if m.startswith('memcli')));"
         "memcli.Memory; print({'typer', 'rich', 'numpy', 'anthropic', 'mcp'} & set(sys.modules))"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         check=True,
         env=dict(os.environ),
     )
-    assert done.stdout.splitlines() == ["['memcli']", "set()"]
+    assert process.stdout.splitlines() == ["['memcli']", "set()"]
     with pytest.raises(AttributeError, match="nothing"):
         memcli.nothing  # noqa: B018
 

@@ -44,15 +44,15 @@ def test_a_working_directory_that_is_gone_is_a_usage_error(project: Project) -> 
     gone = project.root / "gone"
     gone.mkdir()
     code = "import os, sys; os.rmdir(os.getcwd()); from memcli.cli.program import run; sys.exit(run(['list']))"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         cwd=gone,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 2, done.stderr
-    assert "mem: the working directory is gone\nhint: " in done.stderr
+    assert process.returncode == 2, process.stderr
+    assert "mem: the working directory is gone\nhint: " in process.stderr
 
 
 def test_a_damaged_index_is_mended_in_the_middle_of_an_answer(project: Project) -> None:

@@ -36,15 +36,15 @@ def tab(*words: str, env: Mapping[str, str] | None = None) -> set[str]:
         f"source '{BASH}' && complete -p mem >/dev/null && COMP_WORDS=({typed})"
         f" && COMP_CWORD={len(words) - 1} && _mem && printf '%s\\n' \"${{COMPREPLY[@]}}\""
     )
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", "--norc", "-c", code],
         capture_output=True,
         text=True,
         check=False,
         env=env,
     )
-    assert done.returncode == 0, done.stderr
-    return set(done.stdout.split())
+    assert process.returncode == 0, process.stderr
+    return set(process.stdout.split())
 
 
 def test_bash_completes_a_command() -> None:

@@ -35,14 +35,14 @@ def test_generated_parts_are_up_to_date() -> None:
     are marked."""
     flags = f"'--check', '--check-fail-msg={generate.REGENERATE}'"
     code = f"import sys; from tests.docs import generate; sys.exit(generate.run_cog({flags}))"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         cwd=generate.ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
 
 
 @pytest.mark.parametrize("command", list(commands()))

@@ -27,11 +27,11 @@ QUICK = (
 def drilled(name: str, *arguments: str) -> str:
     """What a drill says; that it found nothing is asserted."""
     command = [sys.executable, "-m", f"tests.drills.{name}", *arguments]
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=HERE, env=os.environ, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return done.stdout
+    assert process.returncode == 0, process.stdout[-3000:] + process.stderr[-3000:]
+    return process.stdout
 
 
 def test_a_killed_command_loses_nothing_and_the_next_one_finishes() -> None:

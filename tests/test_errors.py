@@ -34,8 +34,8 @@ def test_every_error_ends_with_its_code_and_two_lines(
     assert cls.code == CODES[cls.__name__]
     error = cls("what\x1b[31m it was (a.md:3)", "do this")
     monkeypatch.setattr(recall, "recall", _raising(error))
-    got = project.mem("recall", "x")
-    assert (got.code, got.out, got.err) == (
+    result = project.mem("recall", "x")
+    assert (result.code, result.out, result.err) == (
         cls.code,
         "",
         "mem: what it was (a.md:3)\nhint: do this\n",
@@ -62,9 +62,9 @@ def test_other_failures_have_codes_too(
 ) -> None:
     """A bug is 70, the system's refusal 5, Ctrl-C 130; none shows a traceback."""
     monkeypatch.setattr(recall, "recall", _raising(error))
-    got = project.mem("recall", "x")
-    assert got.code == code and words in got.err
-    assert "Traceback" not in got.err
+    result = project.mem("recall", "x")
+    assert result.code == code and words in result.err
+    assert "Traceback" not in result.err
 
 
 def test_a_bug_shows_where_it_happened_when_asked(
@@ -72,9 +72,9 @@ def test_a_bug_shows_where_it_happened_when_asked(
 ) -> None:
     """MEM_DEBUG=1 adds the traceback; the code is 70 all the same."""
     monkeypatch.setattr(recall, "recall", _raising(ValueError("boom")))
-    got = project.mem("recall", "x", env={"MEM_DEBUG": "1"})
-    assert got.code == 70
-    assert "Traceback" in got.err and "ValueError: boom" in got.err
+    result = project.mem("recall", "x", env={"MEM_DEBUG": "1"})
+    assert result.code == 70
+    assert "Traceback" in result.err and "ValueError: boom" in result.err
 
 
 def _raising(error: BaseException) -> object:

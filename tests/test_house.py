@@ -119,7 +119,7 @@ def test_no_exception_from_the_rules_of_ruff_is_left_over() -> None:
         "--select",
         rules,
     ]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, "--output-format", "json", "memcli"],
         cwd=ROOT,
         capture_output=True,
@@ -127,6 +127,6 @@ def test_no_exception_from_the_rules_of_ruff_is_left_over() -> None:
     )
     found = {
         (Path(row["filename"]).relative_to(ROOT).as_posix(), row["code"])
-        for row in json.loads(done.stdout)
+        for row in json.loads(process.stdout)
     }
     assert not listed - found

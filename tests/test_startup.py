@@ -20,15 +20,15 @@ def imported(project: Project, *args: str) -> list[str]:
         "import sys; from memcli.cli.program import run; code = run(sys.argv[1:]);"
         f" sys.stdout = sys.stderr; print(code, *(name for name in {HEAVY} if name in sys.modules))"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script, *args],
         cwd=project.root,
         capture_output=True,
         text=True,
         check=True,
     )
-    code, *names = done.stderr.strip().split("\n")[-1].split()
-    assert code == "0", done.stderr
+    code, *names = process.stderr.strip().split("\n")[-1].split()
+    assert code == "0", process.stderr
     return names
 
 
@@ -93,7 +93,7 @@ def test_a_start_costs_little(project: Project, tmp_path: Path, line: str) -> No
     environ = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path / "compiled")}
     environ.pop("PYTHONDONTWRITEBYTECODE", None)
     for _ in range(2):  # the first one makes the index, and compiles
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", COUNTED, *line.split()],
             cwd=project.root,
             env=environ,
@@ -102,7 +102,7 @@ def test_a_start_costs_little(project: Project, tmp_path: Path, line: str) -> No
             text=True,
             check=True,
         )
-    count = int(done.stderr.split()[-1])
+    count = int(process.stderr.split()[-1])
     assert 1_000 < count <= FAST[line]
 
 
@@ -116,7 +116,7 @@ def test_nothing_slow_is_loaded(project: Project, line: str) -> None:
     )
     for _ in range(2):  # the first one makes the index
         command = [sys.executable, "-c", script, *line.split()]
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             cwd=project.root,
             input=said(project),
@@ -124,4 +124,4 @@ def test_nothing_slow_is_loaded(project: Project, line: str) -> None:
             text=True,
             check=True,
         )
-    assert not {*HEAVY, *SLOW.split()} & {*done.stderr.split()}
+    assert not {*HEAVY, *SLOW.split()} & {*process.stderr.split()}

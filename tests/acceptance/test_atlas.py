@@ -139,9 +139,9 @@ def test_evidence__source_delete_reaches_derived(project: Project) -> None:
     gone, kept = (f"5e55100{n}-aaaa-4bbb-8ccc-000000000001" for n in (1, 2))
     learn(project, "Every migration must be zanzibar reversible here.", gone)
     learn(project, "Every release must be quokka tagged in this project.", kept)
-    done = project.ok("forget", "--session", gone)
+    result = project.ok("forget", "--session", gone)
     derived = id_of(project, "zanzibar")
-    assert derived[:8] in done.out
+    assert derived[:8] in result.out
     project.ok("forget", derived)
     project.mem("index", "--rebuild")
     for task in ("zanzibar migration", "reversible"):
@@ -151,7 +151,7 @@ def test_evidence__source_delete_reaches_derived(project: Project) -> None:
 
 def test_evidence__rebuild_from_retained(project: Project, world: Path) -> None:
     """Without index, cache and state everything is told again, from the files."""
-    words = [f"xq{n}vz{n * 7919}" for n in range(5)]
+    words = [f"xq{number}vz{number * 7919}" for number in range(5)]
     for word in words:
         project.mem("add", f"The key word of section {word} is {word[::-1]}")
     for path in project.root.glob(".memory.db*"):
@@ -273,8 +273,8 @@ def relearned(project: Project) -> tuple[list[dict[str, str]], str]:
     )
     talk.agent("Noted.").user("Every migration must be reversible in this project.")
     path = talk.agent("Noted.").write(project.home / ".claude/projects/repo/s-2.jsonl")
-    done = project.mem("extract", str(path), "--engine", "rules")
-    return rows(project), done.out
+    result = project.mem("extract", str(path), "--engine", "rules")
+    return rows(project), result.out
 
 
 def test_tombstone__reextraction_stays_inactive(project: Project) -> None:
@@ -430,10 +430,14 @@ def test_correction__retraction_without_replacement(project: Project) -> None:
 
 def test_retrieval__k_is_an_upper_bound(project: Project) -> None:
     """Of fifty long entries that match, three are told, within the budget."""
-    long = " ".join(f"Step {n} checks the ledger of account {n}." for n in range(40))
+    long = " ".join(
+        f"Step {number} checks the ledger of account {number}." for number in range(40)
+    )
     parts = [
-        project.entry(f"Ledger rule {n}", f"The ledger of case {n} is checked. {long}")
-        for n in range(50)
+        project.entry(
+            f"Ledger rule {number}", f"The ledger of case {number} is checked. {long}"
+        )
+        for number in range(50)
     ]
     project.write("MEMORY.md", "".join(parts))
     limits = ("--limit", "3", "--history", "off")

@@ -87,5 +87,5 @@ def test_a_giant_subject_keeps_no_recall_waiting(zebra: Project) -> None:
     message = zebra.write("../message", "zebra " + "pwd:" * 100_000)
     zebra.git("commit", "-q", "-F", str(message))
     with ends():
-        done = zebra.mem("index", "--history")
-    assert done.code == 0, done
+        result = zebra.mem("index", "--history")
+    assert result.code == 0, result

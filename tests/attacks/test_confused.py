@@ -25,8 +25,8 @@ def test_an_import_follows_no_link_out_of_the_root(
     goal = apart / name if part == "file" else apart
     (project.root / named).symlink_to(goal)
     path = f"{named}/{name}" if part == "own memory" else named
-    done = project.mem("import", path)
-    assert "is a link that leaves the root" in done.out + done.err
+    result = project.mem("import", path)
+    assert "is a link that leaves the root" in result.out + result.err
     assert not project.has("MEMORY.md")
     (project.root / named).unlink()
     shutil.move(apart, project.root / "inside")
@@ -72,9 +72,9 @@ def test_forget_asks_which_of_two_live_entries_is_meant(project: Project) -> Non
     one = project.entry("First", "Zebra words.", id="aaaa1111")
     other = project.entry("Second", "Lynx words.", id="aaaa1111")
     project.write("MEMORY.md", one + other)
-    done = project.mem("forget", "aaaa1111")
-    assert done.code == 2
-    assert "MEMORY.md:11, MEMORY.md:24" in done.err
+    result = project.mem("forget", "aaaa1111")
+    assert result.code == 2
+    assert "MEMORY.md:11, MEMORY.md:24" in result.err
     assert project.read("MEMORY.md") == one + other
     project.write("MEMORY.md", one)
     project.write("tasks/a.md", one)

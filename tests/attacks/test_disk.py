@@ -44,7 +44,11 @@ def kept(project: Project, done: Result, verb: tuple[str, ...]) -> None:
     )
     assert done.code in (0, 1) or "mem:" in done.err, (verb, done)
     files = [path for path in project.root.rglob("*.md") if path.is_file()]
-    held = {e.id for path in files for e in parse(path.read_text(), path.name).entries}
+    held = {
+        entry.id
+        for path in files
+        for entry in parse(path.read_text(), path.name).entries
+    }
     assert {"zzzz1111", "yyyy2222"} <= held, (verb, held)
     assert not list(project.root.rglob(".*.mem-tmp-*")), verb
 
@@ -83,12 +87,12 @@ def test_a_full_disk_loses_nothing(small: Project, indexed: bool) -> None:
     before = small.data("MEMORY.md")
     _fill(small.root)
     for verb in VERBS:
-        done = small.mem(*verb)
-        kept(small, done, verb)
+        result = small.mem(*verb)
+        kept(small, result, verb)
         if verb[0] in ("recall", "list", "show"):
-            assert done.code == 0 and "Zebra" in done.out, (verb, done)
+            assert result.code == 0 and "Zebra" in result.out, (verb, result)
         if verb[0] in ("add", "compact", "retire"):
-            assert done.code == 5, (verb, done)
+            assert result.code == 5, (verb, result)
     assert small.data("MEMORY.md") == before
     (small.root / "filler").unlink()
     assert small.mem("recall", "zebra", "--json").hits
@@ -122,12 +126,12 @@ def test_a_read_only_tree_is_read_and_refused_to_writers(filled: Project) -> Non
     _locked(filled.root, mode=0o555)
     try:
         for verb in VERBS:
-            done = filled.powerless(*verb)
-            kept(filled, done, verb)
+            result = filled.powerless(*verb)
+            kept(filled, result, verb)
             if verb[0] in ("add", "compact", "retire"):
-                assert done.code == 5 and "hint:" in done.err, (verb, done)
+                assert result.code == 5 and "hint:" in result.err, (verb, result)
             if verb[0] in ("recall", "list", "show"):
-                assert done.code == 0 and "Zebra" in done.out, (verb, done)
+                assert result.code == 0 and "Zebra" in result.out, (verb, result)
     finally:
         _locked(filled.root, mode=0o755)
     assert filled.data("MEMORY.md") == before

@@ -48,8 +48,8 @@ def test_no_link_leads_a_reader_out(
         ["list"],
         ["export", "json"],
     ):
-        done = project.mem(*command)
-        assert SECRET not in done.out + done.err
+        result = project.mem(*command)
+        assert SECRET not in result.out + result.err
 
 
 @pytest.mark.parametrize("name", [*READ, ".mem.toml", ".current-stage", "INTENT.md"])
@@ -93,11 +93,11 @@ def test_add_writes_through_no_link_that_leads_away(
     before = aim.read_text() if aim.exists() else None
     (project.root / "MEMORY.md").symlink_to(goal.format(outside=outside))
     for command in (["add", "Words"], ["extract", "-", "--format", "text"]):
-        done = project.mem(
+        result = project.mem(
             *command, input="User: Never log the password.\nAssistant: Ok."
         )
-        assert done.code in (3, 5), done.err
-        assert "link" in done.err or "read" in done.err
+        assert result.code in (3, 5), result.err
+        assert "link" in result.err or "read" in result.err
     assert (aim.read_text() if aim.exists() else None) == before
 
 
@@ -135,9 +135,9 @@ def test_init_and_doctor_name_a_link_that_nothing_is_written_through(
 ) -> None:
     (project.root / "MEMORY.md").symlink_to(goal)
     assert f"MEMORY.md is a link to {goal}, " in project.mem("init").out
-    done = project.mem("doctor", "--json")
-    failed = [row for row in done.checks if row["status"] == "FAIL"]
-    assert done.code == 1 and [row["path"] for row in failed] == ["MEMORY.md"]
+    result = project.mem("doctor", "--json")
+    failed = [row for row in result.checks if row["status"] == "FAIL"]
+    assert result.code == 1 and [row["path"] for row in failed] == ["MEMORY.md"]
 
 
 @pytest.mark.parametrize(
@@ -153,9 +153,9 @@ def test_named_output_is_written_through_no_link(
 ) -> None:
     project.remembers("x")
     (project.root / command[-1]).symlink_to(outside)
-    done = project.mem(*command)
-    assert done.code == 5, done.err
-    assert command[-1] in done.err
+    result = project.mem(*command)
+    assert result.code == 5, result.err
+    assert command[-1] in result.err
     assert SECRET in outside.read_text()
 
 
@@ -167,8 +167,8 @@ def test_a_state_folder_that_others_may_write_is_not_used(
     shared.chmod(0o777)
     env = {"XDG_STATE_HOME": str(shared.parent)}
     project.remembers("x")
-    done = project.ok("add", "Some words to keep", env=env)
-    assert "can be written by others" in done.err
+    result = project.ok("add", "Some words to keep", env=env)
+    assert "can be written by others" in result.err
     assert list(shared.iterdir()) == []
 
 
@@ -197,6 +197,6 @@ def test_a_state_folder_behind_the_link_of_another_user_is_not_used(
     shutil.rmtree(world / "kept/mem")
     (world / "kept/mem").mkdir(mode=0o700)
     os.lchown(link, 4321, 4321)
-    done = project.ok("add", "Other words to keep", env=env)
-    assert "can be written by others" in done.err
+    result = project.ok("add", "Other words to keep", env=env)
+    assert "can be written by others" in result.err
     assert list((world / "kept/mem").iterdir()) == []

@@ -40,11 +40,11 @@ def herd(project: Project) -> Project:
 
 def titles(project: Project, verb: str) -> tuple[int, list[str], str]:
     words = ["zebra retry budget"] if verb == "recall" else []
-    done = project.mem(verb, *words, "--json")
-    if done.code:
-        return done.code, [], done.err
-    rows = done.json["hits" if verb == "recall" else "entries"]
-    return 0, [json.dumps([row["title"], row.get("text")]) for row in rows], done.err
+    result = project.mem(verb, *words, "--json")
+    if result.code:
+        return result.code, [], result.err
+    rows = result.json["hits" if verb == "recall" else "entries"]
+    return 0, [json.dumps([row["title"], row.get("text")]) for row in rows], result.err
 
 
 def put(project: Project, data: bytes) -> None:

@@ -29,10 +29,10 @@ def test_an_author_forges_no_fact_and_an_entry_no_key_of_ours(project: Project) 
     project.git("config", "user.name", "Boss, key moment, id 77")
     project.commit("Zebra stripes are counted twice\n\nThe zebra has stripes.")
     project.mem("index", "--history")
-    done = project.mem("recall", "zebra stripes", "--format", "prompt")
-    assert "superseded by me" not in done.out
-    facts = [line for line in done.out.splitlines() if " · " in line]
-    assert facts, done
+    result = project.mem("recall", "zebra stripes", "--format", "prompt")
+    assert "superseded by me" not in result.out
+    facts = [line for line in result.out.splitlines() if " · " in line]
+    assert facts, result
     for line in facts:
         told = [part.strip() for part in line.rpartition(" · ")[2].split(",")]
         assert "id 9" not in told and "id 77" not in told and "key moment" not in told

@@ -31,15 +31,15 @@ def test_no_verb_prints_secrets_tags_or_orders(zebra: Project, verb: str) -> Non
         "why": ["zebra.py"],
         "diff": ["HEAD~1..HEAD"],
     }
-    done = zebra.mem(verb, *rest.get(verb, []))
-    assert done.out
+    result = zebra.mem(verb, *rest.get(verb, []))
+    assert result.out
     for bad in (SECRET, "<system-reminder", "<|im_start", "Ignore all previous"):
-        assert bad not in done.out + done.err, (verb, bad)
+        assert bad not in result.out + result.err, (verb, bad)
 
 
 def test_a_reason_holds_no_secret(zebra: Project) -> None:
     entry = zebra.mem("list", "--json").entries[0]["id"]
     before = zebra.read("MEMORY.md")
-    done = zebra.mem("retire", entry[:8], "--because", f"the password is {SECRET}")
-    assert done.code == 5 and "secret" in done.err and SECRET not in done.err
+    result = zebra.mem("retire", entry[:8], "--because", f"the password is {SECRET}")
+    assert result.code == 5 and "secret" in result.err and SECRET not in result.err
     assert zebra.read("MEMORY.md") == before

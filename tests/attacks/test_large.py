@@ -27,9 +27,9 @@ def cost(project: Project, *words: str) -> float:
     found = []
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = project.shell(*words)
+        result = project.shell(*words)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert done.code == 0, done
+        assert result.code == 0, result
         found.append(
             after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         )
@@ -38,18 +38,22 @@ def cost(project: Project, *words: str) -> float:
 
 def ordinary(project: Project) -> None:
     dice = random.Random(1)
-    notes = "".join(f"## Note {i}\n\n{some(dice, 60)}\n\n" for i in range(400))
+    notes = "".join(
+        f"## Note {number}\n\n{some(dice, 60)}\n\n" for number in range(400)
+    )
     project.write("MEMORY.md", f"# Notes\n\n{notes}")
 
 
 def documents(project: Project) -> None:
     """Ten documents of half a megabyte without a heading inside."""
     dice = random.Random(2)
-    links = "".join(f"- [d{i}](docs/d{i}.md): payment search\n" for i in range(10))
+    links = "".join(
+        f"- [d{number}](docs/d{number}.md): payment search\n" for number in range(10)
+    )
     project.write("MEMORY.md", f"# Notes\n\n{links}")
-    for i in range(10):
+    for number in range(10):
         text = "".join(f"{some(dice, 14)}.\n" for _ in range(4_000))
-        project.write(f"docs/d{i}.md", f"# Doc {i} payment\n\n{text}")
+        project.write(f"docs/d{number}.md", f"# Doc {number} payment\n\n{text}")
 
 
 def one_line(project: Project) -> None:
@@ -88,8 +92,8 @@ def test_a_file_of_too_many_pieces_is_named_and_left_alone(
     path = project.write("MEMORY.md", piece * 70_000)
     project.write("tasks/t.md", project.entry("Zebra", "zebra stripes"))
     before = path.read_bytes()
-    done = project.shell("index")
-    assert done.code == 3 and "MEMORY.md" in done.err and "headings" in done.err
+    result = project.shell("index")
+    assert result.code == 3 and "MEMORY.md" in result.err and "headings" in result.err
     assert "zebra stripes" in project.shell("recall", "zebra").out
     project.shell("add", "The zebra is new here, and has stripes.")
     assert path.read_bytes() == before
@@ -122,7 +126,9 @@ def test_what_is_private_stays_so_in_a_part_of_a_long_text(project: Project):
 @pytest.mark.parametrize("at", [0, 700, 1400])
 def test_no_half_of_a_key_is_shown_at_a_cut(project: Project, at: int):
     """Wherever the cut falls, the lines of a key beside it are not shown."""
-    body = [f"{random.Random(i).getrandbits(380):064x}"[:64] for i in range(24)]
+    body = [
+        f"{random.Random(number).getrandbits(380):064x}"[:64] for number in range(24)
+    ]
     key = ["-----BEGIN RSA PRIVATE " + "KEY-----", *body]
     dice = random.Random(6)
     before = [some(dice, 12)[:70] for _ in range(at)]

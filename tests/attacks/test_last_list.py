@@ -56,14 +56,14 @@ def test_a_commit_is_shown_as_it_was_written(kept: Project):
 
 @pytest.mark.parametrize("verb", ["show", "retire", "log", "restore"])
 def test_an_argument_that_is_no_text_names_nothing(kept: Project, verb: str):
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "memcli", verb, "--", b"\xff"],
         cwd=kept.root,
         capture_output=True,
         check=False,
     )
-    assert done.returncode == 2
-    assert b"hint:" in done.stderr
+    assert process.returncode == 2
+    assert b"hint:" in process.stderr
 
 
 @pytest.mark.parametrize(
@@ -116,14 +116,14 @@ def test_the_merge_driver_waits_at_no_pipe(kept: Project):
     for name in names:
         os.mkfifo(name)
     words = ["merge-driver", *names, "MEMORY.md"]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "memcli", *words],
         cwd=kept.root,
         capture_output=True,
         check=False,
         timeout=30,
     )
-    assert done.returncode != 0 and b"Traceback" not in done.stderr
+    assert process.returncode != 0 and b"Traceback" not in process.stderr
 
 
 def test_ten_thousand_nested_folders_hold_nobody_up(kept: Project):

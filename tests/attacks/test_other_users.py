@@ -31,10 +31,10 @@ def test_a_configuration_that_others_may_write_is_refused(
 ) -> None:
     target = own if part == "config.toml" else own.parent
     target.chmod(mode | 0o100)
-    done = project.mem("list")
-    assert done.code == 2
-    assert f"can be written by others ({target})" in done.err
-    assert f"hint: chmod go-w {target}" in done.err
+    result = project.mem("list")
+    assert result.code == 2
+    assert f"can be written by others ({target})" in result.err
+    assert f"hint: chmod go-w {target}" in result.err
     rows = project.mem("doctor", "--json").checks
     assert str(target) in str([row for row in rows if row["status"] == "FAIL"])
     target.chmod(0o755)
@@ -52,11 +52,11 @@ def test_a_configuration_of_another_user_is_refused(
         kept = target.rename(target.with_name("kept"))
         target.symlink_to(kept)
     os.lchown(target, STRANGER, STRANGER)
-    done = project.mem("list")
-    assert done.code == 2
+    result = project.mem("list")
+    assert result.code == 2
     wanted = "link of another user" if "link" in how else "belongs to another user"
-    assert wanted in done.err
-    assert "hint: put" in done.err
+    assert wanted in result.err
+    assert "hint: put" in result.err
 
 
 def test_a_configuration_behind_a_link_of_ones_own_is_read(
@@ -104,9 +104,9 @@ def test_a_cache_that_others_may_write_is_no_state_folder(
         path.mkdir(parents=True)
         path.chmod(0o777)
     project.remembers("Cart", "It is kept in cents.")
-    done = project.mem("add", "Some words to keep")
-    assert done.code == 5
-    assert f"hint: chmod go-w {shared[0]}" in done.err
+    result = project.mem("add", "Some words to keep")
+    assert result.code == 5
+    assert f"hint: chmod go-w {shared[0]}" in result.err
     assert "Some words" not in project.read("MEMORY.md")
     call = f'{{"session_id": "a", "cwd": "{project.root}"}}'
     assert project.shell("hook", "session-start", input=call).code == 0

@@ -44,9 +44,9 @@ def test_what_a_repository_may_not_set_is_refused_with_its_line(
     """Exit 2 with path and line, a hint, and nothing run, read or written."""
     zebra.write(".mem.toml", f"limit = 3\n{line}\n")
     for verb in (["recall", "zebra"], ["index"], ["add", "zebra runs"]):
-        done = zebra.mem(*verb)
-        assert (done.code, done.out) == (2, ""), done
-        assert ".mem.toml:2" in done.err and "hint:" in done.err
+        result = zebra.mem(*verb)
+        assert (result.code, result.out) == (2, ""), result
+        assert ".mem.toml:2" in result.err and "hint:" in result.err
     assert sorted(os.listdir(zebra.root)) == [".git", ".mem.toml", "MEMORY.md"]
 
 
@@ -56,7 +56,7 @@ def test_what_a_repository_may_not_set_is_refused_with_its_line(
         ".".join("a" * 30_000) + " = 1",
         "[" + ".".join("a" * 30_000) + "]",
         "x = " + "[" * 60_000,
-        "".join(f"k{i} = 1\n" for i in range(6_000)),
+        "".join(f"k{number} = 1\n" for number in range(6_000)),
         "a" * 65_000 + " = 1",
         '"' * 60_000,
         "#" * 200_000,
@@ -71,11 +71,11 @@ def test_a_hostile_configuration_is_refused_at_once(zebra: Project, text: str) -
     """Keys of thousands of parts, thousands of keys, deep and long values end in one
     short message."""
     zebra.write(".mem.toml", text)
-    done = zebra.mem("recall", "zebra")
-    assert done.code == (0 if text.startswith("#" * 9) and len(text) < 65_536 else 2), (
-        done.err
-    )
-    assert ".mem.toml" in done.err and len(done.err) < 2_000
+    result = zebra.mem("recall", "zebra")
+    assert result.code == (
+        0 if text.startswith("#" * 9) and len(text) < 65_536 else 2
+    ), result.err
+    assert ".mem.toml" in result.err and len(result.err) < 2_000
 
 
 def test_links_in_place_of_jobs_and_named_files_lead_nowhere(
@@ -121,9 +121,9 @@ def test_an_index_with_code_in_it_is_moved_aside(
     zebra.mem("index")
     _poison(zebra.root / DB, *statements)
     zebra.remembers("Zebra", "zebra changed")
-    done = zebra.mem("recall", "zebra", "--json")
-    assert done.titles == ["Zebra"] and "pwned" not in done.out
-    assert "moved to" in done.err and len(list(zebra.root.glob(f"{DB}.aside-*"))) == 1
+    result = zebra.mem("recall", "zebra", "--json")
+    assert result.titles == ["Zebra"] and "pwned" not in result.out
+    assert "moved to" in result.err and len(list(zebra.root.glob(f"{DB}.aside-*"))) == 1
     assert zebra.mem("recall", "zebra").err == ""
 
 
@@ -138,8 +138,8 @@ def test_no_value_of_a_poisoned_index_ends_in_a_bug(
     zebra.mem("index")
     _poison(zebra.root / DB, statement)
     for verb in VERBS:
-        done = zebra.mem(*verb)
-        assert done.code != 70 and "Traceback" not in done.err, (verb, done.err)
+        result = zebra.mem(*verb)
+        assert result.code != 70 and "Traceback" not in result.err, (verb, result.err)
     zebra.ok("index", "--rebuild")
     assert titles(zebra) == ["Zebra"]
 
@@ -152,8 +152,8 @@ def test_a_link_at_the_index_is_not_written_through(
     brings."""
     precious = zebra.write("precious", "mine\n" * 2000, at=tmp_path)
     (zebra.root / f"{DB}{suffix}").symlink_to(precious)
-    done = zebra.mem("recall", "zebra", "--json")
-    assert (done.code, done.titles) == (0, ["Zebra"])
+    result = zebra.mem("recall", "zebra", "--json")
+    assert (result.code, result.titles) == (0, ["Zebra"])
     assert precious.read_text() == "mine\n" * 2000 and list(
         (cache_dir() / "index").glob("*.db")
     )
@@ -173,8 +173,8 @@ def test_mem_db_may_not_name_a_file_of_the_user(zebra: Project, tmp_path: Path) 
         "/dev/full",
         pipe,
     ):
-        done = zebra.mem("recall", "zebra", env={"MEM_DB": str(named)})
-        assert done.code == 2 and "MEM_DB" in done.err, (named, done)
+        result = zebra.mem("recall", "zebra", env={"MEM_DB": str(named)})
+        assert result.code == 2 and "MEM_DB" in result.err, (named, result)
     assert (
         notes.read_text() == "mine\n" * 500
         and pipe.exists()
@@ -213,8 +213,8 @@ def test_no_program_of_a_repository_is_run(zebra: Project, tmp_path: Path) -> No
         "export claude", "init --dry-run",
     )  # fmt: skip
     for verb in (*VERBS, *(line.split() for line in more)):
-        done = zebra.mem(*verb)
-        assert done.code != 70, (verb, done.err)
+        result = zebra.mem(*verb)
+        assert result.code != 70, (verb, result.err)
         assert not (tmp_path / "ran").exists(), verb
 
 
@@ -240,14 +240,15 @@ def test_a_git_file_that_leads_elsewhere_is_not_written_through(
 def test_huge_and_deep_entries_are_bounded(zebra: Project) -> None:
     """A file of 660 kB, thousands of keys, deep lists, aliases and tags."""
     bomb = "".join(
-        f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 10)
+        f"a{number}: &a{number} [{', '.join([f'*a{number - 1}'] * 9)}]\n"
+        for number in range(1, 10)
     )
     texts = {
         "huge": zebra.entry("Zebra huge", "zebra word " * 60_000),
         "bomb": f"---\nid: bomb\na0: &a0 [x]\n{bomb}---\nzebra\n",
         "deep": "---\nid: deep\nx: " + "[" * 3000 + "]" * 3000 + "\n---\nzebra\n",
         "keys": "---\nid: keys\n"
-        + "".join(f"k{i}: v\n" for i in range(4000))
+        + "".join(f"k{number}: v\n" for number in range(4000))
         + "---\nzebra\n",
         "tags": "---\nid: tags\nx: !!python/object/apply:os.system ['touch pwned']\n---\nzebra\n",
         "rules": "---\n\n" * 10_000,
@@ -256,8 +257,8 @@ def test_huge_and_deep_entries_are_bounded(zebra: Project) -> None:
     }
     for name, text in texts.items():
         zebra.write(f"tasks/{name}.md", text)
-    done = zebra.ok("recall", "zebra", "--max-tokens", "500")
-    assert len(done.out) < 4 * 500 + 500
+    result = zebra.ok("recall", "zebra", "--max-tokens", "500")
+    assert len(result.out) < 4 * 500 + 500
     assert not zebra.has("pwned")
     with zebra.app() as app:
         found = {problem.path for problem in app.problems}

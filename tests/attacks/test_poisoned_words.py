@@ -30,8 +30,8 @@ def test_an_order_in_memory_reaches_no_agent(project: Project, order: str) -> No
     bare = re.sub("[\u200b\u00ad\u202e\u202c]", "", order).splitlines()[0]
     forms = ("--format prompt", "--format text", "--json")
     for line in (*(f"recall zebra {form}" for form in forms), "export claude"):
-        done = project.ok(*line.split())
-        assert bare not in done.out, done.out
+        result = project.ok(*line.split())
+        assert bare not in result.out, result.out
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -52,8 +52,8 @@ def test_no_layout_hides_a_secret(project: Project) -> None:
     """In markup, tables, commands, sentences of many languages, behind what is
     escaped."""
     value = "Tr0ub4dorX9qLw2Zk7Mn"
-    entries = [project.entry(f"Layout {i}", each.replace("{}", value))
-               for i, each in enumerate(WORDS["secrets"])]  # fmt: skip
+    entries = [project.entry(f"Layout {number}", each.replace("{}", value))
+               for number, each in enumerate(WORDS["secrets"])]  # fmt: skip
     project.write("MEMORY.md", "".join(entries))
     shown = project.mem("export", "json").entries
     assert [each["text"] for each in shown if value[:12] in each["text"]] == []
@@ -100,9 +100,11 @@ def test_only_what_a_person_typed_teaches(project: Project) -> None:
         .user(f"I prefer short names. The key is {KEY}.")
         .user("Great, that works. Thank you!")
     )
-    done = project.mem("extract", saved(project, said))
-    assert done.code in (0, 3), done.err
-    assert KEY not in b"".join(state(project).values()).decode() + done.out + done.err
+    result = project.mem("extract", saved(project, said))
+    assert result.code in (0, 3), result.err
+    assert (
+        KEY not in b"".join(state(project).values()).decode() + result.out + result.err
+    )
     lessons = _entries(project)
     assert not any(
         "evil" in entry.body for entry in lessons if entry.kind != "episode"
@@ -169,12 +171,12 @@ def test_a_poisoned_reply_writes_nothing_of_its_own(
     replies.write_text(json.dumps(reply) + "\n")
     before = state(project)
     env = {"MEM_LLM": "scripted", "MEM_LLM_REPLIES": str(replies)}
-    done = project.mem("extract", "--engine", "llm", saved(project, said), env=env)
-    assert done.code in (0, 3, 4) and "internal" not in done.err, done.err
+    result = project.mem("extract", "--engine", "llm", saved(project, said), env=env)
+    assert result.code in (0, 3, 4) and "internal" not in result.err, result.err
     written = _written(project, before)
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", written + done.err)
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", written + result.err)
     assert "previous instructions" not in written and len(written) < 40_000
-    assert KEY not in written + done.err
+    assert KEY not in written + result.err
     assert all(entry.id not in ("forged", "z") for entry in _entries(project))
     made = {name.split("/", 1)[1] for name in state(project).keys() - before.keys()}
     assert {name for name in made if name.endswith(".md")} <= {
@@ -214,9 +216,13 @@ def test_a_hostile_import_is_taken_apart_or_refused(
     )
     (folder / "link.md").symlink_to("/etc/passwd")
     for source in sources:
-        done = project.mem("import", str(source), *(["--from", form] if form else []))
-        assert done.code in (0, 1, 2, 3, 5) and "internal" not in done.err, done.err
-        assert KEY not in done.out + done.err and "\x1b" not in done.out + done.err
+        result = project.mem("import", str(source), *(["--from", form] if form else []))
+        assert result.code in (0, 1, 2, 3, 5) and "internal" not in result.err, (
+            result.err
+        )
+        assert (
+            KEY not in result.out + result.err and "\x1b" not in result.out + result.err
+        )
     written = _written(project, {})
     assert KEY not in written and "\x1b" not in written and "root:x" not in written
     out = project.mem("recall", "rules decision key", "--format", "prompt").out

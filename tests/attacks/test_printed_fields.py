@@ -66,12 +66,12 @@ COMMANDS = [
 def test_no_command_prints_an_escape(poisoned: Project, arguments: list[str]) -> None:
     """No answer and no talk carries a control, bidi or invisible character."""
     arguments = [word.replace("\x00", "") for word in arguments]
-    done = poisoned.mem(*arguments)
-    assert done.code != 70, done.err
-    assert not SEEN.search(done.err), ascii(done.err)
-    assert not SEEN.search(done.out), ascii(done.out)
+    result = poisoned.mem(*arguments)
+    assert result.code != 70, result.err
+    assert not SEEN.search(result.err), ascii(result.err)
+    assert not SEEN.search(result.out), ascii(result.out)
     if "--json" in arguments:
-        for text in _strings(done.json):
+        for text in _strings(result.json):
             assert not SEEN.search(text), ascii(text)
 
 
@@ -87,10 +87,10 @@ def test_a_name_cannot_forge_a_line(poisoned: Project) -> None:
         "list",
         "recall zebra --max-tokens 0",
     ):
-        done = poisoned.mem(*line.split())
+        result = poisoned.mem(*line.split())
         assert not re.search(
-            "^(MEMORY.md:1: )?forged", done.out + done.err, re.MULTILINE
-        ), done
+            "^(MEMORY.md:1: )?forged", result.out + result.err, re.MULTILINE
+        ), result
 
 
 def _strings(value: Any) -> list[str]:
@@ -107,10 +107,10 @@ def test_a_poisoned_configuration_is_quoted_without_escapes(poisoned: Project) -
     odd = json.dumps(NASTY)
     for line in (f"decay = {odd}", f"{odd} = 1", f"[{odd}]", "x = \x1b[2J"):
         poisoned.write(".mem.toml", line + "\n")
-        done = poisoned.mem("recall", "zebra")
-        assert done.code == 2 and "hint:" in done.err and not SEEN.search(done.err), (
-            ascii(done.err)
-        )
+        result = poisoned.mem("recall", "zebra")
+        assert (
+            result.code == 2 and "hint:" in result.err and not SEEN.search(result.err)
+        ), ascii(result.err)
         doctor = poisoned.mem("doctor")
         assert doctor.code == 1 and not SEEN.search(doctor.out + doctor.err), ascii(
             doctor.out
@@ -141,8 +141,8 @@ def test_a_secret_in_an_entry_is_not_printed(project: Project, line: str) -> Non
         f"Zebra {KEY}", f"zebra {KEY}", id=ID, tags=[KEY], source=f"x {KEY}"
     )
     project.write("MEMORY.md", text + project.entry("Zebra herd", "zebra runs"))
-    done = project.ok(*line.split())
-    assert KEY not in done.out + done.err
-    assert "Zebra" in done.out or "--json" in line
+    result = project.ok(*line.split())
+    assert KEY not in result.out + result.err
+    assert "Zebra" in result.out or "--json" in line
     if line in ("show 7d1f", "export json"):
         assert KEY in project.mem(*line.split(), "--raw").out

@@ -80,10 +80,10 @@ def test_a_work_tree_must_be_known_to_its_repository(
     (packed / ".git").write_text(f"gitdir: {project.root}/.git\n")
     assert not git.points_back(packed)
     before = project.data(".git/config")
-    done = project.mem("init", cwd=packed)
-    assert done.code == 5, done.err
-    assert str(project.root / ".git") in done.err
-    assert "mem init --trust" in done.err
+    result = project.mem("init", cwd=packed)
+    assert result.code == 5, result.err
+    assert str(project.root / ".git") in result.err
+    assert "mem init --trust" in result.err
     assert project.data(".git/config") == before
     assert [path.name for path in packed.iterdir()] == [".git"]
     project.ok("init", "--trust", cwd=packed)
@@ -100,8 +100,8 @@ def test_a_packed_folder_does_not_share_the_files_of_another_repository(
     shutil.copytree(project.root / ".git", packed / ".git")
     (packed / ".git/commondir").write_text(f"{project.root}/.git\n")
     before = project.data(".git/config")
-    done = project.mem("init", "--git", cwd=packed)
-    assert done.code == 5, done.err
+    result = project.mem("init", "--git", cwd=packed)
+    assert result.code == 5, result.err
     assert project.data(".git/config") == before
     assert not project.has(".git/hooks/post-merge")
 
@@ -147,11 +147,11 @@ def test_the_merge_driver_takes_memory_files_alone(
     for side, text in (("base", ""), ("ours", one), ("theirs", two)):
         project.write(side, text)
     files = [str(project.root / side) for side in ("base", "ours", "theirs")]
-    done = project.shell("merge-driver", *files, name, "7")
-    assert (done.code == 0) is memory
+    result = project.shell("merge-driver", *files, name, "7")
+    assert (result.code == 0) is memory
     assert ("<<<<<<<" in project.read("ours")) is not memory
-    assert ("is no memory file" in done.err) is not memory
-    assert "\x1b" not in done.err
+    assert ("is no memory file" in result.err) is not memory
+    assert "\x1b" not in result.err
 
 
 def test_python_m_takes_no_module_from_the_working_directory(tmp_path: Path) -> None:
@@ -160,10 +160,10 @@ def test_python_m_takes_no_module_from_the_working_directory(tmp_path: Path) -> 
             "open('ran', 'w').close()\nraise SystemExit(9)\n"
         )
     command = [sys.executable, "-m", "memcli", "--version"]
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     assert not (tmp_path / "ran").exists()
 
 

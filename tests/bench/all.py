@@ -121,10 +121,10 @@ def _is_found(
     arm: speed.Arm, environ: Mapping[str, str], root: Path, question: str, title: str
 ) -> bool:
     asked = [*arm.command, "recall", "--ranked", "--json", "--limit", "10", question]
-    done = subprocess.run(
+    process = subprocess.run(
         asked, env=environ, cwd=root, capture_output=True, text=True, check=True
     )
-    return title in [hit["title"] for hit in json.loads(done.stdout)["hits"]]
+    return title in [hit["title"] for hit in json.loads(process.stdout)["hits"]]
 
 
 def commands(given: Given) -> dict[str, Any]:

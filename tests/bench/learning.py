@@ -192,7 +192,7 @@ def run(command: list[str], folder: Path, home: Path) -> tuple[int, Any, str]:
     places = ("HOME", "MEM_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME")
     environment |= {name: str(home) for name in (*places, "XDG_CACHE_HOME")}
     environment |= {"NO_COLOR": "1", "GIT_CONFIG_NOSYSTEM": "1"}
-    done = subprocess.run(
+    process = subprocess.run(
         command,
         cwd=folder,
         env=environment,
@@ -201,10 +201,10 @@ def run(command: list[str], folder: Path, home: Path) -> tuple[int, Any, str]:
         timeout=600,
     )
     try:
-        reply = json.loads(done.stdout)
+        reply = json.loads(process.stdout)
     except ValueError:
         reply = {}
-    return done.returncode, reply, (done.stderr.strip().splitlines() or [""])[-1]
+    return process.returncode, reply, (process.stderr.strip().splitlines() or [""])[-1]
 
 
 def sources_of(value: object) -> tuple[str, ...]:

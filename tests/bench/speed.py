@@ -117,12 +117,14 @@ def cost(
     """Run a command below a small process: the memory of a child counts what its parent
     had."""
     measured = [sys.executable, "-S", "-c", MEASURED, *command]
-    done = subprocess.run(
+    process = subprocess.run(
         measured, env=environ, cwd=cwd, input=given, capture_output=True, check=False
     )
-    if done.returncode:
-        raise SystemExit(f"{command}: exit {done.returncode}\n{done.stderr.decode()}")
-    seconds, worked, memory = json.loads(done.stdout)
+    if process.returncode:
+        raise SystemExit(
+            f"{command}: exit {process.returncode}\n{process.stderr.decode()}"
+        )
+    seconds, worked, memory = json.loads(process.stdout)
     return Cost(
         seconds, worked, memory / (1024 if sys.platform != "darwin" else 1024 * 1024)
     )

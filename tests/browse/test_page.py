@@ -87,7 +87,12 @@ def test_nothing_but_the_pages_own_script_and_style_may_run() -> None:
     """By the policy: their hashes, no address, no reach; memory cannot end the element
     it is in."""
     text = page.render(
-        report(*(item(n, title=each, text=each) for n, each in enumerate(HOSTILE)))
+        report(
+            *(
+                item(number, title=each, text=each)
+                for number, each in enumerate(HOSTILE)
+            )
+        )
     )
     policy = unescape(
         re.findall(r'Content-Security-Policy" content="([^"]+)"', text)[0]
@@ -113,7 +118,7 @@ def test_hostile_text_is_text(browser: Browser, tmp_path: Any) -> None:
     nothing."""
     made = [
         item(
-            n,
+            number,
             id=each,
             title=each,
             text=f"{each}\n- {each}",
@@ -126,15 +131,15 @@ def test_hostile_text_is_text(browser: Browser, tmp_path: Any) -> None:
             links=[("supports", HOSTILE[0])],
             life=[(each, each, each, each, each)],
         )
-        for n, each in enumerate(HOSTILE)
+        for number, each in enumerate(HOSTILE)
     ]
     pair = ("contradiction", HOSTILE[0], (HOSTILE[1], HOSTILE[2]), HOSTILE[3])
     shown(browser, tmp_path, report(*made, pairs=(pair,)))
     for view in "234512":
         browser.press(view)
     browser.press("1")
-    for n, each in enumerate(HOSTILE):
-        browser.js("document.querySelectorAll('.row')[arguments[0]].click()", n)
+    for number, each in enumerate(HOSTILE):
+        browser.js("document.querySelectorAll('.row')[arguments[0]].click()", number)
         read = each.replace("\u2028", " ").replace("`", "")
         assert browser.text("#detail h2").split() == read.split()
     assert browser.js("return window.hit || 0") == 0
@@ -154,8 +159,12 @@ def test_search_filter_keys_and_copy(browser: Browser, tmp_path: Any) -> None:
     copied."""
     links = [("supports", "id-00002-abc")]
     made = [
-        item(n, tags=["red"] if n < 3 else [], links=links if n == 1 else [])
-        for n in range(40)
+        item(
+            number,
+            tags=["red"] if number < 3 else [],
+            links=links if number == 1 else [],
+        )
+        for number in range(40)
     ]
     shown(browser, tmp_path, report(*made, item(99, what="archive", title="Gone")))
     browser.press("/title 3")
@@ -214,7 +223,7 @@ def test_ten_thousand_entries_are_a_window_of_rows(
 ) -> None:
     """Only the rows in sight exist, wherever one scrolls; each has its place for a
     screen reader."""
-    shown(browser, tmp_path, report(*(item(n) for n in range(10_000))))
+    shown(browser, tmp_path, report(*(item(number) for number in range(10_000))))
     rows = "return [...document.querySelectorAll('.row')].map((row) => +row.getAttribute('aria-posinset'))"
     assert len(browser.js(rows)) < 60
     browser.js("document.getElementById('list').scrollTop = 66 * 5000")
@@ -279,10 +288,10 @@ def test_the_page_is_for_its_owner_and_holds_no_secret(project: Project) -> None
         "MEMORY.archive.md",
         project.entry("Past", "It was so.", archived_because="stale"),
     )
-    done = project.mem("browse")
-    place = type(project.root)(done.out.strip())
+    result = project.mem("browse")
+    place = type(project.root)(result.out.strip())
     text = place.read_text("utf-8")
-    assert done.code == 0
+    assert result.code == 0
     assert not place.is_relative_to(project.root)
     assert stat.S_IMODE(place.stat().st_mode) == 0o600
     assert "hunter2x9" not in text
@@ -326,9 +335,9 @@ def test_life_relations_and_pairs_are_in_it(project: Project) -> None:
 def test_health_is_a_part_of_the_page(project: Project) -> None:
     """mem health --html writes the same page, which begins there."""
     project.remembers("Herd", "zebra")
-    done = project.mem("health", "--out", "out.html")
+    result = project.mem("health", "--out", "out.html")
     text = (project.root / "out.html").read_text("utf-8")
-    assert done.code == 0
-    assert "freshness" in done.out
+    assert result.code == 0
+    assert "freshness" in result.out
     assert '"start":"health"' in text
     assert project.mem("health", "--out", "no/such/folder/x.html").code == 2

@@ -88,8 +88,10 @@ def as_pattern(text: str) -> str:
 
 def shell(line: str, folder: Path) -> Result:
     bash = ["bash", "-o", "pipefail", "-c", line]
-    done = subprocess.run(bash, cwd=folder, capture_output=True, text=True, check=False)
-    return Result(done.returncode, done.stdout, done.stderr)
+    process = subprocess.run(
+        bash, cwd=folder, capture_output=True, text=True, check=False
+    )
+    return Result(process.returncode, process.stdout, process.stderr)
 
 
 @pytest.mark.process

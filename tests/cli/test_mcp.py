@@ -229,16 +229,16 @@ def test_without_the_extra_there_is_a_hint(project: Project, missing: str) -> No
     """When the SDK is missing, or is another major version, the command to install it
     is named; exit 2."""
     code = f"import sys; sys.modules[{missing!r}] = None; from memcli.cli.program import run; sys.exit(run(['mcp']))"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         cwd=project.root,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "[mcp]" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert (process.returncode, process.stdout) == (2, "")
+    assert "[mcp]" in process.stderr
+    assert "Traceback" not in process.stderr
 
 
 def test_memory_cannot_leave_its_wrapper(project: Project) -> None:

@@ -14,7 +14,10 @@ MEM = [sys.executable, "-m", "memcli"]
 @pytest.fixture
 def long(project: Project) -> Project:
     """Sixty entries: more than the fifty lines of the terminal."""
-    entries = (project.entry(f"Title {n}", "zebra", id=f"{n:08}-x") for n in range(60))
+    entries = (
+        project.entry(f"Title {number}", "zebra", id=f"{number:08}-x")
+        for number in range(60)
+    )
     project.write("MEMORY.md", "".join(entries))
     project.mem("index")
     return project

@@ -22,8 +22,10 @@ COMMANDS = list(commands())
 def many(project: Project) -> Project:
     """Entries enough that a list does not fit into a pipe."""
     text = "".join(
-        project.entry(f"Entry number {i} with a long title " * 3, f"zebra {i}")
-        for i in range(800)
+        project.entry(
+            f"Entry number {number} with a long title " * 3, f"zebra {number}"
+        )
+        for number in range(800)
     )
     project.write("MEMORY.md", text)
     return project
@@ -71,40 +73,40 @@ def test_a_reader_that_leaves_is_no_error(many: Project) -> None:
     """`mem list | head -1` prints one line and nothing on stderr."""
     for args in ("list", "recall zebra --max-tokens 0 --limit 1000", "list --json"):
         script = f"{' '.join(MEM)} {args} | head -1"
-        done = subprocess.run(
+        process = subprocess.run(
             ["bash", "-o", "pipefail", "-c", script],
             cwd=many.root,
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.stderr == ""
-        assert done.stdout.count("\n") == 1
-        assert done.returncode == 141
+        assert process.stderr == ""
+        assert process.stdout.count("\n") == 1
+        assert process.returncode == 141
 
 
 def test_a_closed_or_full_stdout_is_named_without_a_traceback(many: Project) -> None:
     """/dev/full is a refusal, exit 5; a closed stdout or stderr is borne."""
     for redirect, code in ((">/dev/full", 5), (">&-", 0), ("2>&-", 0), ("<&-", 0)):
         script = f"{' '.join(MEM)} list {redirect}"
-        done = subprocess.run(
+        process = subprocess.run(
             ["bash", "-c", script],
             cwd=many.root,
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == code, (redirect, done.stderr)
-        assert "Traceback" not in done.stderr
-        assert "Exception" not in done.stderr
-    done = subprocess.run(
+        assert process.returncode == code, (redirect, process.stderr)
+        assert "Traceback" not in process.stderr
+        assert "Exception" not in process.stderr
+    process = subprocess.run(
         ["bash", "-c", f"{' '.join(MEM)} recall - <&-"],
         cwd=many.root,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr[:4]) == (2, "mem:")
+    assert (process.returncode, process.stderr[:4]) == (2, "mem:")
 
 
 @pytest.mark.parametrize(("how", "code"), [("SIG_DFL", 130), ("SIG_IGN", 0)])
@@ -158,9 +160,9 @@ def test_ctrl_c_is_130_and_quiet(project: Project, how: str, code: int) -> None:
 )
 def test_wrong_usage_is_exit_2_with_a_hint(project: Project, args: list[str]) -> None:
     """Unknown commands, options and values are named, with the next command."""
-    got = project.mem(*args)
-    assert (got.code, got.out) == (2, "")
-    assert re.fullmatch(r"mem: [^\n]+\nhint: [^\n]+\n", got.err), got.err
+    result = project.mem(*args)
+    assert (result.code, result.out) == (2, "")
+    assert re.fullmatch(r"mem: [^\n]+\nhint: [^\n]+\n", result.err), result.err
 
 
 def test_the_help_lists_every_command_once_the_daily_ones_first(
@@ -194,9 +196,9 @@ def test_a_number_that_cannot_be_used_is_answered_alike(
 ) -> None:
     """The option with what was given, what is allowed, exit 2; it does not matter why
     it does not fit."""
-    got = project.mem(*args, value)
-    assert (got.code, got.out) == (2, "")
-    assert got.err == f"mem: {args[-1]} {value}: cannot be used\nhint: {allowed}\n"
+    result = project.mem(*args, value)
+    assert (result.code, result.out) == (2, "")
+    assert result.err == f"mem: {args[-1]} {value}: cannot be used\nhint: {allowed}\n"
 
 
 @pytest.mark.parametrize(
@@ -219,20 +221,22 @@ def test_completion_prints_the_script(project: Project, shell: str, name: str) -
 def test_help_names_every_option(name: str, project: Project) -> None:
     """`mem COMMAND --help` (and -h) fits 24 lines of 80 columns and mentions each
     option; `mem help` says what each is for."""
-    got = project.mem(name, "--help", env={"COLUMNS": "80"})
-    lines = got.out.split("\n")
-    assert len(lines) <= 25 and max(map(len, lines)) <= 80, got.out
-    assert got.code == 0
-    assert got.err == ""
-    assert project.mem(name, "-h", env={"COLUMNS": "80"}).out == got.out
+    result = project.mem(name, "--help", env={"COLUMNS": "80"})
+    lines = result.out.split("\n")
+    assert len(lines) <= 25 and max(map(len, lines)) <= 80, result.out
+    assert result.code == 0
+    assert result.err == ""
+    assert project.mem(name, "-h", env={"COLUMNS": "80"}).out == result.out
     command = program(name).commands[name]
     explained = " ".join(project.mem("help", name).out.split())
     for parameter in command.params:
         if type(parameter).__name__.endswith("Option"):
-            assert all(option in got.out for option in parameter.opts), parameter.name
+            assert all(option in result.out for option in parameter.opts), (
+                parameter.name
+            )
             assert parameter.help, parameter.name
             assert parameter.help.split(". ")[0] in explained, parameter.name
-    assert "Usage: mem " + name in got.out
+    assert "Usage: mem " + name in result.out
 
 
 @pytest.mark.parametrize(
@@ -287,25 +291,25 @@ def test_a_line_with_options_of_before_goes_on_to_work(
         form = EARLIER[command][option]
         assert rewritten([command, *words], option, form) == now.split()
     if command in ("recall", "list", "export", "health"):
-        got = project.mem(command, *words)
-        assert got.code in (0, 1), got
-        assert f"{option} is written " in got.err
+        result = project.mem(command, *words)
+        assert result.code in (0, 1), result
+        assert f"{option} is written " in result.err
 
 
 def test_an_option_that_cannot_be_written_over_is_named(project: Project) -> None:
-    got = project.mem("recall", "carts", "--ids-out", "ids.txt")
-    assert got.code == 2
-    assert "hint: it is now mem recall --json" in got.err
+    result = project.mem("recall", "carts", "--ids-out", "ids.txt")
+    assert result.code == 2
+    assert "hint: it is now mem recall --json" in result.err
 
 
 def test_the_option_of_another_command_is_no_hint(project: Project) -> None:
     """What `mem reinforce` or `mem extract` once had says nothing of `mem undo`."""
     elsewhere = {**EARLIER["extract"], **MOVED["reinforce"], **MOVED["guard"]}
     for option in elsewhere:
-        got = project.mem("undo", option)
-        assert got.code == 2
-        assert got.err.startswith(f"mem: no such option: {option}"), got
-        assert got.err.endswith("hint: mem undo --help\n"), got
+        result = project.mem("undo", option)
+        assert result.code == 2
+        assert result.err.startswith(f"mem: no such option: {option}"), result
+        assert result.err.endswith("hint: mem undo --help\n"), result
 
 
 def test_no_option_of_before_is_an_option_of_now() -> None:

@@ -165,7 +165,8 @@ def credentials() -> list[str]:
 
     def mixed(length: int, seed: int) -> str:
         return "".join(
-            alphabet[(i * 7 + seed * 11 + i * i) % len(alphabet)] for i in range(length)
+            alphabet[(number * 7 + seed * 11 + number * number) % len(alphabet)]
+            for number in range(length)
         )
 
     kinds = [

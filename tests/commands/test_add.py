@@ -25,13 +25,13 @@ def last(project: Project, name: str = "MEMORY.md") -> Entry:
 def test_a_first_entry_creates_the_file(project: Project) -> None:
     """The first line is the title, the rest the body, dated today, with the stage."""
     project.write(".current-stage", "design\n")
-    got = project.mem(
+    result = project.mem(
         "add", "Freeze time in cart tests\nUse freeze_time in the fixture.", "--json"
     )
-    assert (got.code, got.err) == (0, "")
+    assert (result.code, result.err) == (0, "")
     entry = last(project)
     told = {"version": 1, "id": entry.id, "path": "MEMORY.md", "reinforced": False}
-    assert got.json.items() >= told.items()
+    assert result.json.items() >= told.items()
     assert (
         entry.body
         == f"## [{TODAY}] Freeze time in cart tests\nUse freeze_time in the fixture."
@@ -114,10 +114,10 @@ def test_levels_have_their_files(project: Project, tmp_path: Path) -> None:
         project.ok("add", f"Text {name}", *args.split())
         assert last(project, name).title == f"Text {name}"
     inside = project.root / ".mem/jobs/j/tasks/plain"
-    got = project.mem("add", "From inside", "--level", "team", cwd=inside)
-    assert got.out.startswith("added to MEMORY.md")
-    got = project.mem("add", "Upwards, to the project", cwd=inside)
-    assert got.out.startswith("added to ../../../../../MEMORY.md")
+    result = project.mem("add", "From inside", "--level", "team", cwd=inside)
+    assert result.out.startswith("added to MEMORY.md")
+    result = project.mem("add", "Upwards, to the project", cwd=inside)
+    assert result.out.startswith("added to ../../../../../MEMORY.md")
     assert project.mem("add", "x", cwd=tmp_path).code == 2
     project.ok("add", "x", "--level", "global", cwd=tmp_path)
 
@@ -146,9 +146,9 @@ def test_what_cannot_be_is_refused(project: Project, args: list[str]) -> None:
     """Unknown places and values are exit 2 with a hint, and nothing is written
     anywhere."""
     (project.root / ".mem/jobs/j/tasks").mkdir(parents=True)
-    got = project.mem("add", "Text", *args)
-    assert got.code == 2
-    assert re.fullmatch(r"mem: .+\nhint: .+\n", got.err)
+    result = project.mem("add", "Text", *args)
+    assert result.code == 2
+    assert re.fullmatch(r"mem: .+\nhint: .+\n", result.err)
     assert not list(project.root.rglob("MEMORY.md"))
 
 
@@ -159,9 +159,9 @@ def test_text_comes_from_stdin(project: Project) -> None:
     said = {b"a\nb \xff": "is not UTF-8 text (byte 4)", b"a\0": "NUL byte"}
     nothing = dict.fromkeys((b" \n ", b"<private>all of it</private>"), "hint: mem add")
     for data, why in (said | nothing).items():
-        got = project.mem("add", "-", input=data)
-        assert got.code == 2
-        assert why in got.err
+        result = project.mem("add", "-", input=data)
+        assert result.code == 2
+        assert why in result.err
         assert len(entries(project)) == 1
 
 
@@ -179,12 +179,12 @@ def test_a_long_text_wants_a_word(project: Project) -> None:
 def test_a_secret_is_refused_and_not_shown(project: Project, option: str) -> None:
     """Exit 5 wherever the secret stands; nothing is written, and it is printed
     nowhere."""
-    got = project.mem(
+    result = project.mem(
         "add", *([f"the key is {KEY}"] if not option else ["Text", option, KEY])
     )
-    assert got.code == 5
-    assert KEY not in got.out + got.err
-    assert "secret" in got.err
+    assert result.code == 5
+    assert KEY not in result.out + result.err
+    assert "secret" in result.err
     assert not project.has("MEMORY.md")
 
 
@@ -192,8 +192,8 @@ def test_what_is_known_is_reinforced(project: Project) -> None:
     """Once, with today's date; an opposite and another number are added."""
     body = "Because others queue behind it."
     project.remembers(LOCK, body, created_at="2026-01-01")
-    got = project.mem("add", f"{LOCK}\n{body}")
-    assert got.out.startswith(f"known already, reinforced: {LOCK} (MEMORY.md:")
+    result = project.mem("add", f"{LOCK}\n{body}")
+    assert result.out.startswith(f"known already, reinforced: {LOCK} (MEMORY.md:")
     (entry,) = entries(project)
     assert (entry.reinforcement_count, entry.last_reinforced) == (1, TODAY)
     assert entry.created_at == "2026-01-01"
@@ -207,19 +207,20 @@ def test_a_title_that_stands_already_is_not_written_twice(project: Project) -> N
     body = "Because others queue behind it.\nAsk the owner of the table first."
     project.remembers(LOCK, body, id="aaaa1111")
     for known in (LOCK, LOCK.upper(), f"{LOCK}\nask the owner of the table first."):
-        got = project.mem("add", known)
-        assert got.out.startswith(f"known already, reinforced: {LOCK} ("), got
+        result = project.mem("add", known)
+        assert result.out.startswith(f"known already, reinforced: {LOCK} ("), result
     (entry,) = entries(project)
     assert entry.reinforcement_count == 3
-    got = project.mem("add", f"{LOCK}\nNever ask the owner of the table first.")
-    assert got.out.startswith("added to "), got
+    result = project.mem("add", f"{LOCK}\nNever ask the owner of the table first.")
+    assert result.out.startswith("added to "), result
     assert (
-        "mem: aaaa1111 in MEMORY.md has this title, too: mem edit aaaa1111" in got.err
+        "mem: aaaa1111 in MEMORY.md has this title, too: mem edit aaaa1111"
+        in result.err
     )
-    got = project.mem("add", LOCK, "--kind", "policy", "--step", "Call the owner")
-    assert got.out.startswith("added to "), got
-    got = project.mem("add", f"{LOCK}\nIt went well.", "--kind", "episode")
-    assert got.out.startswith("added to ") and "title" not in got.err, got
+    result = project.mem("add", LOCK, "--kind", "policy", "--step", "Call the owner")
+    assert result.out.startswith("added to "), result
+    result = project.mem("add", f"{LOCK}\nIt went well.", "--kind", "episode")
+    assert result.out.startswith("added to ") and "title" not in result.err, result
 
 
 def test_what_stands_elsewhere_or_was_retired_is_added_when_asked(
@@ -297,9 +298,9 @@ def test_dry_run_is_a_diff_that_git_takes(project: Project, before: str | None) 
     path = project.root / "MEMORY.md"
     if before is not None:
         project.write("MEMORY.md", before)
-    got = project.ok("add", "Title\nwith --- body", "--dry-run")
+    result = project.ok("add", "Title\nwith --- body", "--dry-run")
     assert (path.read_bytes().decode() if path.exists() else None) == before
-    project.git("apply", str(project.write("~/d.diff", got.out)))
+    project.git("apply", str(project.write("~/d.diff", result.out)))
     assert last(project).title == "Title"
 
 

@@ -34,9 +34,9 @@ def test_near_duplicates_become_one_entry_and_the_originals_are_archived(
     }
     one = project.entry("Clock", A, id="a", importance=0.9, created_at="2026-05-01")
     fill(project, one, project.entry("Clock", A2, id="b", **used))
-    done = project.ok("compact")
-    assert "merged b into a" in done.out
-    assert not done.err
+    result = project.ok("compact")
+    assert "merged b into a" in result.out
+    assert not result.err
     (entry,) = by_id(project).values()
     assert (entry.id, entry.status, entry.importance) == ("a", "compacted", 0.9)
     assert (entry.reinforcement_count, entry.last_reinforced) == (7, "2026-10-01")
@@ -75,15 +75,15 @@ def test_entries_of_other_types_jobs_levels_and_stores_are_never_merged(
     for name in (".mem/jobs/one/", ".mem/jobs/two/", ".mem/jobs/one/tasks/t/"):
         fill(project, entry(), path=f"{name}MEMORY.md")
     fill(project, entry(), path="institutional.md")
-    done = project.mem("compact", "--check")
-    assert (done.code, done.out, done.err) == (0, "nothing to compact\n", "")
+    result = project.mem("compact", "--check")
+    assert (result.code, result.out, result.err) == (0, "nothing to compact\n", "")
     fill(project, project.entry("Gone", A, id="gone", status="retired"))
-    done = project.mem("compact", "--check")
-    assert (done.code, done.err) == (
+    result = project.mem("compact", "--check")
+    assert (result.code, result.err) == (
         1,
         "",
     )
-    assert "archived gone, retired: Gone" in done.out
+    assert "archived gone, retired: Gone" in result.out
 
 
 def test_opposites_stay_apart_and_are_named(project: Project) -> None:
@@ -91,8 +91,8 @@ def test_opposites_stay_apart_and_are_named(project: Project) -> None:
     fill(project, project.entry("Clock", A, id="a"), project.entry("Clock", B, id="b"))
     before = texts(project)
     for args in (("compact",), ("compact", "--check")):
-        done = project.ok(*args)
-        assert "say the opposite" in done.err
+        result = project.ok(*args)
+        assert "say the opposite" in result.err
         assert texts(project) == before
     for _ in range(2):
         project.ok("compact", "--set", "contradictions=decay")
@@ -195,9 +195,9 @@ def test_one_section_of_prose_is_adopted_alone(project: Project) -> None:
     ports = next(
         line for line in project.mem("list").out.splitlines() if "Ports" in line
     )
-    done = project.mem("reinforce", ports.split()[0])
-    assert done.code == 3
-    assert f"mem compact --adopt 'MEMORY.md#{ports.split()[0][:8]}'" in done.err
+    result = project.mem("reinforce", ports.split()[0])
+    assert result.code == 3
+    assert f"mem compact --adopt 'MEMORY.md#{ports.split()[0][:8]}'" in result.err
     project.ok("compact", "--adopt", "MEMORY.md#Ports")
     after = path.read_text()
     assert after.count("\ntype:") == 1
@@ -218,10 +218,10 @@ def test_one_bullet_is_adopted_alone(project: Project) -> None:
         "# Notes\n\n- The first of three.\n- The second one.\n- The last one.\n",
     )
     second = project.mem("list", "--json").entries[1]["id"][:8]
-    done = project.mem("reinforce", second)
-    assert done.code == 3
-    assert f"mem compact --adopt 'MEMORY.md#{second}'" in done.err
-    assert "no entry has that id" not in done.err
+    result = project.mem("reinforce", second)
+    assert result.code == 3
+    assert f"mem compact --adopt 'MEMORY.md#{second}'" in result.err
+    assert "no entry has that id" not in result.err
     project.ok("compact", "--adopt", f"MEMORY.md#{second}")
     assert path.read_text().count("\ntype:") == 1
 
@@ -237,11 +237,11 @@ def test_a_file_that_cannot_be_used_is_named_and_the_rest_is_done(
     (project.root / "tasks/link.md").symlink_to(outside)
     fill(project, gone)
     before = [path.read_bytes() for path in (bad, conflicted, outside)]
-    done = project.mem("compact")
-    assert done.code == 3
-    assert "tasks/bad.md:1:" in done.err
-    assert "tasks/link.md" in done.err
-    assert "conflict markers" in done.err
+    result = project.mem("compact")
+    assert result.code == 3
+    assert "tasks/bad.md:1:" in result.err
+    assert "tasks/link.md" in result.err
+    assert "conflict markers" in result.err
     assert by_id(project, "MEMORY.archive.md")
     assert [path.read_bytes() for path in (bad, conflicted, outside)] == before
 

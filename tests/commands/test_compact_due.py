@@ -37,8 +37,12 @@ def filled(project: Project) -> Project:
             "Draft the schema", "On paper.", id="draft", phase="design", domain="task"
         )
         + "".join(
-            project.entry(f"Lasting {i}", f"Word{i} stays here for good.", id=f"k{i}")
-            for i in range(4)
+            project.entry(
+                f"Lasting {number}",
+                f"Word{number} stays here for good.",
+                id=f"k{number}",
+            )
+            for number in range(4)
         ),
     )
     for job in ("one", "two", "three"):
@@ -62,7 +66,7 @@ def test_all_that_is_due_is_done_at_once_and_once(project: Project) -> None:
     assert project.mem("compact", "--due", "--check").code == 1
     shown = project.ok("compact", "--due", "--dry-run")
     assert tree(project) == before, shown.err
-    done = project.ok("compact", "--due")
+    result = project.ok("compact", "--due")
     for words in (
         "merged",
         "retired",
@@ -70,7 +74,7 @@ def test_all_that_is_due_is_done_at_once_and_once(project: Project) -> None:
         "promoted",
         "implementation now, design ended",
     ):
-        assert words in done.out, (words, done.out)
+        assert words in result.out, (words, result.out)
     text = project.read("MEMORY.md")
     kept = project.read("MEMORY.archive.md")
     for name in ("gone", "stale", "draft"):
@@ -108,8 +112,8 @@ def test_a_renamed_file_is_followed(project: Project) -> None:
     project.commit()
     project.git("mv", "src/cart.py", "src/basket.py")
     project.commit()
-    done = project.ok("compact", "--due")
-    assert "src/cart.py is src/basket.py now" in done.out, done
+    result = project.ok("compact", "--due")
+    assert "src/cart.py is src/basket.py now" in result.out, result
     text = project.read("MEMORY.md")
     assert "paths: [src/basket.py]" in text
     assert "`src/basket.py` alone" in text
@@ -134,8 +138,8 @@ def test_what_another_writer_changed_meanwhile_is_looked_at_again(
         return renamed(app)
 
     monkeypatch.setattr(compact, "renamed_files", slow)
-    done = project.ok("compact", "--due")
-    assert "merged" in done.out, done.err
+    result = project.ok("compact", "--due")
+    assert "merged" in result.out, result.err
     assert len(looks) == 2
-    assert "ended" not in done.out
+    assert "ended" not in result.out
     assert project.read(".current-stage") == "implementation\n"

@@ -18,7 +18,7 @@ RESOLVE = ("compact", "--set", "contradictions=resolve")
 def entries(project: Project, name: str = "MEMORY.md") -> dict[str, Entry]:
     path = project.home / name[2:] if name.startswith("~/") else project.root / name
     return (
-        {e.id: e for e in parse(path.read_text(), name).entries}
+        {entry.id: entry for entry in parse(path.read_text(), name).entries}
         if path.exists()
         else {}
     )
@@ -85,16 +85,16 @@ def verdict(what: str, keep: str = "", pair: int = 1, **values: Any) -> dict[str
 def episodes(project: Project, folder: str = "", count: int = 3, **values: Any) -> Path:
     text = "".join(
         project.entry(
-            f"Cart tests failed in the night build {i}",
-            f"The cart tests failed at midnight, run {i}.\n### Detail\nUser: why?",
-            id=f"e{i}",
+            f"Cart tests failed in the night build {number}",
+            f"The cart tests failed at midnight, run {number}.\n### Detail\nUser: why?",
+            id=f"e{number}",
             kind="episode",
             type="declarative",
-            session_id=f"s{i}",
-            source=f"s{i}#9",
+            session_id=f"s{number}",
+            source=f"s{number}#9",
             **values,
         )
-        for i in range(1, count + 1)
+        for number in range(1, count + 1)
     )
     return project.write(f"{folder}tasks/episodes.md", text)
 

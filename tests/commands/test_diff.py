@@ -157,11 +157,11 @@ def test_text_and_markdown(project: Project) -> None:
         "tasks/x.md", project.entry("Ping @team `now` <b>loud</b>", kind="pitfall")
     )
     assert project.mem("diff", "--check").code == 1
-    got = project.mem("diff")
-    lines = got.out.splitlines()
-    assert got.code == 0
+    result = project.mem("diff")
+    lines = result.out.splitlines()
+    assert result.code == 0
     assert lines[0] == "tasks/x.md (project)"
-    assert "  added       Ping @team `now` <b>loud</b> (pitfall, id " in got.out
+    assert "  added       Ping @team `now` <b>loud</b> (pitfall, id " in result.out
     assert lines[-1].endswith("working tree: 1 added")
     page = project.mem("diff", "--format", "markdown").out
     quoted = "- added `Ping @team 'now' <b>loud</b>` ("
@@ -174,9 +174,9 @@ def test_text_and_markdown(project: Project) -> None:
 def test_an_unknown_revision_is_a_usage_error(project: Project, revisions: str) -> None:
     """It is named, exit 2, and never read as an option of git."""
     started(project)
-    got = project.mem("diff", "--", revisions)
-    assert got.code == 2
-    assert "unknown revision" in got.err
+    result = project.mem("diff", "--", revisions)
+    assert result.code == 2
+    assert "unknown revision" in result.err
     assert not project.has("x..HEAD")
 
 
@@ -184,7 +184,9 @@ def test_what_memory_rests_on(project: Project) -> None:
     """What the branch removes, moves, rewrites and contradicts, and what nobody should
     merge."""
     project.write("a.py", "def retry_call():\n    pass\n")
-    project.write("b.py", "".join(f"line_{i} = {i}\n" for i in range(20)))
+    project.write(
+        "b.py", "".join(f"line_{number} = {number}\n" for number in range(20))
+    )
     project.write("c.py", "def stays_here():\n    return [1, 2, 3]\n")
     body = "`retry_call()` in `a.py`, `b.py` and `c.py`."
     project.write(
@@ -197,7 +199,9 @@ def test_what_memory_rests_on(project: Project) -> None:
     assert project.mem("diff", "main..HEAD", "--format", "markdown").out.strip() == ""
     project.git("rm", "-q", "a.py")
     project.git("mv", "c.py", "d.py")
-    project.write("b.py", "".join(f"other_{i} = {i}\n" for i in range(20)))
+    project.write(
+        "b.py", "".join(f"other_{number} = {number}\n" for number in range(20))
+    )
     with (project.root / "MEMORY.md").open("a") as file:
         file.write(project.entry("Rule v2", "Never use tabs in the cart module."))
         file.write(project.entry("Key", "The key is ghp_" + "a1B2c3D4e5F6" * 3))

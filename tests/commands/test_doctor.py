@@ -89,8 +89,8 @@ def test_a_healthy_repository_has_nothing_to_complain_of(healthy: Project) -> No
     for row in rows(found):
         assert list(row) == ["name", "status", "detail", "hint", "path", "line"]
     assert row_of(found, "index", "PASS")["path"] == str(healthy.root / ".memory.db")
-    done = healthy.mem("doctor", "--fix", "--json")
-    assert (done.code, done.json["fixed"], snapshot(healthy)) == (0, [], before)
+    result = healthy.mem("doctor", "--fix", "--json")
+    assert (result.code, result.json["fixed"], snapshot(healthy)) == (0, [], before)
     assert "since mem init of" in healthy.mem("undo", "--dry-run").err  # no later write
 
 

@@ -52,8 +52,8 @@ def refused(done: Result) -> bool:
 def test_import_leaves_out_what_was_taken_back(gone: Project) -> None:
     """It says when and why; the rest comes in; `--again` takes it, too."""
     gone.write("CLAUDE.md", f"# Rules\n\n- {RULE}\n- Never commit a lock file.\n")
-    done = gone.mem("import", "CLAUDE.md", "--from", "agents-md")
-    assert refused(done)
+    result = gone.mem("import", "CLAUDE.md", "--from", "agents-md")
+    assert refused(result)
     assert not lives(gone)
     assert any("lock file" in title for title in ids(gone))
     gone.ok("import", "CLAUDE.md", "--from", "agents-md", "--again")
@@ -73,8 +73,8 @@ def test_extract_names_what_would_write_it_again(gone: Project) -> None:
     """Neither kept nor proposed, whatever its case."""
     said = f"From now on: {RULE.upper()}"
     gone.write("talk.md", f"User: {said}\nAssistant: Noted.\n")
-    done = gone.mem("extract", "talk.md", "--engine", "rules")
-    assert "mem add --again" in done.out
+    result = gone.mem("extract", "talk.md", "--engine", "rules")
+    assert "mem add --again" in result.out
     assert not lives(gone)
     assert gone.mem("inbox", "--json").json["proposals"] == []
 
@@ -84,9 +84,9 @@ def test_restore_asks_for_its_words_too(gone: Project) -> None:
     gone.mem("add", RULE, "--again")
     second = next(name for title, name in ids(gone).items() if "billing" in title)
     gone.mem("retire", second, "--because", "it moved")
-    done = gone.mem("restore", second)
-    assert done.code == 5
-    assert refused(done)
+    result = gone.mem("restore", second)
+    assert result.code == 5
+    assert refused(result)
     assert not lives(gone)
     gone.ok("restore", second, "--again")
     assert lives(gone)
@@ -122,15 +122,15 @@ def test_a_merge_names_what_says_the_opposite(project: Project) -> None:
     project.git("checkout", "-q", "main")
     project.mem("add", "The gateway listens on port 9090")
     project.commit()
-    done = subprocess.run(
+    process = subprocess.run(
         ["git", "merge", "--no-edit", "other"],
         cwd=project.root,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert "say the opposite" in done.stderr
-    assert "8080" in done.stderr
+    assert "say the opposite" in process.stderr
+    assert "8080" in process.stderr
     check = project.ok("compact", "--check")
     assert "say the opposite" in check.err
     doctor = project.mem("doctor")
@@ -154,8 +154,8 @@ def test_sync_takes_in_nothing_that_was_taken_back_here(
         (two, ("sync",)),
     )
     for machine, words in steps:
-        done = machine.mem(*words)
-        assert done.code == 0, (words, done.err)
+        result = machine.mem(*words)
+        assert result.code == 0, (words, result.err)
     in_step(one, two)
     for each in pair:
         assert each.mem("list", "--json").entries == []
@@ -211,10 +211,10 @@ def test_a_torn_archive_holds_as_far_as_it_can_be_read(gone: Project) -> None:
 def test_add_supersedes_another_value(project: Project, beside: bool) -> None:
     """It says so; `--beside` keeps both; three values are a series, and stay."""
     project.mem("add", "The minimum SDK is 26")
-    done = project.mem(
+    result = project.mem(
         "add", "Actually the minimum SDK is 28 now", *["--beside"] * beside
     )
-    assert ("supersedes: The minimum SDK is 26" in done.out) != beside
+    assert ("supersedes: The minimum SDK is 26" in result.out) != beside
     assert len(ids(project)) == 1 + beside
 
 

@@ -123,9 +123,11 @@ def test_nothing_is_no_title_and_no_text(project: Project, option: str) -> None:
     for given, stdin in (("", b""), ("  ", b""), ("-", b"\n")):
         if (option, given) == ("--title", "-"):
             continue  # a title of its own
-        got = project.mem("edit", "bbbb", option, given, input=stdin)
-        assert got.code == 2
-        assert got.err.startswith(f"mem: {option}: is empty\nhint: give {option} words")
+        result = project.mem("edit", "bbbb", option, given, input=stdin)
+        assert result.code == 2
+        assert result.err.startswith(
+            f"mem: {option}: is empty\nhint: give {option} words"
+        )
     assert project.read("MEMORY.md") == text
 
 

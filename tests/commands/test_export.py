@@ -56,24 +56,27 @@ def test_section_for_claude(project: Project) -> None:
 
 def test_no_more_than_200_lines_and_25_kb(project: Project) -> None:
     """How many are left is said; a body is cut with a sign, its fence closed."""
-    code = "\n".join(f"line {i}" for i in range(60))
+    code = "\n".join(f"line {number}" for number in range(60))
     long = project.entry("Long", f"How to do it.\n\n```\n{code}\n```", importance=1.0)
     body = "A sentence that says a little about the matter at hand. " * 20
-    lessons = [project.entry(f"Lesson {i}", body, importance=0.5) for i in range(400)]
+    lessons = [
+        project.entry(f"Lesson {number}", body, importance=0.5) for number in range(400)
+    ]
     project.write("MEMORY.md", "".join([long, *lessons]))
     project.write(
-        "institutional.md", "\n\n".join(f"Norm {i} of the house." for i in range(500))
+        "institutional.md",
+        "\n\n".join(f"Norm {number} of the house." for number in range(500)),
     )
-    got = project.mem("export", "agents-md")
-    assert got.out.count("\n") <= 200
-    assert len(got.out.encode()) <= 25_000
-    shown = got.out.count("- **L")
+    result = project.mem("export", "agents-md")
+    assert result.out.count("\n") <= 200
+    assert len(result.out.encode()) <= 25_000
+    shown = result.out.count("- **L")
     assert shown > 10
-    assert f"({401 - shown} more: `mem list`)" in got.out
-    assert "(institutional.md: more stands in the file)" in got.out
-    assert "…" in got.out
-    assert got.out.count("```") == 2
-    assert "line 50" not in got.out
+    assert f"({401 - shown} more: `mem list`)" in result.out
+    assert "(institutional.md: more stands in the file)" in result.out
+    assert "…" in result.out
+    assert result.out.count("```") == 2
+    assert "line 50" not in result.out
     small = export(project, "--max-lines", "30", "--max-bytes", "2000")
     assert small.out.count("\n") <= 30
     assert len(small.out.encode()) <= 2000

@@ -30,10 +30,10 @@ def test_a_session_teaches_by_rules(project: Project) -> None:
     """A preference and an episode are written with the stage; --json names skipped
     scopes."""
     project.write(".current-stage", "review\n")
-    got = learn(project, "s-1")
-    assert (got.code, got.err) == (0, "")
-    assert "engine rules: no language model is enabled" in got.out
-    assert "--engine llm" in got.out
+    result = learn(project, "s-1")
+    assert (result.code, result.err) == (0, "")
+    assert "engine rules: no language model is enabled" in result.out
+    assert "--engine llm" in result.out
     (entry,) = entries(project)
     assert (entry.type, entry.importance, entry.domain) == ("directive", 0.7, "team")
     assert (entry.kind, entry.extra["priority"], entry.phase) == (
@@ -77,8 +77,8 @@ def test_standard_input_is_a_transcript(project: Project) -> None:
     """`-` reads a session from a pipe; one in which nothing was said teaches nothing,
     exit 0."""
     for text in ("", '{"type":"user","uu'):
-        got = project.ok("extract", "-", input=text)
-        assert "nothing was said" in got.out
+        result = project.ok("extract", "-", input=text)
+        assert "nothing was said" in result.out
         assert not entries(project)
     text = Path(saved(project, talk(project))).read_text()
     project.ok("extract", "-", input=text)
@@ -100,9 +100,9 @@ def test_what_cannot_be_read_or_asked_for_is_refused(
     """An unknown format is exit 3, a wrong name exit 2, each with what is allowed."""
     project.write("~/sessions/x.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR")
     saved(project, talk(project), "s-1.jsonl")
-    got = project.mem("extract", str(project.home / "sessions" / name), *args)
-    assert got.code == code
-    assert said in got.err
+    result = project.mem("extract", str(project.home / "sessions" / name), *args)
+    assert result.code == code
+    assert said in result.err
     assert not entries(project)
 
 
@@ -115,9 +115,9 @@ def test_dry_run_writes_nothing(project: Project) -> None:
     )
     paths = [saved(project, talk(project)), saved(project, other, "two.jsonl")]
     before = state(project)
-    got = project.ok("extract", *paths, "--dry-run")
+    result = project.ok("extract", *paths, "--dry-run")
     assert state(project) == before
-    project.git("apply", str(project.write("~/patch", got.out)))
+    project.git("apply", str(project.write("~/patch", result.out)))
     dry = markdown(project)
     for name in dry:
         (project.root / name.partition("/")[2]).unlink()
@@ -138,8 +138,8 @@ def test_the_same_session_changes_nothing(project: Project, world: Path) -> None
         project.mem("index")
         for path in lost:
             path.unlink()
-        got = learn(project)
-        assert got.code == 0 and "nothing new" in got.out, lost
+        result = learn(project)
+        assert result.code == 0 and "nothing new" in result.out, lost
         assert (
             state(project) == before and project.git("status", "--porcelain") == ""
         ), lost
@@ -168,7 +168,8 @@ def test_a_grown_session_teaches_only_what_is_new(
     project.mem("extract", path)
     assert state(project) == grown
     assert all(
-        e.extra["session_task"].startswith("Please make") for e in entries(project)
+        entry.extra["session_task"].startswith("Please make")
+        for entry in entries(project)
     )
 
 
@@ -199,13 +200,13 @@ def test_other_sessions_reinforce_what_is_known(project: Project) -> None:
     """The same preference in another session counts once more; `source` names the last
     five."""
     for number in range(1, 8):
-        got = learn(project, f"s-{number}")
+        result = learn(project, f"s-{number}")
         before = state(project)
         assert learn(project, f"s-{number}").code == 0
         assert state(project) == before
     (entry,) = entries(project)
     assert entry.reinforcement_count == 6
-    assert "1 reinforced" in got.out
+    assert "1 reinforced" in result.out
     named = [source.partition(".")[0] for source in entry.extra["source"]]
     assert named == ["s-3", "s-4", "s-5", "s-6", "s-7"]
 
@@ -219,7 +220,7 @@ def test_a_fork_is_read_from_where_it_parted(project: Project) -> None:
         "Understood."
     )
     project.mem("extract", saved(project, fork, "fork.jsonl"))
-    assert [e.extra["session_id"] for e in entries(project)] == ["s-1", "s-9"]
+    assert [entry.extra["session_id"] for entry in entries(project)] == ["s-1", "s-9"]
 
 
 def test_the_last_episodes_stay_live(project: Project) -> None:
@@ -455,9 +456,9 @@ def test_a_model_is_not_asked_again_about_what_left_entries(
     (project.root / "tasks" / "episodes.md").unlink()
     (world / "state" / "mem" / "state.db").unlink()
     before = markdown(project)
-    got = learn(project, env=env)
-    assert got.code == 0
-    assert "--again" in got.out
+    result = learn(project, env=env)
+    assert result.code == 0
+    assert "--again" in result.out
     assert markdown(project) == before
     assert learn(project, "s-1", "--again", env=env).code == 0
     assert len(entries(project)) == 1
@@ -481,10 +482,10 @@ def test_what_a_model_may_not_say_is_dropped_and_counted(project: Project) -> No
         project,
         corrective=[*found, item(title="Good commits", kind="pitfall", **globs)],
     )
-    got = learn(project, env=env)
-    assert "reads like a command" in got.out
-    assert "3: names no turn that was shown" in got.out
-    assert "3: quotes what does not stand in its turn" in got.out
+    result = learn(project, env=env)
+    assert "reads like a command" in result.out
+    assert "3: names no turn that was shown" in result.out
+    assert "3: quotes what does not stand in its turn" in result.out
     (entry,) = entries(project)
     assert entry.title == "Good commits"
     assert (entry.extra["paths"], entry.extra["commands"]) == (
@@ -510,7 +511,9 @@ def test_advice_from_outside_is_declarative(project: Project) -> None:
         ],
     )
     project.mem("extract", saved(project, given), env=env)
-    found = [(e.type, e.kind, e.importance <= 0.5) for e in entries(project)]
+    found = [
+        (entry.type, entry.kind, entry.importance <= 0.5) for entry in entries(project)
+    ]
     assert found == [("declarative", "fact", True)] * 2
 
 
@@ -518,15 +521,16 @@ def test_show_prompt_sends_nothing(project: Project) -> None:
     """It prints what would be sent, without <private> parts, and writes nothing."""
     private = "<private>I prefer rooibos in the morning.</private> Fix the build."
     path = saved(project, talk(project).user(private).agent("Done."))
-    got = project.ok("extract", path, "--show", "prompt", "--engine", "llm")
-    assert "[1] user: Please make the checkout page" in got.out
-    assert "=== system" in got.out
-    assert got.out.count("=== extract") == 1
+    result = project.ok("extract", path, "--show", "prompt", "--engine", "llm")
+    assert "[1] user: Please make the checkout page" in result.out
+    assert "=== system" in result.out
+    assert result.out.count("=== extract") == 1
     assert all(
-        f"- {name}: " in got.out for name in ("observations", "project", "corrective")
+        f"- {name}: " in result.out
+        for name in ("observations", "project", "corrective")
     )
-    assert "rooibos" not in got.out
-    assert "Fix the build" in got.out
+    assert "rooibos" not in result.out
+    assert "Fix the build" in result.out
     assert not markdown(project)
     project.mem("extract", path)
     assert markdown(project)
@@ -575,9 +579,9 @@ def test_recalled_entries_are_reinforced_once(project: Project) -> None:
     )
     project.write("MEMORY.md", known)
     project.mem("recall", "slow checkout page queries", "--session", "s-1")
-    got = learn(project)
+    result = learn(project)
     assert entries(project)[0].reinforcement_count == 1
-    assert "reinforced 1 entry" in got.out
+    assert "reinforced 1 entry" in result.out
     project.mem("recall", "slow checkout page queries", "--session", "s-2")
     learn(project, "s-2", "--set", "reinforce_mode=off")
     assert entries(project)[0].reinforcement_count == 1
@@ -591,16 +595,16 @@ def test_written_files_are_compacted(project: Project) -> None:
     learn(project, "s-1", "--set", "compact_after_extract=false")
     assert len(entries(project)) == 3
     learn(project, "s-2")
-    assert sum(e.status == "compacted" for e in entries(project)) == 1
+    assert sum(entry.status == "compacted" for entry in entries(project)) == 1
 
 
 def test_a_conflicted_file_is_left_alone(project: Project) -> None:
     """Refused (exit 5) with the line, nothing of that session written."""
     project.write("MEMORY.md", "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n")
     before = state(project)
-    got = learn(project)
-    assert got.code == 5
-    assert "MEMORY.md:1" in got.err
+    result = learn(project)
+    assert result.code == 5
+    assert "MEMORY.md:1" in result.err
     assert state(project) == before
 
 
@@ -622,7 +626,10 @@ def test_without_names_the_new_sessions_are_read(project: Project) -> None:
 
 def test_older_and_many_sessions_are_listed(project: Project) -> None:
     """At most ten, none older than 14 days, without --all; the others are named."""
-    paths = [_claude(project, talk(project, f"s-{n}"), f"n{n:02}") for n in range(12)]
+    paths = [
+        _claude(project, talk(project, f"s-{number}"), f"n{number:02}")
+        for number in range(12)
+    ]
     os.utime(paths[0], (1_700_000_000, 1_700_000_000))
     got = project.mem("extract", "--json").json
     assert len(got["sessions"]) == 10
@@ -643,9 +650,9 @@ def test_automatic_runs_wait_for_the_session_and_for_git(project: Project) -> No
     dry = project.mem("extract", "--finished", "--dry-run", "--json").json
     assert len(dry["sessions"]) == 1
     (project.root / ".git" / "MERGE_HEAD").write_text("0" * 40 + "\n")
-    got = project.mem("extract", "--finished")
-    assert got.code == 5
-    assert "merge" in got.err
+    result = project.mem("extract", "--finished")
+    assert result.code == 5
+    assert "merge" in result.err
     assert not entries(project)
     project.ok("extract")
     assert entries(project)
@@ -752,7 +759,7 @@ def test_a_conflict_refuses_every_writer(
     conflict = "<<<<<<< ours\nA\n=======\nB\n>>>>>>> theirs\n"
     path = project.write("MEMORY.md", project.entry(id="old") + conflict)
     before = path.read_bytes()
-    done = project.mem(*args)
-    assert done.code == 5
-    assert "conflict" in done.err
+    result = project.mem(*args)
+    assert result.code == 5
+    assert "conflict" in result.err
     assert path.read_bytes() == before

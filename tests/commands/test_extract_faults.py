@@ -13,7 +13,7 @@ def test_a_task_that_is_not_there_is_named(project: Project) -> None:
     """With the folder it would have; nothing is learned into the job instead."""
     in_job(project)
     before = state(project)
-    done = project.mem(
+    result = project.mem(
         "extract",
         saved(project, talk(project)),
         *RULES,
@@ -22,9 +22,9 @@ def test_a_task_that_is_not_there_is_named(project: Project) -> None:
         "--task",
         "none",
     )
-    assert done.code == 2
-    assert "--task none: no such task" in done.err
-    assert "tasks/none" in done.err
+    assert result.code == 2
+    assert "--task none: no such task" in result.err
+    assert "tasks/none" in result.err
     assert state(project) == before
 
 
@@ -33,12 +33,12 @@ def test_a_memory_file_that_is_no_text_is_named_and_the_session_learned_from(
 ) -> None:
     """What it knows cannot be looked at; it is not written to either."""
     bad = project.write("tasks/broken.md", b"---\nid: x\n---\n\xff\n")
-    done = project.mem("extract", saved(project, talk(project)), *RULES)
-    assert done.code == 3
-    assert "tasks/broken.md:4" in done.err
+    result = project.mem("extract", saved(project, talk(project)), *RULES)
+    assert result.code == 3
+    assert "tasks/broken.md:4" in result.err
     assert any(
-        "imperative mood" in e.body
-        for e in entries(project, "proxy.md") + entries(project)
+        "imperative mood" in entry.body
+        for entry in entries(project, "proxy.md") + entries(project)
     )
     assert bad.read_bytes() == b"---\nid: x\n---\n\xff\n"
 
@@ -52,6 +52,6 @@ def test_a_state_file_that_is_no_database_is_said_and_costs_nothing(
     before = state(project)
     for database in (world / "state").rglob("state.db*"):
         database.write_bytes(b"no database" * 100)
-    done = project.ok("extract", path, *RULES)
-    assert "could not be remembered" in done.err
+    result = project.ok("extract", path, *RULES)
+    assert "could not be remembered" in result.err
     assert state(project) == before

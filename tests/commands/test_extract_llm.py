@@ -44,9 +44,9 @@ def test_what_the_model_says_is_written(project: Project, api: Api) -> None:
     """Over HTTP with the real SDK; the key is never in what is said; the second run
     sends nothing."""
     answers(api, observations=[LESSON])
-    got = project.ok("extract", saved(project, talk(project)), *LLM)
+    result = project.ok("extract", saved(project, talk(project)), *LLM)
     assert [entry.title for entry in entries(project)] == ["Short commit messages"]
-    assert api.environ["ANTHROPIC_API_KEY"] not in got.out + got.err
+    assert api.environ["ANTHROPIC_API_KEY"] not in result.out + result.err
     sent = len(api.seen)
     before = state(project)
     project.ok("extract", saved(project, talk(project)), *LLM)
@@ -70,18 +70,18 @@ def test_one_call_holds_a_digest_and_leaves_five_lessons(
     ]
     unquoted = {**LESSON, "quote": "I prefer long commit messages"}
     answers(api, observations=[unquoted, *lessons])
-    got = project.ok("extract", saved(project, given), *LLM)
-    assert len(api.seen) == 1, got.err
+    result = project.ok("extract", saved(project, given), *LLM)
+    assert len(api.seen) == 1, result.err
     sent = json.dumps(api.seen[0].body, ensure_ascii=False)
     assert "[5] user: I prefer short commit messages" in sent
     assert len(sent.encode()) < 25_000
     assert "too long for one call" in sent
-    assert "too long for one call" in got.out + got.err
+    assert "too long for one call" in result.out + result.err
     assert [entry.title for entry in entries(project)] == [
         f"Commit {text}" for text in texts[:5]
     ]
-    assert "1: quotes what does not stand in its turn" in got.out
-    assert "2: over the most that one session may leave" in got.out
+    assert "1: quotes what does not stand in its turn" in result.out
+    assert "2: over the most that one session may leave" in result.out
     assert {entry.importance for entry in entries(project)} == {0.7}
     assert {entry.extra["priority"] for entry in entries(project)} == {"medium"}
 
@@ -102,9 +102,9 @@ def test_a_reply_of_no_use_fails_and_the_rules_take_the_session(
     again."""
     api.steps.append(BAD[what])
     path = saved(project, talk(project))
-    got = project.mem("extract", path, *LLM)
-    assert got.code == 4
-    assert "observations" in got.out + got.err
+    result = project.mem("extract", path, *LLM)
+    assert result.code == 4
+    assert "observations" in result.out + result.err
     assert [entry.kind for entry in entries(project)] == ["preference"]
     sent = len(api.seen)
     before = state(project)
@@ -124,8 +124,8 @@ def test_no_secret_is_in_a_request(project: Project, api: Api) -> None:
             {**LESSON, "title": "Build first", "turn": 1, "quote": "Fix the build."}
         ],
     )
-    got = project.ok("extract", path, *LLM)
-    assert len(api.seen) == 1 and entries(project), got.err
+    result = project.ok("extract", path, *LLM)
+    assert len(api.seen) == 1 and entries(project), result.err
     project.ok("extract", path, *LLM, "--json")
     kept = [
         p
@@ -135,5 +135,5 @@ def test_no_secret_is_in_a_request(project: Project, api: Api) -> None:
     ]
     for token in planted:
         assert not any(token[:20] in json.dumps(seen.body) for seen in api.seen), token
-        assert token not in got.out + got.err
+        assert token not in result.out + result.err
         assert not any(token.encode() in file.read_bytes() for file in kept), token

@@ -34,11 +34,11 @@ def call(project: Project, line: str, agent: str = "claude", **more: Any) -> Any
         "tool_input": {"command": line},
         **more,
     }
-    done = project.shell(
+    result = project.shell(
         "hook", "pre-tool", "--harness", agent, input=json.dumps(payload)
     )
-    assert done.code == 0, done.err
-    return json.loads(done.out) if done.out.strip() else ""
+    assert result.code == 0, result.err
+    return json.loads(result.out) if result.out.strip() else ""
 
 
 def decision(answer: Any) -> str:
@@ -57,8 +57,8 @@ def test_a_lesson_is_switched_on_and_off(project: Project) -> None:
     dry = project.mem("guard", found[:8], "--dry-run")
     assert "+guard: deny" in dry.out
     assert project.data("MEMORY.md") == before
-    done = project.ok("guard", found[:8])
-    assert "from now on denied" in done.out
+    result = project.ok("guard", found[:8])
+    assert "from now on denied" in result.out
     assert tried(project, FORCED).json["decision"] == "deny"
     assert tried(project, "git push origin main").json["decision"] is None
     project.ok("guard", "--off", found[:8])
@@ -300,9 +300,9 @@ def test_unclear_lessons_are_refused_with_a_hint(project: Project) -> None:
     """Nothing is guessed where the words do not say what is forbidden."""
     project.mem("add", "--kind", "policy", "Every migration must be reversible")
     found = project.mem("list", "--json").entries[0]["id"]
-    done = project.mem("guard", found[:8])
-    assert done.code == 2
-    assert "--command" in done.err
+    result = project.mem("guard", found[:8])
+    assert result.code == 2
+    assert "--command" in result.err
     assert "guard" not in project.read("MEMORY.md")
 
 

@@ -26,8 +26,8 @@ THEME = [
 def store(project: Project, **values: object) -> None:
     """Four entries on one theme."""
     entries = [
-        project.entry(title, f"{title}, seen {i}.", id=f"e{i}", **values)
-        for i, title in enumerate(THEME)
+        project.entry(title, f"{title}, seen {number}.", id=f"e{number}", **values)
+        for number, title in enumerate(THEME)
     ]
     project.write("MEMORY.md", "".join(entries))
 
@@ -75,11 +75,14 @@ def test_an_empty_store_is_zero(project: Project) -> None:
 def test_each_metric_names_the_command_that_raises_it(project: Project) -> None:
     """And the command does; what cannot be read lowers coverage."""
     store(project)
-    for i in range(5):
+    for number in range(5):
         old = project.entry(
-            f"Old {i}", f"old {i} thing{i}", created_at="2020-01-01", importance=0.1
+            f"Old {number}",
+            f"old {number} thing{number}",
+            created_at="2020-01-01",
+            importance=0.1,
         )
-        project.write(f"tasks/{i}.md", old)
+        project.write(f"tasks/{number}.md", old)
     stale = found_by(project)["metrics"]["freshness"]
     assert stale["raise_with"] == "mem compact --stale"
     assert "5 would leave" in stale["reason"]
@@ -169,8 +172,12 @@ def test_a_file_half_wrong_is_not_green(project: Project) -> None:
         project.entry("Log", "Always log the proxy password.", id="yes-1"),
         project.entry("No log", "Never log the proxy password.", id="no-1"),
         *(
-            project.entry(f"Fine {i}", f"{THEME[i]}, seen {i}.", id=f"fine-{i}")
-            for i in range(3)
+            project.entry(
+                f"Fine {number}",
+                f"{THEME[number]}, seen {number}.",
+                id=f"fine-{number}",
+            )
+            for number in range(3)
         ),
     ]
     project.write("tasks/a.md", "".join(texts))

@@ -47,13 +47,13 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lines = [
         {
             "type": role,
-            "uuid": f"u{n}",
+            "uuid": f"u{number}",
             "sessionId": "5f0e1a52-aaaa",
             "cwd": str(root),
-            "timestamp": f"2026-03-04T10:0{n}:00Z",
+            "timestamp": f"2026-03-04T10:0{number}:00Z",
             "message": {"role": role, "content": text},
         }
-        for n, (role, text) in enumerate(CHAT)
+        for number, (role, text) in enumerate(CHAT)
     ]
     session.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return root

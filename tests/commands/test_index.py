@@ -21,8 +21,8 @@ def test_check_says_what_is_stale_and_writes_nothing(
     tree and outside."""
     project.remembers("One")
     project.write("tasks/gone.md", project.entry("Two"))
-    done = project.mem("index", "--check")
-    assert (done.code, done.out) == (1, "MEMORY.md\ntasks/gone.md\n")
+    result = project.mem("index", "--check")
+    assert (result.code, result.out) == (1, "MEMORY.md\ntasks/gone.md\n")
     assert not project.has(".memory.db")
     project.mem("index")
     project.ok("index", "--check")
@@ -30,8 +30,8 @@ def test_check_says_what_is_stale_and_writes_nothing(
     (project.root / "tasks/gone.md").unlink()
     project.write("tasks/new.md", project.entry("Three"))
     before = snapshot(project.root), snapshot(world)
-    done = project.mem("index", "--check")
-    assert (done.code, sorted(done.out.split())) == (
+    result = project.mem("index", "--check")
+    assert (result.code, sorted(result.out.split())) == (
         1,
         ["MEMORY.md", "tasks/gone.md", "tasks/new.md"],
     )
@@ -67,9 +67,9 @@ def test_an_embedder_that_cannot_work_is_exit_4_and_the_index_is_up_to_date(
 ) -> None:
     """A missing key is named, with what to do; --json says the same."""
     project.remembers("A")
-    got = project.mem("index", "--json", env={"MEM_EMBEDDER": "openai"})
-    assert got.code == 4
-    assert "OPENAI_API_KEY" in got.err
-    assert got.json["vectors"]["failed"]
-    assert (got.json["vectors"]["have"], got.json["vectors"]["chosen"]) == (0, 1)
+    result = project.mem("index", "--json", env={"MEM_EMBEDDER": "openai"})
+    assert result.code == 4
+    assert "OPENAI_API_KEY" in result.err
+    assert result.json["vectors"]["failed"]
+    assert (result.json["vectors"]["have"], result.json["vectors"]["chosen"]) == (0, 1)
     project.ok("index", "--check")

@@ -83,17 +83,17 @@ def test_text_is_a_line_per_entry_whatever_the_title(project: Project) -> None:
     project.write("MEMORY.md", "".join(project.entry(title) for title in odd))
     (project.root / "tasks").mkdir()
     (project.root / "tasks/new\nline.md").write_text(project.entry("odd file"))
-    done = project.mem("list")
-    assert len(done.out.splitlines()) == 7
-    assert not set("\x07\x1b\u202e\u200b") & set(done.out)
-    assert all(line.count("\t") == 5 for line in done.out.splitlines())
+    result = project.mem("list")
+    assert len(result.out.splitlines()) == 7
+    assert not set("\x07\x1b\u202e\u200b") & set(result.out)
+    assert all(line.count("\t") == 5 for line in result.out.splitlines())
 
 
 def test_filters_that_nothing_passes_are_said(project: Project) -> None:
     """The answer stays empty, on stderr stands why; --quiet has neither."""
     project.remembers()
-    got = project.mem("list", "--tag", "nope")
-    assert got[:] == (0, "", "mem: nothing remembered passes these filters\n")
+    result = project.mem("list", "--tag", "nope")
+    assert result[:] == (0, "", "mem: nothing remembered passes these filters\n")
     assert project.mem("list", "--tag", "nope", "--quiet")[:] == (0, "", "")
 
 

@@ -108,11 +108,11 @@ def text_of(repo: Project, name: str) -> str:
 
 def fails(repo: Project, *args: str) -> str:
     command = ["git", *args]
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=repo.root, capture_output=True, text=True, check=False
     )
-    assert done.returncode != 0
-    return done.stdout + done.stderr
+    assert process.returncode != 0
+    return process.stdout + process.stderr
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -134,7 +134,9 @@ def test_what_two_branches_archive_stands_once(project: Project, driver: str) ->
     compaction, which finds nothing more to do."""
     project.git("config", "merge.mem.driver", DRIVER)
     project.write(".gitattributes", f"*.archive.md merge={driver}\n")
-    kept = "".join(project.entry(f"Kept {i}", f"About {i}.") for i in range(8))
+    kept = "".join(
+        project.entry(f"Kept {number}", f"About {number}.") for number in range(8)
+    )
     project.write("MEMORY.md", kept + entry("gone", status="retired"))
     project.commit()
     for branch, day in (("one", "2026-11-21"), ("two", "2026-11-22")):
@@ -236,8 +238,8 @@ def merged_as_by_git(tmp_path: Path, texts: list[bytes]) -> int:
     old, mine, other = files(tmp_path / "git", texts)
     labels = ["-L", "ours", "-L", "base", "-L", "theirs", "--marker-size", "9"]
     command = ["git", "merge-file", "-p", *labels, mine, old, other]
-    done = subprocess.run(command, capture_output=True, check=False)
-    assert (code, Path(given[1]).read_bytes()) == (done.returncode, done.stdout)
+    process = subprocess.run(command, capture_output=True, check=False)
+    assert (code, Path(given[1]).read_bytes()) == (process.returncode, process.stdout)
     return code
 
 
@@ -310,8 +312,8 @@ def test_it_starts_without_typer(tmp_path: Path) -> None:
         "from memcli.__main__ import main; main()"
     )
     command = [sys.executable, "-c", code, *given]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded = set(process.stdout.split())
     assert "memcli.compaction.merge" in loaded
     assert not loaded & {"typer", "rich", "numpy", "anthropic", "memcli.cli.program"}
 

@@ -17,10 +17,10 @@ def test_a_job_is_named_by_its_folder_alone(
     """A way to another place is no name, even if it leads to a folder that exists."""
     (project.root / ".mem/jobs/shop/tasks").mkdir(parents=True)
     before = sorted(project.root.rglob("*"))
-    done = project.mem(*verb, "--job", job)
+    result = project.mem(*verb, "--job", job)
     why = "no such job" if job == "none" else "no name of a job"
-    assert done.code == 2
-    assert why in done.err
+    assert result.code == 2
+    assert why in result.err
     written = {path.name for path in set(project.root.rglob("*")) - set(before)}
     assert not {".premortem.md", ".assumptions.jsonl"} & written
 
@@ -33,7 +33,7 @@ def test_a_note_that_cannot_be_read_is_not_written_over(
 ) -> None:
     """Its line is named, and its bytes stay."""
     path = project.write(name, b"one\ntwo \xff\n")
-    done = project.mem(*verb)
-    assert done.code == 3
-    assert f"{name}:2:" in done.err
+    result = project.mem(*verb)
+    assert result.code == 3
+    assert f"{name}:2:" in result.err
     assert path.read_bytes() == b"one\ntwo \xff\n"

@@ -33,8 +33,8 @@ FACTORS = (
 
 
 def hits(project: Project, *args: str, **options: Any) -> list[dict[str, Any]]:
-    got = project.ok("recall", "--json", *args, **options)
-    return list(got.hits)
+    result = project.ok("recall", "--json", *args, **options)
+    return list(result.hits)
 
 
 def titles(project: Project, *args: str, **options: Any) -> list[str]:
@@ -122,11 +122,11 @@ def test_damaged_memory_costs_one_line_and_no_exit_code(project: Project) -> Non
     fill(project, bad, project.entry("B", "zebra hooves"))
     (project.root / "tasks").mkdir()
     (project.root / "tasks" / "x.md").symlink_to("/etc/hostname")
-    got = project.ok("recall", "--ranked", "--json", "zebra")
-    assert {hit["title"] for hit in got.hits} == {"A", "B"}
+    result = project.ok("recall", "--ranked", "--json", "zebra")
+    assert {hit["title"] for hit in result.hits} == {"A", "B"}
     why = "tasks/x.md:1: is a link that leaves the root; it is not followed"
-    assert got.err == f"mem: 3 problems in the memory files ({why}): mem doctor\n"
-    assert {problem["path"] for problem in got.json["problems"]} == {
+    assert result.err == f"mem: 3 problems in the memory files ({why}): mem doctor\n"
+    assert {problem["path"] for problem in result.json["problems"]} == {
         "MEMORY.md",
         "tasks/x.md",
     }
@@ -140,14 +140,14 @@ def test_memory_that_cannot_be_read_is_named(project: Project, verb: str) -> Non
     next."""
     torn = f"---\nid: one\ntype: corrective\n## Torn\nText.\n\n{project.entry()}"
     file = project.write("MEMORY.md", torn)
-    got = project.mem(*verb.split())
-    assert "MEMORY.md:1: front matter is not closed" in got.err
-    assert "mem doctor" in got.err
+    result = project.mem(*verb.split())
+    assert "MEMORY.md:1: front matter is not closed" in result.err
+    assert "mem doctor" in result.err
     file.unlink()
     os.mkfifo(file)
-    got = project.mem(*verb.split())
-    assert "MEMORY.md:1: is no regular file" in got.err
-    assert "no memory" not in got.err
+    result = project.mem(*verb.split())
+    assert "MEMORY.md:1: is no regular file" in result.err
+    assert "no memory" not in result.err
 
 
 def test_near_duplicates_collapse_and_opposites_do_not(project: Project) -> None:
@@ -266,7 +266,7 @@ def test_institutional_text_is_that_of_the_place_one_is_in(project: Project) -> 
         )
 
     def norms(*args: str, **options: Any) -> list[str]:
-        return [h["text"] for h in hits(project, "x", *args, **options)]
+        return [hit["text"] for hit in hits(project, "x", *args, **options)]
 
     everywhere = ["global norm", "project norm"]
     assert norms() == everywhere
@@ -348,15 +348,15 @@ def test_all_forms_show_the_same_hits(filled: Project) -> None:
 
 def test_nothing_ranked_is_exit_0_with_one_line(project: Project) -> None:
     """--check makes it 1; without any memory the line says how to begin."""
-    got = project.mem("recall", "x")
-    assert (got.code, got.out) == (0, "")
-    assert got.err.count("\n") == 1
-    assert "mem add" in got.err
+    result = project.mem("recall", "x")
+    assert (result.code, result.out) == (0, "")
+    assert result.err.count("\n") == 1
+    assert "mem add" in result.err
     assert hits(project, "x") == []
     assert not project.has(".memory.db")
     fill(project, project.entry("A", "zebra"))
-    got = project.mem("recall", "quagga")
-    assert (got.code, got.out, got.err) == (
+    result = project.mem("recall", "quagga")
+    assert (result.code, result.out, result.err) == (
         0,
         "",
         "mem: nothing remembered matches this task\n",

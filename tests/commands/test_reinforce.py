@@ -68,8 +68,8 @@ def test_retired_entries_are_left_and_survivors_count_for_what_was_merged(
     project.write("MEMORY.archive.md", gone)
     survivor = project.entry(id="s", merged_from=["g"])
     project.write("MEMORY.md", project.entry(id="r", status="retired") + survivor)
-    done = project.ok("reinforce", "r", "g", "s")
-    assert "1 retired" in done.out
+    result = project.ok("reinforce", "r", "g", "s")
+    assert "1 retired" in result.out
     assert counts(project, "rs") == [0, 1]
 
 
@@ -87,8 +87,8 @@ def test_ids_that_are_typed_must_be_known(project: Project) -> None:
     listed = "\n".join(
         line.split("\t")[0] for line in project.mem("list").out.splitlines()
     )
-    done = project.ok("reinforce", "-", input=f"{listed}\n\nnope\n")
-    assert "1 unknown" in done.out
+    result = project.ok("reinforce", "-", input=f"{listed}\n\nnope\n")
+    assert "1 unknown" in result.out
     assert entry_of(project, "abcd1234-x").reinforcement_count == 3
 
 
@@ -180,10 +180,10 @@ def test_a_conflicted_file_is_named_and_left_and_the_rest_is_done(
     bad = project.write("tasks/bad.md", project.entry("Bad", id="bad1") + conflict)
     project.remembers("Good", id="good1")
     before = bad.read_bytes()
-    done = project.mem("reinforce", "bad1", "good1")
-    assert done.code == 3
-    assert "tasks/bad.md:" in done.err
-    assert "conflict markers" in done.err
+    result = project.mem("reinforce", "bad1", "good1")
+    assert result.code == 3
+    assert "tasks/bad.md:" in result.err
+    assert "conflict markers" in result.err
     assert entry_of(project, "good1").reinforcement_count == 1
     assert project.mem("retire", "bad1").code == 5
     project.write("MEMORY.md", project.entry("Good", id="good1") + conflict)

@@ -24,7 +24,7 @@ def fill(project: Project, name: str = "MEMORY.md") -> None:
         + project.entry(
             id="c-design", domain="task", phase="design", status="compacted"
         )
-        + "".join(project.entry(id=f"other-{i}") for i in range(5)),
+        + "".join(project.entry(id=f"other-{number}") for number in range(5)),
     )
 
 
@@ -83,8 +83,8 @@ def test_what_has_a_kind_at_the_project_outlasts_its_stage(project: Project) -> 
     for kind, text in LASTING.items():
         project.ok("add", "--kind", kind, text)
     project.write("INTENT.md", "---\nstage: implementation\n---\n")
-    done = project.ok("compact", "--due")
-    assert "retired" not in done.out
+    result = project.ok("compact", "--due")
+    assert "retired" not in result.out
     assert project.read(".current-stage") == "implementation\n"
     assert set(stages(project).values()) == {"active"}
     assert "permission" in project.mem("recall", "add a permission").out
@@ -99,7 +99,7 @@ def test_an_entry_of_an_earlier_version_is_protected_as_it_stands(
     project.write("INTENT.md", "Stage: review\n")
     old = project.entry(id="old", kind=kind, domain="task", phase="design")
     new = project.entry(id="new", domain="task", phase="design")
-    more = "".join(project.entry(id=f"more-{i}") for i in range(4))
+    more = "".join(project.entry(id=f"more-{number}") for number in range(4))
     path = project.write("MEMORY.md", old + new + more)
     project.ok("retire-stage", "design")
     assert path.read_text().startswith(old)
@@ -137,7 +137,8 @@ def test_a_stage_that_would_take_too_much_is_refused(
     project.write(".current-stage", "design\n")
     project.write("INTENT.md", "Stage: review\n")
     gone = "".join(
-        project.entry(f"Gone {i}", domain="task", phase="design") for i in range(2)
+        project.entry(f"Gone {number}", domain="task", phase="design")
+        for number in range(2)
     )
     path = project.write("MEMORY.md", gone + project.entry() + project.entry())
     before = path.read_text()

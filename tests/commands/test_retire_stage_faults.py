@@ -17,9 +17,9 @@ def test_a_file_that_is_no_text_stops_the_detection(
     project.write(".current-stage", "design\n")
     project.write(name, b"Stage: review\n\xff\n")
     before = project.data("MEMORY.md")
-    done = project.mem("retire-stage")
-    assert done.code == 3
-    assert f"{name}:2: is not UTF-8 text" in done.err
+    result = project.mem("retire-stage")
+    assert result.code == 3
+    assert f"{name}:2: is not UTF-8 text" in result.err
     assert project.data("MEMORY.md") == before
 
 
@@ -32,9 +32,9 @@ def test_one_bad_file_is_named_and_the_others_are_retired(project: Project) -> N
     torn = project.write(
         "tasks/torn.md", project.entry("Torn", "Words.", id="torn", **DESIGN) + conflict
     )
-    done = project.mem("retire-stage", "design")
-    assert done.code == 3
-    assert "tasks/broken.md:4" in done.err
-    assert "tasks/torn.md" in done.err
+    result = project.mem("retire-stage", "design")
+    assert result.code == 3
+    assert "tasks/broken.md:4" in result.err
+    assert "tasks/torn.md" in result.err
     assert "status: retired" in project.read("MEMORY.md")
     assert "status: retired" not in torn.read_text()

@@ -107,6 +107,6 @@ def test_prose_can_be_shown(project: Project) -> None:
     """A section of prose has an id too; list shows it, show takes it."""
     project.write("MEMORY.md", "# Notes\n\n## Herd\nThe zebra sleeps.\n")
     [row] = project.mem("list", "--json").entries
-    got = project.mem("show", row["id"][:8])
-    assert "The zebra sleeps." in got.out
-    assert "Notes > Herd" in got.out
+    result = project.mem("show", row["id"][:8])
+    assert "The zebra sleeps." in result.out
+    assert "Notes > Herd" in result.out

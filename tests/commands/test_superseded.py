@@ -71,8 +71,8 @@ def test_the_old_value_is_told_nowhere(
     words = ("--kind", "pitfall", "--path", WRITTEN)
     project.mem("add", old, *words)
     assert gone in everything_told(project, old)
-    done = project.mem("add", new, *words)
-    assert "supersedes" in done.out
+    result = project.mem("add", new, *words)
+    assert "supersedes" in result.out
     told = everything_told(project, new)
     assert gone not in told
     assert new.rpartition(" ")[2] in told

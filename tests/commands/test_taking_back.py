@@ -13,8 +13,8 @@ WORDS = "The staging key word is zanzibarquokka tonight."
 def session(project: Project, name: str, said: str) -> str:
     """A talk in which the person says one thing, extracted; what mem says of it."""
     project.write(f"{name}.md", f"User: {said}\nAssistant: Noted.\n")
-    done = project.ok("extract", f"{name}.md", "--engine", "rules")
-    return done.out + done.err
+    result = project.ok("extract", f"{name}.md", "--engine", "rules")
+    return result.out + result.err
 
 
 def titles(project: Project) -> list[str]:
@@ -94,10 +94,10 @@ def test_add_asks_before_it_writes_what_was_taken_back(project: Project) -> None
         "The database is db-qx71.internal",
         "The  database is ＤＢ-QX71.internal",
     ):
-        done = project.mem("add", text)
-        assert done.code == 5
-        assert "moved" in done.err
-        assert "--again" in done.err
+        result = project.mem("add", text)
+        assert result.code == 5
+        assert "moved" in result.err
+        assert "--again" in result.err
     project.ok("add", "--again", "The database is db-qx71.internal")
 
 
@@ -133,9 +133,9 @@ def test_what_is_forgotten_is_in_none_of_our_files(
     before = project.data("MEMORY.md")
     dry = project.ok("forget", entry[:8], "--dry-run")
     assert project.data("MEMORY.md") == before
-    done = project.ok("forget", entry[:8])
-    assert "git filter-repo" in done.out
-    assert "shared index" not in done.out
+    result = project.ok("forget", entry[:8])
+    assert "git filter-repo" in result.out
+    assert "shared index" not in result.out
     url = {"MEM_STORE_URL": "postgresql://localhost/mem"}
     other = project.mem("list", "--json").entries[0]["id"]
     dry = project.mem("forget", other, "--dry-run", "--json", env=url)

@@ -54,8 +54,8 @@ def episode(entry_id: str, body: str = "It broke.", **values: Any) -> Entry:
 
 def batch(*related: Entry, episodes: int = 3) -> EpisodeBatch:
     shown = tuple(
-        QuotedEntry("tasks/episodes.md", episode(f"e{i}"))
-        for i in range(1, episodes + 1)
+        QuotedEntry("tasks/episodes.md", episode(f"e{number}"))
+        for number in range(1, episodes + 1)
     )
     return EpisodeBatch(
         "MEMORY.md", shown, tuple(QuotedEntry("MEMORY.md", entry) for entry in related)
@@ -87,7 +87,8 @@ def test_three_episodes_or_a_striking_one_are_due(
 ) -> None:
     """Fewer wait; all that wait are asked about together."""
     texts = [
-        text_of(f"e{i}", kind="episode", surprise=s) for i, s in enumerate(surprises)
+        text_of(f"e{number}", kind="episode", surprise=s)
+        for number, s in enumerate(surprises)
     ]
     source = KnownFile(
         file_of(*texts, path="tasks/episodes.md"),
@@ -122,7 +123,7 @@ def test_consolidated_retired_and_foreign_episodes_do_not_wait() -> None:
 )
 def test_facts_go_to_the_memory_of_the_episodes_level(path: str, target: str) -> None:
     """A job's episodes teach the job, the project's the project."""
-    texts = [text_of(f"e{i}", kind="episode") for i in range(3)]
+    texts = [text_of(f"e{number}", kind="episode") for number in range(3)]
     level, job = ("job", "j") if "jobs" in path else ("project", "")
     (found,) = due(
         [
@@ -223,7 +224,7 @@ def test_whatever_a_reply_holds_it_adds_what_was_planned_and_nothing_else(
         text = "".join(rng.choice(_PIECES) for _ in range(rng.randrange(12)))
         return rng.choice([text, text, text, "k0", "k1", "e1"])
 
-    known = file_of(*(text_of(f"k{i}", f"Body {i}.") for i in range(4)))
+    known = file_of(*(text_of(f"k{number}", f"Body {number}.") for number in range(4)))
     rows = [
         {
             "operation": rng.choice(OPERATIONS),
@@ -338,7 +339,7 @@ def learned(
 ) -> dict[str, dict[str, Entry]]:
     table.learn(lesson_of(*facts, related=related))
     return {
-        path: {e.id: e for e in parse(text, path).entries}
+        path: {entry.id: entry for entry in parse(text, path).entries}
         for path, text in outcome_of(table.changes).texts.items()
     }
 

@@ -69,8 +69,8 @@ def facts(text: str) -> dict[str, tuple[dict[str, Any], str]]:
     return {
         found.id: (
             {
-                k: sorted(v) if isinstance(v, list) else v
-                for k, v in raw(file, found).items()
+                key: sorted(value) if isinstance(value, list) else value
+                for key, value in raw(file, found).items()
             },
             found.body.replace("\r\n", "\n"),
         )
@@ -184,7 +184,7 @@ def test_new_entries_of_both_sides_stay_theirs_at_the_end() -> None:
 
 @DIRECTIONS
 def test_entries_without_an_id_are_known_by_their_text(turned: Turn) -> None:
-    one, two, three, four = (entry(None, f"Body {i}.") for i in range(4))
+    one, two, three, four = (entry(None, f"Body {number}.") for number in range(4))
     sides = [one + three + entry("a"), one + two + one + four]
     text = merged(one + two, *turned(sides))
     found = sorted(re.findall(r"Body \d|id: a", text))
@@ -311,9 +311,9 @@ def test_prose_is_merged_by_git_and_entries_all_the_same() -> None:
 )
 def test_damage_is_left_to_git(damaged: str) -> None:
     texts = [entry("a"), entry("a") + entry("c"), entry("d") + entry("a")]
-    for i in range(3):
+    for number in range(3):
         with pytest.raises(Unmergeable):
-            merged(*(damaged if i == j else text for j, text in enumerate(texts)))
+            merged(*(damaged if number == j else text for j, text in enumerate(texts)))
 
 
 def test_what_would_not_read_back_is_left_to_git() -> None:
@@ -560,8 +560,8 @@ def test_mappings_that_both_sides_added_are_left_to_git(turned: Turn) -> None:
     """Neither front matter can take the other's mapping in one line: better a conflict
     than a loss."""
     sides = [
-        entry("a").replace("\nstatus:", f"\n{key}: {{n: {i}}}\nstatus:")
-        for i, key in enumerate("xy")
+        entry("a").replace("\nstatus:", f"\n{key}: {{n: {number}}}\nstatus:")
+        for number, key in enumerate("xy")
     ]
     with pytest.raises(Unmergeable, match="cannot be spliced"):
         merged(entry("a"), *turned(sides))
@@ -597,5 +597,5 @@ def test_prose_below_an_entry_is_merged_and_stays_when_the_entry_goes() -> None:
     longer = edited(parse(base, "m"), [EntryChange(0, body="## A\nlonger")]).text
     other = edited(parse(base, "m"), [EntryChange(0, body="## A\nz")]).text
     entries = parse(merged(longer, other), "m").entries
-    assert [e.touched for e in entries] == [False, False, False]
-    assert {e.body for e in entries} == {"## A\nlonger", "## A\nz", "## B\ny"}
+    assert [entry.touched for entry in entries] == [False, False, False]
+    assert {entry.body for entry in entries} == {"## A\nlonger", "## A\nz", "## B\ny"}

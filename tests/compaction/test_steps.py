@@ -122,7 +122,9 @@ def test_more_than_a_quarter_of_a_file_is_a_loss_to_confirm(
     live: int, lost: int, asked: bool
 ) -> None:
     """A quarter is not; a file of fewer than four live entries is too small to tell."""
-    changes = ChangeSet([source(*(entry(f"e{i}") for i in range(live))).memory])
+    changes = ChangeSet(
+        [source(*(entry(f"e{number}") for number in range(live))).memory]
+    )
     for at in range(lost):
         changes.archive(("MEMORY.md", at), "stale")
     found = outcome_of(changes).losses
@@ -144,7 +146,9 @@ def test_a_cluster_with_two_that_differ_is_named_and_not_merged() -> None:
     kinds = [
         text.replace("worker", f"{name}worker") for name in ("", "billing ", "search ")
     ]
-    found = done(source(*(entry(str(i), kind) for i, kind in enumerate(kinds))))
+    found = done(
+        source(*(entry(str(number), kind) for number, kind in enumerate(kinds)))
+    )
     assert found.texts == {} and [event.what for event in found.found] == [
         "alike but different"
     ]
@@ -173,7 +177,9 @@ def test_what_recurs_in_three_jobs_is_promoted_and_in_two_is_not(
 ) -> None:
     """The copy names where it came from."""
     found = done(
-        source(), *(task(i, entry(f"e{i}", CLOCK)) for i in range(jobs)), promote=True
+        source(),
+        *(task(number, entry(f"e{number}", CLOCK)) for number in range(jobs)),
+        promote=True,
     )
     assert ("MEMORY.md" in found.texts) is promoted
     if promoted:
@@ -197,7 +203,10 @@ def test_what_recurs_in_three_sessions_of_one_job_is_promoted(
 def test_a_job_in_another_work_tree_counts_but_is_not_marked() -> None:
     """Three jobs say it; only the two that may be written learn that it was
     promoted."""
-    jobs = [task(i, entry(f"e{i}", CLOCK), writable=i > 0) for i in range(3)]
+    jobs = [
+        task(number, entry(f"e{number}", CLOCK), writable=number > 0)
+        for number in range(3)
+    ]
     texts = done(source(), *jobs, promote=True).texts
     assert set(texts) == {
         "MEMORY.md",
@@ -209,11 +218,11 @@ def test_a_job_in_another_work_tree_counts_but_is_not_marked() -> None:
 
 def test_a_second_run_promotes_nothing_more() -> None:
     """What is known to come from these entries is not counted again."""
-    jobs = [task(i, entry(f"e{i}", CLOCK)) for i in range(3)]
+    jobs = [task(number, entry(f"e{number}", CLOCK)) for number in range(3)]
     first = done(source(), *jobs, promote=True).texts
     again = [
         source(first["MEMORY.md"]),
-        *(task(i, first[f".mem/jobs/j{i}/MEMORY.md"]) for i in range(3)),
+        *(task(number, first[f".mem/jobs/j{number}/MEMORY.md"]) for number in range(3)),
     ]
     assert done(*again, promote=True) == CompactOutcome(
         texts={}, done=(), found=(), losses=()

@@ -30,7 +30,7 @@ def entry(body: str = "## T\nText.", **values: object) -> str:
     return "\n".join(
         [
             "---",
-            *(f"{k}: {v}" for k, v in keys.items() if v is not None),
+            *(f"{key}: {value}" for key, value in keys.items() if value is not None),
             "---",
             body,
             "",

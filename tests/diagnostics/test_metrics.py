@@ -28,12 +28,16 @@ def related(count: int) -> list[LiveEntry]:
     """Entries on one theme, each in words of its own order and choice."""
     dice = random.Random(5)
     return [
-        item(i, " ".join([*dice.sample(TOPIC, 6), f"only{i}"])) for i in range(count)
+        item(number, " ".join([*dice.sample(TOPIC, 6), f"only{number}"]))
+        for number in range(count)
     ]
 
 
 def apart(count: int) -> list[LiveEntry]:
-    return [item(i, " ".join(f"w{i}x{n}" for n in range(7))) for i in range(count)]
+    return [
+        item(number, " ".join(f"w{number}x{n}" for n in range(7)))
+        for number in range(count)
+    ]
 
 
 def shown(
@@ -43,9 +47,14 @@ def shown(
     score = scores or tuple(1.0 for _ in entries)
     return [
         LoggedHit(
-            session=session, entry=e, layer="ranked", place=i, score=s, day="2026-11-01"
+            session=session,
+            entry=entry,
+            layer="ranked",
+            place=number,
+            score=s,
+            day="2026-11-01",
         )
-        for i, (e, s) in enumerate(zip(entries, score, strict=True), 1)
+        for number, (entry, s) in enumerate(zip(entries, score, strict=True), 1)
     ]
 
 
@@ -59,7 +68,10 @@ def test_freshness_is_the_median_decay() -> None:
     assert metrics.freshness([item(1), item(2, decay=0.5)]).value == 75
     fresh = metrics.freshness([item(1), item(2), item(3)])
     aged = metrics.freshness(
-        [item(1), *(item(i, decay=0.1, age=400, stale=True) for i in range(2, 6))]
+        [
+            item(1),
+            *(item(number, decay=0.1, age=400, stale=True) for number in range(2, 6)),
+        ]
     )
     assert fresh.value == 100
     assert aged.value == pytest.approx(10)
@@ -98,7 +110,11 @@ def test_duplicates_lower_coherence() -> None:
     """A copy takes a neighbour's place and earns nothing; the way to raise it is mem
     compact."""
     theme = related(12)
-    copies = [entry._replace(id=f"{entry.id}-{n}") for entry in theme for n in range(3)]
+    copies = [
+        entry._replace(id=f"{entry.id}-{number}")
+        for entry in theme
+        for number in range(3)
+    ]
     clean = metrics.coherence(theme)
     copied = metrics.coherence([*theme, *copies])
     assert clean.value is not None
@@ -153,14 +169,14 @@ def test_always_within_bounds_and_whatever_the_order(seed: int) -> None:
     dice = random.Random(seed)
     items = [
         item(
-            i, " ".join(dice.choices("ab cd é 语 ef".split(), k=dice.randrange(9)))
+            number, " ".join(dice.choices("ab cd é 语 ef".split(), k=dice.randrange(9)))
         )._replace(
             decay=dice.uniform(0.1, 1),
             age=dice.randrange(10**6),
             stale=dice.random() < 0.5,
             linked=dice.random() < 0.5,
         )
-        for i in range(dice.randrange(25))
+        for number in range(dice.randrange(25))
     ]
     scores = (None, math.nan, math.inf, -1.0, 0.0, 0.5, 1e300)
     log = [
@@ -168,11 +184,11 @@ def test_always_within_bounds_and_whatever_the_order(seed: int) -> None:
             session=dice.choice("st"),
             entry=dice.choice("abc"),
             layer=layer,
-            place=1 + i % 5,
+            place=1 + number % 5,
             score=dice.choice(scores),
             day="",
         )
-        for i, layer in enumerate(
+        for number, layer in enumerate(
             dice.choices(["ranked", "workflows"], k=dice.randrange(30))
         )
     ]

@@ -55,7 +55,7 @@ def run(commands: Sequence[str], folder: Path, environ: Mapping[str, str]) -> li
     """What each command prints (stdout and stderr), all in one shell that starts in
     `folder`."""
     script = "\n".join(f"{command}\nprintf '%s\\n' '{_END}'" for command in commands)
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", "-c", f"exec 2>&1\n{script}"],
         cwd=folder,
         env={**os.environ, **environ},
@@ -65,9 +65,9 @@ def run(commands: Sequence[str], folder: Path, environ: Mapping[str, str]) -> li
         timeout=300,
         check=False,
     )
-    parts = done.stdout.split(f"{_END}\n")
+    parts = process.stdout.split(f"{_END}\n")
     assert len(parts) == len(commands) + 1, (
-        f"the shell stopped early:\n{done.stdout}{done.stderr}"
+        f"the shell stopped early:\n{process.stdout}{process.stderr}"
     )
     return [part.rstrip("\n") for part in parts[:-1]]
 

@@ -239,7 +239,9 @@ def configuration() -> None:
 def _toml(value: Any) -> str:
     if isinstance(value, Mapping):
         return (
-            "`{" + ", ".join(f"{k} = {json.dumps(v)}" for k, v in value.items()) + "}`"
+            "`{"
+            + ", ".join(f"{key} = {json.dumps(v)}" for key, v in value.items())
+            + "}`"
         )
     if isinstance(value, tuple):
         value = list(value)

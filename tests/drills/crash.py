@@ -168,33 +168,39 @@ class Verb(NamedTuple):
 
 
 def build(root: Path, files: int) -> None:
-    for i in range(files - 1):
-        topic = TOPICS[i % len(TOPICS)]
-        body = f"The {topic} service number {i} keeps its state in memory until the worker writes it down."
+    for number in range(files - 1):
+        topic = TOPICS[number % len(TOPICS)]
+        body = f"The {topic} service number {number} keeps its state in memory until the worker writes it down."
         entries = [
-            entry_of(f"f{i}-keep", body, importance=0.9),
+            entry_of(f"f{number}-keep", body, importance=0.9),
             entry_of(
-                f"f{i}-dup", body.replace("keeps", "always keeps"), importance=0.4
+                f"f{number}-dup", body.replace("keeps", "always keeps"), importance=0.4
             ),
             entry_of(
-                f"f{i}-old", f"Retired words about {topic} {i}.", status="retired"
+                f"f{number}-old",
+                f"Retired words about {topic} {number}.",
+                status="retired",
             ),
             entry_of(
-                f"f{i}-a",
-                f"Plain words about {topic} one {i}, no more.",
+                f"f{number}-a",
+                f"Plain words about {topic} one {number}, no more.",
                 phase="planning",
             ),
             entry_of(
-                f"f{i}-b",
-                f"More {topic} words that stand alone in file {i} of the tree.",
+                f"f{number}-b",
+                f"More {topic} words that stand alone in file {number} of the tree.",
             ),
             entry_of(
-                f"f{i}-all",
+                f"f{number}-all",
                 "Restart the queue worker after each deployment of the schema.",
             ),
         ]
-        folder = root / (".mem/jobs" if i % 3 else "tasks")
-        path = folder / f"j{i}" / "MEMORY.md" if i % 3 else folder / f"t{i}.md"
+        folder = root / (".mem/jobs" if number % 3 else "tasks")
+        path = (
+            folder / f"j{number}" / "MEMORY.md"
+            if number % 3
+            else folder / f"t{number}.md"
+        )
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(entries), encoding="utf-8")
     (root / "MEMORY.md").write_text(PROSE, encoding="utf-8")
@@ -235,14 +241,14 @@ def transcript(
     lines = [
         {
             "type": role,
-            "uuid": f"{session}-{i}",
+            "uuid": f"{session}-{number}",
             "sessionId": session,
             "cwd": str(cwd),
-            "timestamp": f"2026-11-20T10:0{i}:00.000Z",
+            "timestamp": f"2026-11-20T10:0{number}:00.000Z",
             "isSidechain": False,
             "message": {"role": role, "content": text},
         }
-        for i, (role, text) in enumerate(said)
+        for number, (role, text) in enumerate(said)
     ]
     path.write_text(
         "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
@@ -593,19 +599,19 @@ def _taken(verb: Verb, whole: Whole) -> set[str]:
 
 def ids(files: dict[str, str]) -> set[str]:
     return {
-        e.id if e.identified else e.body.split("\n")[0]
+        entry.id if entry.identified else entry.body.split("\n")[0]
         for name, text in files.items()
         if name.endswith(".md")
-        for e in parse(text, name).entries
+        for entry in parse(text, name).entries
     }
 
 
 def _titles(files: dict[str, str]) -> set[str]:
     names = [name for name in files if name.endswith(".md")]
     return {
-        e.body.split("\n")[0]
+        entry.body.split("\n")[0]
         for name in names
-        for e in parse(files[name], name).entries
+        for entry in parse(files[name], name).entries
     }
 
 

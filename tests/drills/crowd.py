@@ -199,9 +199,9 @@ def _begin(world: World, processes: int) -> list[Path]:
     world.git("add", "-A")
     world.git("commit", "-qm", "All of it")
     trees = [world.root] * processes
-    for i in range(4, processes, 5):
-        trees[i] = world.root.parent / f"branch-{i}"
-        world.git("worktree", "add", "-q", str(trees[i]), "-b", trees[i].name)
+    for number in range(4, processes, 5):
+        trees[number] = world.root.parent / f"branch-{number}"
+        world.git("worktree", "add", "-q", str(trees[number]), "-b", trees[number].name)
     return trees
 
 
@@ -255,7 +255,7 @@ def missing(root: Path, done: Iterable[Done]) -> list[str]:
 
 
 def miscounted(root: Path, done: Iterable[Done]) -> list[str]:
-    wanted = Counter({f"counted-{i}": 1 for i in range(COUNTED)})
+    wanted = Counter({f"counted-{number}": 1 for number in range(COUNTED)})
     wanted.update(
         each.what for each in done if each.verb == "reinforce" and not each.code
     )

@@ -73,7 +73,7 @@ def ran(house: Path, tests: Sequence[str], *options: str) -> tuple[int, str]:
         *(f"tests/{t}" for t in tests),
     ]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             cwd=house,
             env=environ,
@@ -84,7 +84,7 @@ def ran(house: Path, tests: Sequence[str], *options: str) -> tuple[int, str]:
         )
     except subprocess.TimeoutExpired:
         return FAILED, f"no end after {LONGEST} s"
-    return done.returncode, done.stdout + done.stderr
+    return process.returncode, process.stdout + process.stderr
 
 
 def layout_free(code: str) -> re.Pattern[str]:

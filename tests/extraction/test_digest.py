@@ -57,7 +57,7 @@ def test_six_findings_are_shown() -> None:
 
 def test_what_is_pasted_is_cut() -> None:
     """Code and logs of more than three lines; a name in one line stays."""
-    code = "\n".join(f"let x{n} = {n}" for n in range(20))
+    code = "\n".join(f"let x{number} = {number}" for number in range(20))
     made = digest.digest([human(f"Why?\n```\n{code}\n```\nNever do that.\n> so\nOk")])
     assert "let x" not in made.text and "[… 22 pasted lines …]" in made.text
     assert "Never do that." in made.text and "> so" in made.text
@@ -66,7 +66,9 @@ def test_what_is_pasted_is_cut() -> None:
 def test_a_long_session_keeps_its_rules_and_its_end() -> None:
     """Within the bound; what rules rank highest and the end are shown, and which turns
     are left out is named, in the digest as in what is reported."""
-    filler = [human(f"Now look at part {n}. " + "word " * 90) for n in range(40)]
+    filler = [
+        human(f"Now look at part {number}. " + "word " * 90) for number in range(40)
+    ]
     rule = human("Always run the migrations in a transaction.")
     turns = [*filler[:20], rule, *filler[20:], human("Thanks, and bye."), agent("Bye.")]
     made = digest.digest(turns)

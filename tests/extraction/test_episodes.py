@@ -133,7 +133,9 @@ def test_what_a_person_likes_stays_out_of_the_episode() -> None:
 def test_detail_is_bounded() -> None:
     """At most 2,000 characters, one line for each key turn."""
     turns = [
-        turn for i in range(6) for turn in (human(f"{i} " + "long words " * 300), EDIT)
+        turn
+        for number in range(6)
+        for turn in (human(f"{number} " + "long words " * 300), EDIT)
     ]
     one = tell(*turns)
     assert one and len(one.key_text) <= DETAIL
@@ -218,7 +220,9 @@ def test_topics_are_cut_where_they_change(seed: int) -> None:
         [(0, 60)],
     ):
         found = starts(segments(talk(plan, seed)))
-        changes = [4 * sum(count for _, count in plan[:i]) for i in range(len(plan))]
+        changes = [
+            4 * sum(count for _, count in plan[:number]) for number in range(len(plan))
+        ]
         assert len(found) == len(changes)
         assert all(abs(a - b) <= 4 for a, b in zip(found, changes, strict=True))
 
@@ -254,7 +258,7 @@ def test_what_repeats_does_not_surprise_and_what_is_new_does() -> None:
     found = surprises_of([old, old, new, {"tax", "docker"}], {})
     assert found[:2] == [0.0, 0.0] and found[2] >= KEY and found[3] < KEY
     (calm,) = segments(talk([(0, 7)]))
-    (wild,) = segments(talk([(n % 4, 1) for n in range(7)]))
+    (wild,) = segments(talk([(number % 4, 1) for number in range(7)]))
     assert calm.surprise < wild.surprise
 
 

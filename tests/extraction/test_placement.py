@@ -37,7 +37,7 @@ def entry(body: str, **values: Any) -> str:
     rows = {"id": "e-1", "type": "directive", "importance": 0.5, **values}
     return (
         "---\n"
-        + "".join(f"{k}: {v}\n" for k, v in rows.items())
+        + "".join(f"{key}: {value}\n" for key, value in rows.items())
         + f"---\n## A title\n{body}\n"
     )
 

@@ -190,7 +190,7 @@ def endlessly(piece: bytes, pause: float, event: str, folder: Path) -> Ended:
 
 def _ended(arguments: Sequence[str | bytes], stdin: object, folder: Path) -> Ended:
     started = time.monotonic()
-    done = subprocess.run(
+    process = subprocess.run(
         arguments,
         stdin=stdin,
         capture_output=True,
@@ -198,4 +198,6 @@ def _ended(arguments: Sequence[str | bytes], stdin: object, folder: Path) -> End
         timeout=ENDS_IN,
         check=False,
     )  # type: ignore[call-overload]
-    return Ended(done.returncode, done.stdout, done.stderr, time.monotonic() - started)
+    return Ended(
+        process.returncode, process.stdout, process.stderr, time.monotonic() - started
+    )

@@ -37,12 +37,12 @@ def _nested(name: str, opens: str, closes: str) -> Family:
 
 def _stairs(n: int) -> str:
     depth = int((2 * n) ** 0.5)
-    return "".join(" " * i + "- a\n" for i in range(depth))
+    return "".join(" " * number + "- a\n" for number in range(depth))
 
 
 def _distinct(line: str) -> Callable[[int], str]:
     size = len(line.format(10**5))
-    return lambda n: "".join(line.format(i) for i in range(max(1, n // size)))
+    return lambda n: "".join(line.format(number) for number in range(max(1, n // size)))
 
 
 FIXED: Final = (

@@ -46,7 +46,7 @@ def test_any_text_is_read(target: Target, data: st.DataObject) -> None:
 
 
 def _distinct_words(n: int) -> str:
-    return "".join(f"w{i} " for i in range(n // 7))
+    return "".join(f"w{number} " for number in range(n // 7))
 
 
 # Families that once took time that grew with the square of their length, or worse.

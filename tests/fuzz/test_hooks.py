@@ -25,10 +25,12 @@ def shop(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 
 def _all_answered(shop: Project, payloads: Iterable[bytes]) -> None:
-    for i, data in enumerate(payloads):
-        event = hooks.EVENTS[i % len(hooks.EVENTS)]
-        done = shop.mem("hook", event, input=data)
-        hooks.checked(done.out.encode(), done.err.encode(), code=done.code, event=event)
+    for number, data in enumerate(payloads):
+        event = hooks.EVENTS[number % len(hooks.EVENTS)]
+        result = shop.mem("hook", event, input=data)
+        hooks.checked(
+            result.out.encode(), result.err.encode(), code=result.code, event=event
+        )
     log = state_dir() / LOG
     said = log.read_text(encoding="utf-8") if log.exists() else ""
     assert [line for line in said.splitlines() if "Error" in line] == []

@@ -174,8 +174,8 @@ def test_claude_learns_from_a_correction(desk: Desk) -> None:
 def crowded(desk: Desk) -> None:
     """So many newer lessons that an old one finds no room at the start."""
     newer = [
-        desk.project.entry(f"Newer lesson of module {n}", type="corrective")
-        for n in range(24)
+        desk.project.entry(f"Newer lesson of module {number}", type="corrective")
+        for number in range(24)
     ]
     old = desk.project.entry(
         "Rates are Decimal", "Rates are Decimal, always.", type="corrective",

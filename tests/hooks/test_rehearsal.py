@@ -47,7 +47,9 @@ def duplicates(project: Project, dice: random.Random) -> None:
 def leavers(project: Project, dice: random.Random) -> None:
     old = {"created_at": "2025-01-01", "importance": 0.1}
     gone = project.entry("Gone", "About the gone.", status="retired")
-    rest = "".join(project.entry(f"Kept {i}", f"About {i}.") for i in range(6))
+    rest = "".join(
+        project.entry(f"Kept {number}", f"About {number}.") for number in range(6)
+    )
     text = gone + project.entry("Old", "About the old.", **old) + rest
     ending = dice.choice(("\n", "\r\n"))
     project.write("tasks/b.md", text.replace("\n", ending).encode())
@@ -61,9 +63,12 @@ def stages(project: Project, dice: random.Random) -> None:
     passing = {"domain": "task", "phase": "design"}
     few = dice.randint(1, 3)  # of eight: the last is over the loss guard
     text = "".join(
-        project.entry(f"Stage {i}", f"Of {i}.", **passing) for i in range(few)
+        project.entry(f"Stage {number}", f"Of {number}.", **passing)
+        for number in range(few)
     )
-    rest = "".join(project.entry(f"Rest {i}", f"The {i}.") for i in range(8 - few))
+    rest = "".join(
+        project.entry(f"Rest {number}", f"The {number}.") for number in range(8 - few)
+    )
     project.write("tasks/c.md", text + rest)
 
 
@@ -119,7 +124,10 @@ def test_a_dry_run_shows_the_run_to_the_byte(
     for scene in dice.sample(SCENES, dice.randint(0, 4)):
         scene(project, dice)
     cwd = in_job(project) if dice.random() < 0.3 else project.root
-    paths = [session(project, dice, f"s-{i}", cwd) for i in range(dice.randint(1, 2))]
+    paths = [
+        session(project, dice, f"s-{number}", cwd)
+        for number in range(dice.randint(1, 2))
+    ]
     before = state(project)
     shown = project.mem("extract", *paths, "--dry-run")
     assert state(project) == before

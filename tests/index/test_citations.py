@@ -23,7 +23,7 @@ def cited(project: Project) -> str:
     """The id of an entry that rests on five functions."""
     project.write("src/cart.py", CODE)
     project.commit("start")
-    done = project.mem(
+    result = project.mem(
         *(
             "add",
             "Totals are added in order",
@@ -33,7 +33,7 @@ def cited(project: Project) -> str:
         )
     )
     project.commit("noted")
-    return str(done.json["id"])
+    return str(result.json["id"])
 
 
 def test_a_place_that_changed_much_is_marked_until_confirmed(project: Project) -> None:
@@ -85,8 +85,8 @@ def test_a_place_that_is_none_is_refused(
     project: Project, place: str, said: str
 ) -> None:
     project.write("src/cart.py", CODE)
-    done = project.mem("add", "Note", "--rests-on", place)
-    assert done.code == 2 and said in done.err and "hint:" in done.err
+    result = project.mem("add", "Note", "--rests-on", place)
+    assert result.code == 2 and said in result.err and "hint:" in result.err
     assert not project.has("MEMORY.md")
 
 

@@ -182,8 +182,8 @@ def test_after_a_commit_only_what_changed_is_read(
     """Identifiers are looked for in the changed files, unless the one that had them
     changed."""
     started(project)
-    for i in range(20):
-        project.write(f"src/more{i}.py", "x = 1\n")
+    for number in range(20):
+        project.write(f"src/more{number}.py", "x = 1\n")
     project.commit("more")
     project.mem("index")
     project.write("src/more3.py", "y = 2\n")

@@ -40,10 +40,10 @@ def sql(project: Project, query: str) -> list[tuple[Any, ...]]:
 
 
 def titles(project: Project, task: str, *options: str) -> list[str]:
-    done = project.ok(
+    result = project.ok(
         "recall", task, "--json", "--ranked", "--max-tokens", "0", *options
     )
-    return done.titles
+    return result.titles
 
 
 def age(path: Path, seconds: int = 100) -> None:
@@ -81,9 +81,9 @@ def test_without_memory_nothing_is_made(project: Project, world: Path) -> None:
     to begin."""
     project.ok("index", "--check")
     for command in (["index"], ["recall", "x"], ["list"], ["index", "--rebuild"]):
-        done = project.ok(*command)
+        result = project.ok(*command)
         assert [
-            line for line in done.err.splitlines() if 'Begin with: mem add "' in line
+            line for line in result.err.splitlines() if 'Begin with: mem add "' in line
         ]
     assert sorted(path.name for path in project.root.iterdir()) == [".git"]
     assert not (world / "cache").exists()
@@ -108,10 +108,10 @@ def test_without_any_writable_folder_the_index_lives_in_memory(
     project.remembers("Zebra", "Stripes.")
     (world / "cache").write_text("in the way")
     project.root.chmod(0o555)
-    done = project.powerless("recall", "zebra", "--json")
+    result = project.powerless("recall", "zebra", "--json")
     project.root.chmod(0o755)
-    assert (done.code, done.hits[0]["title"]) == (0, "Zebra"), done.err
-    assert "for this run only" in done.err
+    assert (result.code, result.hits[0]["title"]) == (0, "Zebra"), result.err
+    assert "for this run only" in result.err
 
 
 def test_mem_db_moves_the_index(project: Project) -> None:
@@ -141,14 +141,14 @@ def test_unchanged_files_are_not_read(project: Project) -> None:
         age(project.write(name, project.entry(name)))
 
     def read() -> str:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", _WATCH, "index", "-q"],
             cwd=project.root,
             capture_output=True,
             text=True,
         )
-        assert done.returncode == 0, done.stderr
-        return " ".join(dict.fromkeys(done.stdout.split()))
+        assert process.returncode == 0, process.stderr
+        return " ".join(dict.fromkeys(process.stdout.split()))
 
     assert read() == "a.md b.md"
     assert read() == ""
@@ -173,7 +173,9 @@ def test_a_file_that_was_only_touched_is_not_chunked_again(project: Project) -> 
 
 def test_an_edit_keeps_the_rows_of_the_other_entries(project: Project) -> None:
     """One entry of three changed: one row is new, the other two only moved."""
-    entries = [project.entry(f"Title {i}", f"Body {i}") for i in range(3)]
+    entries = [
+        project.entry(f"Title {number}", f"Body {number}") for number in range(3)
+    ]
     project.write("MEMORY.md", "".join(entries))
     project.mem("index")
     before = dict(sql(project, "SELECT title, id FROM chunks"))
@@ -285,7 +287,8 @@ def content(db: Path) -> list[tuple[Any, ...]]:
 def answers(app: App) -> list[Any]:
     """What recall says, for each word; without the paths of the database."""
     requests = [
-        RecallRequest(word, ranked_only=i % 2 == 0) for i, word in enumerate(WORDS)
+        RecallRequest(word, ranked_only=number % 2 == 0)
+        for number, word in enumerate(WORDS)
     ]
     return [
         recall_command.recall(app, request)._replace(problems=())
@@ -422,18 +425,20 @@ def test_what_cannot_be_used_is_kept_aside_and_built_anew(
 ) -> None:
     """The answer is whole, the old file is still there, one line says so."""
     path = project.remembers("Zebra", "Stripes.")
-    filler = "".join(project.entry(f"Filler {i}", "word " * 300) for i in range(40))
+    filler = "".join(
+        project.entry(f"Filler {number}", "word " * 300) for number in range(40)
+    )
     project.write("tasks/t.md", filler)
     project.mem("index")
     _damage(project.root / DB, kind)
     if kind == "no relations":  # only a write meets it
         path.write_text(project.entry("Zebra", "Stripes again.", supports=["x"]))
-    done = project.ok(*command.split())
-    notes = [line for line in done.err.splitlines() if "built anew" in line]
+    result = project.ok(*command.split())
+    notes = [line for line in result.err.splitlines() if "built anew" in line]
     kept = list(project.root.glob(f"{DB}.aside-*[0-9]"))
     if kind == "noise in the middle" and not notes:
         return  # those pages were not looked at by this command
-    assert (len(notes), len(kept)) == (1, 1), done.err
+    assert (len(notes), len(kept)) == (1, 1), result.err
     assert kept[0].name in notes[0]
     if kind == "folder":
         assert (kept[0] / "precious").read_text() == "keep me"
@@ -446,10 +451,12 @@ def test_processes_that_start_at_once_all_answer_and_one_index_remains(
 ) -> None:
     """From nothing, and from a damaged file: no error, nothing moved aside that was
     good."""
-    for i in range(20):
+    for number in range(20):
         project.write(
-            f"tasks/t{i}.md",
-            project.entry(f"Zebra {i}", f"Stripes number {i} " + "word " * 50),
+            f"tasks/t{number}.md",
+            project.entry(
+                f"Zebra {number}", f"Stripes number {number} " + "word " * 50
+            ),
         )
     for damaged in (False, True):
         if damaged:
@@ -476,7 +483,7 @@ def test_processes_that_start_at_once_all_answer_and_one_index_remains(
             (process.communicate(timeout=60), process.returncode) for process in running
         ]
         answers = {
-            json.dumps([h["id"] for h in json.loads(out)["hits"]])
+            json.dumps([hit["id"] for hit in json.loads(out)["hits"]])
             for (out, _), _ in ended
         }
         assert [code for _, code in ended] == [0] * 6, [err for (_, err), _ in ended]
@@ -540,18 +547,18 @@ def test_a_busy_index_is_answered_from_and_refused_to_writers(
     monkeypatch.setattr(upkeep, "RECALL_WAIT", 0.05)
     monkeypatch.setattr(upkeep, "BUILD_WAIT", 0.05)
     with held(project.root / DB):
-        done = project.mem("recall", "stripes", "--json")
-        assert (done.code, done.titles) == (
+        result = project.mem("recall", "stripes", "--json")
+        assert (result.code, result.titles) == (
             0,
             ["Zebra"],
         )
         assert (
-            done.err
+            result.err
             == "mem: the index is busy: this answer may miss the latest edits\n"
         )
         for options in ([], ["--rebuild"]):
-            done = project.mem("index", *options)
-            assert (done.code, "busy" in done.err) == (5, True)
+            result = project.mem("index", *options)
+            assert (result.code, "busy" in result.err) == (5, True)
         assert project.mem("index", "--check").out == "tasks/new.md\n"
     assert len(titles(project, "stripes")) == 2
 
@@ -613,12 +620,12 @@ def test_an_index_of_somebody_else_is_neither_used_nor_replaced(
         db.execute("UPDATE chunks SET text = 'Forged words'")
     shutil.rmtree(world / "state")
     before = path.read_bytes()
-    done = project.mem("recall", "carts forged")
-    assert "Carts round down" in done.out and "Forged" not in done.out
-    assert "mem index --trust" in done.err
+    result = project.mem("recall", "carts forged")
+    assert "Carts round down" in result.out and "Forged" not in result.out
+    assert "mem index --trust" in result.err
     assert path.read_bytes() == before
-    done = project.ok("index", "--trust")
-    assert "vectors taken over: 1" in done.err
+    result = project.ok("index", "--trust")
+    assert "vectors taken over: 1" in result.err
     assert [
         kept.read_bytes() for kept in project.root.glob(".memory.db.aside-*[0-9]")
     ] == [before]
@@ -673,7 +680,7 @@ def test_a_database_that_is_there_is_not_opened_to_make_it(
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("BEGIN EXCLUSIVE")
         make(path)
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", program, path], capture_output=True, timeout=60
         )
-    assert (done.returncode == 0) == (make is not files.make_private)
+    assert (process.returncode == 0) == (make is not files.make_private)

@@ -51,7 +51,9 @@ def test_a_decision_that_does_not_hold_ranks_last_and_says_so(
         "docs/adr/0005-x.md",
         "# Herds\n\n## Status\n\nAccepted\n\nThe zebra goes once.\n",
     )
-    done = project.mem("recall", "--ranked", "--json", "zebra herds")
-    assert [hit["path"] for hit in done.hits][-1] == "docs/adr/0001-zebra.md", done.json
+    result = project.mem("recall", "--ranked", "--json", "zebra herds")
+    assert [hit["path"] for hit in result.hits][-1] == "docs/adr/0001-zebra.md", (
+        result.json
+    )
     shown = project.mem("recall", "--ranked", "--format", "prompt", "zebra herds").out
     assert "superseded" in shown.split("0001-zebra")[0].splitlines()[-1]

@@ -22,12 +22,12 @@ def many(project: Project) -> Project:
     dice = random.Random(7)
     filler = ["".join(dice.choices("bcdfghklmnprstvz", k=6)) for _ in range(400)]
     rows = [
-        entry(f"e{i}", f"{FOURS[i % 5]} {' '.join(dice.sample(filler, 8))}")
-        for i in range(1300)
+        entry(f"e{number}", f"{FOURS[number % 5]} {' '.join(dice.sample(filler, 8))}")
+        for number in range(1300)
     ]
     rows += [
-        entry(f"w{i}", f"{COMMON[i % 5]} {' '.join(dice.sample(filler, 8))}")
-        for i in range(250)
+        entry(f"w{number}", f"{COMMON[number % 5]} {' '.join(dice.sample(filler, 8))}")
+        for number in range(250)
     ]
     rows.insert(
         700, entry("all", f"{' '.join(COMMON)} {' '.join(dice.sample(filler, 8))}")
@@ -35,11 +35,13 @@ def many(project: Project) -> Project:
     rows.insert(
         900, entry("rare", f"zeppelin {COMMON[0]} {' '.join(dice.sample(filler, 8))}")
     )
-    for i, word in enumerate(COMMON[:3]):
+    for number, word in enumerate(COMMON[:3]):
         rows.insert(
-            300 * i,
+            300 * number,
             entry(
-                f"rule{i}", f"{word} {' '.join(dice.sample(filler, 8))}", "directive"
+                f"rule{number}",
+                f"{word} {' '.join(dice.sample(filler, 8))}",
+                "directive",
             ),
         )
     project.write("MEMORY.md", "".join(rows))
@@ -47,8 +49,8 @@ def many(project: Project) -> Project:
 
 
 def found(project: Project, *words: str) -> list[str]:
-    done = project.ok("recall", "--json", "--ranked", "--max-tokens", "0", *words)
-    return [hit["id"] for hit in done.hits]
+    result = project.ok("recall", "--json", "--ranked", "--max-tokens", "0", *words)
+    return [hit["id"] for hit in result.hits]
 
 
 def test_the_best_of_very_many_matches_is_found(many: Project) -> None:

@@ -49,7 +49,10 @@ def some(project: Project, count: int, seed: int = 1) -> list[str]:
         "late requests of the payment service " + " ".join(dice.choices(WORDS, k=6))
         for _ in range(count)
     )
-    return [project.entry("Note", text, id=f"n{i:03d}") for i, text in enumerate(texts)]
+    return [
+        project.entry("Note", text, id=f"n{number:03d}")
+        for number, text in enumerate(texts)
+    ]
 
 
 @pytest.mark.parametrize(("count", "few"), [(150, 200), (150, 64)])
@@ -111,17 +114,17 @@ def test_show_names_what_is_similar_without_numpy(
     )
     project.mem("index")
     code = "import sys; from memcli.cli.program import run; run(['show', 'b']); sys.exit('numpy' in sys.modules)"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         cwd=project.root,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     assert (
-        "supports a" in done.stdout
-        and "similar a" in done.stdout
+        "supports a" in process.stdout
+        and "similar a" in process.stdout
         and "z" not in edges(project)
     )
     assert "similar b" in project.mem("show", "a").out

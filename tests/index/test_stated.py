@@ -69,11 +69,14 @@ def stated(project: Project) -> dict[str, str]:
     for name, text in MANIFESTS.items():
         project.write(name, text)
     lines = [*AGREES, *DIFFERS, *SILENT]
-    entries = (project.entry(f"E{i}", line, id=f"e{i}") for i, line in enumerate(lines))
+    entries = (
+        project.entry(f"E{number}", line, id=f"e{number}")
+        for number, line in enumerate(lines)
+    )
     project.write("MEMORY.md", "".join(entries))
     project.commit("start")
     found = states(project)
-    return {line: found.get(f"E{i}", "") for i, line in enumerate(lines)}
+    return {line: found.get(f"E{number}", "") for number, line in enumerate(lines)}
 
 
 def test_a_value_that_the_manifest_contradicts_is_named(stated: dict[str, str]) -> None:

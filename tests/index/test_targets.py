@@ -145,7 +145,8 @@ def test_a_target_that_was_a_file(project: Project) -> None:
     project.write(
         "MEMORY.md",
         "".join(
-            project.entry(f"E{i}", f"`{c}`", id=f"e{i}") for i, c in enumerate(commands)
+            project.entry(f"E{number}", f"`{c}`", id=f"e{number}")
+            for number, c in enumerate(commands)
         ),
     )
     assert set(states(project)) == {"E0", "E1", "E2"}

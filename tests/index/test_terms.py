@@ -111,8 +111,8 @@ def test_what_another_language_names_is_also_asked_in_english() -> None:
 def test_a_long_task_counts_by_its_rarest_terms() -> None:
     """Of more than 64 terms the 64 rarest that occur at all are kept, the rarest
     first."""
-    words = [f"w{i}x" for i in range(200)]
-    frequency = {word: (i * 7) % 200 for i, word in enumerate(words)}
+    words = [f"w{number}x" for number in range(200)]
+    frequency = {word: (number * 7) % 200 for number, word in enumerate(words)}
     got = build(
         " ".join(words), lambda asked: [frequency.get(word, 0) for word in asked]
     ).terms
@@ -137,7 +137,7 @@ def test_scripts_without_blanks_are_asked_in_pairs() -> None:
 
 def test_a_phrase_has_bounded_parts_and_none_twice() -> None:
     """An identifier of thousands of parts costs no more than a short one."""
-    long = ".".join(f"part{i}" for i in range(3_000))
+    long = ".".join(f"part{number}" for number in range(3_000))
     for task in (
         long,
         f"{long} {long}",

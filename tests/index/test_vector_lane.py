@@ -22,7 +22,7 @@ SALAD = (
 
 
 def recalled(project: Project, task: str, *args: str, **options: Any) -> list[str]:
-    got = project.ok(
+    result = project.ok(
         "recall",
         "--json",
         "--ranked",
@@ -33,8 +33,8 @@ def recalled(project: Project, task: str, *args: str, **options: Any) -> list[st
         task,
         **options,
     )
-    assert got.json["mode"] == "blend", got.err
-    return got.titles
+    assert result.json["mode"] == "blend", result.err
+    return result.titles
 
 
 @pytest.fixture
@@ -54,8 +54,8 @@ def test_a_paraphrase_is_found_by_its_vector_alone(garage: Project) -> None:
     """Without one word in common; words alone do not find it."""
     assert recalled(garage, "car") == ["Automobile"]
     assert recalled(garage, "cars and trucks")[0] == "Automobile"
-    got = garage.mem("recall", "--ranked", "--json", "car", "--set", "embedder=none")
-    assert (got.json["mode"], got.hits) == ("bm25", [])
+    result = garage.mem("recall", "--ranked", "--json", "car", "--set", "embedder=none")
+    assert (result.json["mode"], result.hits) == ("bm25", [])
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_words_beyond_the_first_64_of_a_long_task_count_by_rarity(
     garage: Project,
 ) -> None:
     """Of a long task those words are compared that are searched for, too."""
-    filler = " ".join(f"filler{i}" for i in range(100))
+    filler = " ".join(f"filler{number}" for number in range(100))
     assert recalled(garage, f"{filler} automobile")[0] == "Automobile"
 
 
@@ -147,8 +147,8 @@ def test_a_filter_holds_for_the_vector_lane(garage: Project) -> None:
 def test_a_narrow_filter_still_finds_its_one_hit(project: Project) -> None:
     """However many entries outside of it are nearer."""
     near = "".join(
-        project.entry(f"Car {i}", f"The car number {i}.")
-        for i in range(vector_lane.NEAREST + 60)
+        project.entry(f"Car {number}", f"The car number {number}.")
+        for number in range(vector_lane.NEAREST + 60)
     )
     project.write("MEMORY.md", near)
     project.write(
@@ -228,12 +228,12 @@ def test_a_torn_table_costs_one_line_and_the_vectors(
     torn = tmp_path / "vectors.sqlite"
     torn.write_bytes(local.TABLE.read_bytes()[:20_000])
     monkeypatch.setattr(local, "TABLE", torn)
-    got = garage.mem("recall", "--ranked", "--json", "postgres")
-    assert (got.code, got.json["mode"], len(got.hits)) == (0, "bm25", 1)
-    assert got.err.startswith(
+    result = garage.mem("recall", "--ranked", "--json", "postgres")
+    assert (result.code, result.json["mode"], len(result.hits)) == (0, "bm25", 1)
+    assert result.err.startswith(
         "mem: words alone were searched: the table of word vectors cannot be read"
     )
-    assert got.err.count("\n") == 1
+    assert result.err.count("\n") == 1
     garage.write("tasks/new.md", garage.entry("Bicycle", "It has two wheels."))
     failed = garage.mem("index")
     assert failed.code == 4 and str(torn) in failed.err

@@ -152,10 +152,10 @@ def test_damaged_rows_are_a_note_at_most_and_heal(
     )
     wanted = answer(project, "garage automobile")
     sql(project, damage)
-    got = project.ok("recall", "--ranked", "--json", "garage automobile")
-    assert got.hits[0]["title"] == "Car"
-    assert got.err.count("\n") <= 1
-    assert "Traceback" not in got.err
+    result = project.ok("recall", "--ranked", "--json", "garage automobile")
+    assert result.hits[0]["title"] == "Car"
+    assert result.err.count("\n") <= 1
+    assert "Traceback" not in result.err
     if (
         "FROM signs" not in damage
     ):  # costs only what words do not find, until there is a write
@@ -186,9 +186,9 @@ def two(project: Project) -> None:
 
 
 def recalled(project: Project, *args: str) -> Result:
-    got = project.ok("recall", "--ranked", "--json", *args, "zebra")
-    assert got.hits[0]["title"] == "Alpha"
-    return got
+    result = project.ok("recall", "--ranked", "--json", *args, "zebra")
+    assert result.hits[0]["title"] == "Alpha"
+    return result
 
 
 def test_the_cache_keeps_little_endian_float32_by_content_provider_and_model(
@@ -266,7 +266,12 @@ def test_vectors_of_two_models_never_meet(project: Project, server: Server) -> N
 
 def bad(vectors: Any) -> Answer:
     return Answer(
-        body={"data": [{"index": i, "embedding": row} for i, row in enumerate(vectors)]}
+        body={
+            "data": [
+                {"index": number, "embedding": row}
+                for number, row in enumerate(vectors)
+            ]
+        }
     )
 
 
@@ -370,9 +375,9 @@ def test_a_model_that_changed_behind_its_name_is_refused(
     server.speak = lambda body: bad([[1.0] * 7] * len(body["input"])).body
     assert "dimension 7" in recalled(project).err
     project.write("tasks/c.md", project.entry("Gamma", "okapi"))
-    got = project.mem("index")
-    assert got.code == 4
-    assert "dimension 7, not 4 as before" in got.err
+    result = project.mem("index")
+    assert result.code == 4
+    assert "dimension 7, not 4 as before" in result.err
     assert {
         row[0] for row in sql(project, "SELECT length(vector) FROM embedding_cache")
     } == {16}

@@ -35,8 +35,8 @@ def house(project: Project) -> Project:
 
 def seen(project: Project, where: str, *options: str) -> set[str]:
     """The names in view of `mem list` from a folder; recall sees the same."""
-    done = project.ok("list", "--json", *options, cwd=project.root / where)
-    titles = {row["title"] for row in done.entries}
+    result = project.ok("list", "--json", *options, cwd=project.root / where)
+    titles = {row["title"] for row in result.entries}
     answer = project.mem("recall", "zebra", "--json", "--ranked", "--limit", "99", "--max-tokens", "0",
                          "--set", "mmr_lambda=1", *options, cwd=project.root / where)  # fmt: skip
     found = {hit["title"] for hit in answer.hits}
@@ -98,9 +98,9 @@ def test_an_unknown_name_is_exit_2_with_the_known_ones(
 ) -> None:
     """For every filter, in recall and in list."""
     for command in (["recall", "x"], ["list"]):
-        done = house.mem(*command, *options)
-        assert done.code == 2
-        assert names in done.err
+        result = house.mem(*command, *options)
+        assert result.code == 2
+        assert names in result.err
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,8 @@ def test_a_path_is_meant_from_the_working_directory(project: Project) -> None:
         ("", f"{project.root}/src/a.py"),
         ("", f"{link}/src/a.py"),
     ):
-        done = project.mem("list", "--json", "--path", name, cwd=project.root / where)
-        assert [row["title"] for row in done.entries] == ["Py"], name
+        result = project.mem("list", "--json", "--path", name, cwd=project.root / where)
+        assert [row["title"] for row in result.entries] == ["Py"], name
     assert project.mem("list", "--json", "--path", "/elsewhere/src/a.py").entries == []
 
 
@@ -167,10 +167,10 @@ def copies(project: Project, **values: dict[str, Any]) -> None:
 
 
 def hit(project: Project, where: str = "") -> dict[str, Any]:
-    done = project.mem(
+    result = project.mem(
         "recall", "zebra", "--json", "--explain", "--ranked", cwd=project.root / where
     )
-    [only] = done.hits
+    [only] = result.hits
     [row] = project.mem("list", "--json", cwd=project.root / where).entries
     assert row["path"] == only["path"]
     return only  # type: ignore[no-any-return]
@@ -218,8 +218,8 @@ def test_the_archive_never_hides_what_still_stands(project: Project) -> None:
     project.write(
         "MEMORY.archive.md", project.entry("Original", "The zebra crosses.", id="c" * 8)
     )
-    done = project.mem("recall", "zebra", "--json", "--archived", "--ranked")
-    assert done.titles == ["Survivor"]
+    result = project.mem("recall", "zebra", "--json", "--archived", "--ranked")
+    assert result.titles == ["Survivor"]
     rows = project.mem("list", "--json", "--archived").entries
     assert [row["title"] for row in rows] == ["Survivor"]
 
@@ -238,15 +238,15 @@ def test_an_id_twice_in_one_work_tree_is_reported_with_both_places(
         f"{JOB}/j/tasks/t/worktree/MEMORY.md", project.entry("Copy", id="d" * 8)
     )
     project.write(f"{JOB}/j/tasks/t/worktree/.git", "gitdir: elsewhere\n")
-    done = project.mem("index", "--json")
-    told = [line for line in done.err.splitlines() if "d" * 8 in line]
+    result = project.mem("index", "--json")
+    told = [line for line in result.err.splitlines() if "d" * 8 in line]
     assert told == [
         f"MEMORY.md:24: id {'d' * 8} stands already in MEMORY.md:11",
         f"tasks/x.md:11: id {'d' * 8} stands already in MEMORY.md:11",
     ]
-    listed = [p for p in done.json["problems"] if "stands already" in p["message"]]
+    listed = [p for p in result.json["problems"] if "stands already" in p["message"]]
     assert [(p["path"], p["line"]) for p in listed] == [
         ("MEMORY.md", 24),
         ("tasks/x.md", 11),
     ]
-    assert done.code == 0
+    assert result.code == 0

@@ -77,8 +77,8 @@ def test_every_command_is_guarded_and_names_no_place(harness: str) -> None:
         assert "/" not in line.replace("/dev/null", "")
         words = ["/bin/sh", "-c", line]
         env = {"PATH": "/nowhere"}
-        done = subprocess.run(words, env=env, capture_output=True)
-        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        process = subprocess.run(words, env=env, capture_output=True)
+        assert (process.returncode, process.stdout, process.stderr) == (0, b"", b"")
 
 
 # A person approves hooks once, by their text: with another one Codex skips them without

@@ -112,12 +112,12 @@ def test_what_it_does_in_a_real_shell(fake: Path, tmp_path: Path, shell: str) ->
     words = [shell, "-e", str(hook), "1", "b c"]
     said = b"for the hook\n"
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             words, env=os.environ | own, input=said, capture_output=True
         )
     except FileNotFoundError:
         pytest.skip(f"no {shell} here")
-    assert (done.returncode, done.stdout, done.stderr) == (
+    assert (process.returncode, process.stdout, process.stderr) == (
         0,
         b"for the hook\nafter\n",
         b"report\n",

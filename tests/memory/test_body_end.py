@@ -117,7 +117,9 @@ def test_adopting_one_unit_adopts_one_unit() -> None:
     file = parse("# Notes\n\n- one\n- two\n  more\n- three\n", "MEMORY.md")
     unit = next(unit for unit in sections(file) if "two" in unit.body)
     after, ids = adopted(file, {unit.id})
-    assert ids == [unit.id] and [e.body for e in after.entries] == ["- two\n  more"]
+    assert ids == [unit.id] and [entry.body for entry in after.entries] == [
+        "- two\n  more"
+    ]
     assert [unit.body for unit in sections(after)] == ["# Notes\n\n- one", "- three"]
 
 

@@ -63,7 +63,11 @@ def test_new_entries_stand_at_the_end_in_the_order_they_came() -> None:
     changes.add("tasks/new.md", {"id": "n2", "type": "declarative"}, "## Two\ny")
     changes.append("MEMORY.md", "---\nid: n3\ntype: directive\n---\n## Three\nz\n")
     texts = changes.texts()
-    assert [e.id for e in parse(texts["MEMORY.md"], "").entries] == ["a", "n1", "n3"]
+    assert [entry.id for entry in parse(texts["MEMORY.md"], "").entries] == [
+        "a",
+        "n1",
+        "n3",
+    ]
     assert texts["tasks/new.md"].startswith("---\nid: n2\n")
 
 

@@ -126,9 +126,11 @@ def found(project: Project, task: str, *options: str) -> list[str]:
         pytest.MonkeyPatch.context() as slow
     ):  # what is asked is what is found, however slowly
         slow.setattr(link, "PATIENCE", 60.0)
-        done = project.mem(
+        result = project.mem(
             "recall", "--shared", "--json", "--max-tokens", "0", *options, task
         )
-    assert done.code == 0, done.err
-    assert "from here alone" not in done.err and "words alone" not in done.err, done.err
-    return done.titles
+    assert result.code == 0, result.err
+    assert "from here alone" not in result.err and "words alone" not in result.err, (
+        result.err
+    )
+    return result.titles

@@ -182,10 +182,10 @@ def test_tables_are_not_made_where_everybody_may_create(
     )
     project.remembers("Herds", "zebra")
     project.commit()
-    done = project.mem("index", "--shared")
-    assert done.code == 5, done
-    assert f"everybody may create in the schema {schema}" in done.err
-    assert f"REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC" in done.err
+    result = project.mem("index", "--shared")
+    assert result.code == 5, result
+    assert f"everybody may create in the schema {schema}" in result.err
+    assert f"REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC" in result.err
     tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'mem'"
     assert shared.rows(tables) == []
     shared.do(f"REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC")
@@ -210,8 +210,8 @@ def test_tables_are_not_made_in_the_schema_of_another(
         monkeypatch.setenv("MEM_STORE_URL", as_tenant)
         project.remembers("Herds", "zebra")
         project.commit()
-        done = project.mem("index", "--shared")
-        assert (done.code, "of another role" in done.err) == (5, True), done
+        result = project.mem("index", "--shared")
+        assert (result.code, "of another role" in result.err) == (5, True), result
     finally:
         shared.do(
             "DROP OWNED BY tenant, landlord CASCADE", "DROP ROLE tenant, landlord"
@@ -267,10 +267,13 @@ def test_rows_that_no_push_wrote_do_not_end_a_recall(
 ) -> None:
     """Who may push for a team may write anything into its rows: what cannot be is
     passed over, and nothing of it reaches a terminal."""
-    entries = [project.entry(f"Herds {n}", f"zebra crossing {n}") for n in range(3)]
+    entries = [
+        project.entry(f"Herds {number}", f"zebra crossing {number}")
+        for number in range(3)
+    ]
     project.write("MEMORY.md", "".join(entries))
     push(project)
     shared.do("SET search_path = mem, pg_catalog", f"UPDATE mem.{change}")
     for options in ((), ("--explain",), ("--path", "src/a"), ("--json",)):
-        done = project.ok("recall", "--shared", *options, "zebra crossing")
-        assert "\x1b" not in done.out + done.err
+        result = project.ok("recall", "--shared", *options, "zebra crossing")
+        assert "\x1b" not in result.out + result.err

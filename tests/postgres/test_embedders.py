@@ -83,16 +83,16 @@ def test_a_provider_that_fails_leaves_the_index_as_it_was(
     pushed.mem("index", env={"MEM_EMBEDDER": "none"})
     embedding.stop.set()
     monkeypatch.setenv("MEM_EMBED_URL", "http://127.0.0.1:9/")
-    done = pushed.mem("index", "--shared", "-q")
-    assert done.code == 4 and len(done.err.strip().split("\n")) <= 2, done.err
+    result = pushed.mem("index", "--shared", "-q")
+    assert result.code == 4 and len(result.err.strip().split("\n")) <= 2, result.err
     assert shared.dump() == before
-    done = pushed.mem("recall", "--shared", "--json", "zebra")
-    assert (done.code, done.json["mode"], done.hits[0]["title"]) == (
+    result = pushed.mem("recall", "--shared", "--json", "zebra")
+    assert (result.code, result.json["mode"], result.hits[0]["title"]) == (
         0,
         "bm25",
         "Herds",
     )
-    assert "words alone were searched" in done.err
+    assert "words alone were searched" in result.err
 
 
 def test_another_model_is_said_in_one_line(
@@ -100,13 +100,13 @@ def test_another_model_is_said_in_one_line(
 ) -> None:
     """Vectors of two models are not compared."""
     monkeypatch.setenv("MEM_EMBED_MODEL", "n")
-    done = pushed.mem("recall", "--shared", "--json", "zebra")
-    assert (done.code, done.json["mode"], done.hits[0]["title"]) == (
+    result = pushed.mem("recall", "--shared", "--json", "zebra")
+    assert (result.code, result.json["mode"], result.hits[0]["title"]) == (
         0,
         "bm25",
         "Herds",
     )
-    [line] = done.err.strip().split("\n")
+    [line] = result.err.strip().split("\n")
     assert f"its vectors are of {name(embedding)}" in line
     push(pushed)
     assert shared.rows("SELECT DISTINCT model, dim FROM mem.chunks") == [

@@ -22,16 +22,18 @@ def says(
     project: Project, code: int, *words: str, env: dict[str, str] | None = None
 ) -> None:
     """A push ends with `code`, one line and one hint."""
-    done = project.mem("index", "--shared", "-q", env=env)
-    lines = done.err.strip().split("\n")
-    assert done.code == code and len(lines) == 2 and lines[1].startswith("hint: "), done
+    result = project.mem("index", "--shared", "-q", env=env)
+    lines = result.err.strip().split("\n")
+    assert result.code == code and len(lines) == 2 and lines[1].startswith("hint: "), (
+        result
+    )
     for word in words:
-        assert word in done.err, done.err
+        assert word in result.err, result.err
     asked = project.mem("recall", "--shared", "zebra", env=env)
     assert asked.code == (2 if code == 2 else 0) and words[0] in asked.err, asked
-    assert "Traceback" not in done.err + asked.err
+    assert "Traceback" not in result.err + asked.err
     for secret in ("hush", Server.password, "s3cr", "%2Ft"):
-        assert secret not in done.err + asked.err
+        assert secret not in result.err + asked.err
 
 
 @pytest.mark.parametrize(
@@ -56,8 +58,8 @@ def test_the_repository_cannot_name_a_server(ready: Project) -> None:
     line."""
     ready.write(".mem.toml", 'store_url = "postgresql://evil:hush@host/db"\n')
     for command in COMMANDS:
-        done = ready.mem(*command)
-        assert (done.code, ".mem.toml:1" in done.err, "hush" in done.err) == (
+        result = ready.mem(*command)
+        assert (result.code, ".mem.toml:1" in result.err, "hush" in result.err) == (
             2,
             True,
             False,
@@ -74,8 +76,8 @@ def test_no_tables_yet(ready: Project, shared: Shared) -> None:
     """A database without the tables: a recall names the push that makes them; that push
     says so."""
     shared.do("DROP SCHEMA mem CASCADE")
-    done = ready.mem("recall", "--shared", "zebra")
-    assert "no shared index yet" in done.err and "mem index --shared" in done.err
+    result = ready.mem("recall", "--shared", "zebra")
+    assert "no shared index yet" in result.err and "mem index --shared" in result.err
     ready.commit()
     pushed = ready.ok("index", "--shared")
     assert "tables were made" in pushed.out + pushed.err
@@ -110,13 +112,13 @@ def test_tables_that_cannot_be_made_leave_nothing(
             "MEM_STORE_URL", shared.server.url(shared.name, "weak", "pw")
         )
         ready.commit()
-        done = ready.mem("index", "--shared")
-        assert (done.code, "may not" in done.err) == (4, True), done.err
+        result = ready.mem("index", "--shared")
+        assert (result.code, "may not" in result.err) == (4, True), result.err
         # Half-way: something of the same name is in the way of the last table.
         shared.do("CREATE SCHEMA mem", "CREATE TABLE mem.files ()")
         monkeypatch.setenv("MEM_STORE_URL", shared.url)
-        done = ready.mem("index", "--shared")
-        assert done.code == 4 and "Traceback" not in done.err, done.err
+        result = ready.mem("index", "--shared")
+        assert result.code == 4 and "Traceback" not in result.err, result.err
         tables = shared.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'mem'")
         assert tables == [("files",)]
     finally:

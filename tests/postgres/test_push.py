@@ -173,8 +173,8 @@ def test_only_what_is_committed_is_sent(
     project.remembers("Herds", "changed")
     if staged:
         project.git("add", "-A")
-    done = project.mem("index", "--shared")
-    assert (done.code, "MEMORY.md differs from what is committed" in done.err) == (
+    result = project.mem("index", "--shared")
+    assert (result.code, "MEMORY.md differs from what is committed" in result.err) == (
         5,
         True,
     )
@@ -197,8 +197,8 @@ def test_a_shallow_clone_is_refused(
         f"file://{project.root}",
         str(tmp_path / "shallow"),
     )
-    done = Project(tmp_path / "shallow", project.home).mem("index", "--shared")
-    assert (done.code, "git fetch --unshallow" in done.err) == (2, True)
+    result = Project(tmp_path / "shallow", project.home).mem("index", "--shared")
+    assert (result.code, "git fetch --unshallow" in result.err) == (2, True)
 
 
 def test_vectors_are_sent_with_their_model(
@@ -239,7 +239,9 @@ def test_the_words_of_any_script_are_the_local_ones(
     ]
     project.write(
         "MEMORY.md",
-        "".join(project.entry(f"T{i}", body) for i, body in enumerate(bodies)),
+        "".join(
+            project.entry(f"T{number}", body) for number, body in enumerate(bodies)
+        ),
     )
     push(project)
     tasks = (

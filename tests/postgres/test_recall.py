@@ -137,8 +137,8 @@ def test_projects_are_told_apart(
     assert {hit["project"] for hit in hits} == {"repo", "second"}
     [hit] = project.mem("recall", "--project", "second", "--json", "zebra").hits
     assert (hit["project"], hit["path"]) == ("second", "MEMORY.md")
-    done = project.mem("recall", "--project", "third", "zebra")
-    assert (done.code, "repo, second" in done.err) == (2, True)
+    result = project.mem("recall", "--project", "third", "zebra")
+    assert (result.code, "repo, second" in result.err) == (2, True)
 
 
 def test_nothing_found_is_no_failure(project: Project, shared: Shared) -> None:
@@ -176,16 +176,16 @@ def test_a_server_that_is_away_is_said_and_the_local_index_answers(
         sock.bind(("127.0.0.1", 0))
         port = sock.getsockname()[1]
     monkeypatch.setenv("MEM_STORE_URL", f"postgresql://me:hush@127.0.0.1:{port}/db")
-    done = local.mem("recall", "--shared", "--json", "zebra")
-    assert (done.code, done.titles) == (0, ["Herds"])
+    result = local.mem("recall", "--shared", "--json", "zebra")
+    assert (result.code, result.titles) == (0, ["Herds"])
     assert (
-        "cannot be reached" in done.err
-        and "from here alone" in done.err
-        and "hush" not in done.err
+        "cannot be reached" in result.err
+        and "from here alone" in result.err
+        and "hush" not in result.err
     )
     (local.root / "MEMORY.md").unlink()
-    done = local.mem("recall", "--shared", "zebra")
-    assert (done.code, "hush" in done.err) == (4, False)
+    result = local.mem("recall", "--shared", "zebra")
+    assert (result.code, "hush" in result.err) == (4, False)
 
 
 def test_a_server_that_freezes_is_given_up(
@@ -200,13 +200,13 @@ def test_a_server_that_freezes_is_given_up(
         push(local)
         server.freeze()
         began = time.monotonic()
-        done = local.shell("recall", "--shared", "--json", "zebra")
+        result = local.shell("recall", "--shared", "--json", "zebra")
         waited = time.monotonic() - began
-        assert (done.code, done.titles) == (
+        assert (result.code, result.titles) == (
             0,
             ["Herds"],
         )
-        assert "does not answer" in done.err
+        assert "does not answer" in result.err
         assert (
             waited < 30
         )  # it ends at all; docs/shared-index.md has the measured figure

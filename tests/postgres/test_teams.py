@@ -223,8 +223,8 @@ def test_a_push_for_another_team_is_refused(
     )
     for team in ("team_a", "no_such_team"):
         monkeypatch.setenv("MEM_STORE_TEAM", team)
-        done = teams.mem("index", "--shared")
-        assert (done.code, "may not" in done.err) == (4, True), done.err
+        result = teams.mem("index", "--shared")
+        assert (result.code, "may not" in result.err) == (4, True), result.err
     assert shared.dump() == before
 
 
@@ -273,10 +273,10 @@ def test_a_project_of_two_teams(
     monkeypatch.setenv("MEM_STORE_URL", shared.url)
     monkeypatch.setenv("MEM_STORE_TEAM", "team_b")
     before = shared.rows("SELECT * FROM mem.chunks WHERE team = 'team_a' ORDER BY id")
-    done = teams.ok("index", "--shared")
-    assert "team_a has this project, too" in done.err, done.err
+    result = teams.ok("index", "--shared")
+    assert "team_a has this project, too" in result.err, result.err
     after = shared.rows("SELECT * FROM mem.chunks WHERE team = 'team_a' ORDER BY id")
     assert after == before
     monkeypatch.delenv("MEM_STORE_TEAM")
-    done = teams.mem("index", "--shared")
-    assert (done.code, "team_a, team_b" in done.err) == (2, True), done.err
+    result = teams.mem("index", "--shared")
+    assert (result.code, "team_a, team_b" in result.err) == (2, True), result.err

@@ -50,11 +50,11 @@ def test_a_repository_may_not_set_what_is_the_users(project: Project) -> None:
     project.remembers()
     for name in private:
         project.write(".mem.toml", f'# mine\n\n"{name}" = "none"\n')
-        done = project.mem("recall", "x")
-        assert done.code == 2
-        assert f"{name!r} may not be set by a repository" in done.err
-        assert f"{project.root}/.mem.toml:3" in done.err
-        assert "hint: " in done.err
+        result = project.mem("recall", "x")
+        assert result.code == 2
+        assert f"{name!r} may not be set by a repository" in result.err
+        assert f"{project.root}/.mem.toml:3" in result.err
+        assert "hint: " in result.err
 
 
 _HUGE = "9" * 5000
@@ -85,11 +85,11 @@ def test_a_bad_project_file_is_exit_2_with_its_line_and_a_hint(
     no traceback."""
     project.remembers()
     path = project.write(".mem.toml", text)
-    done = project.mem("recall", "x")
-    assert done.code == 2, done.err
-    assert f"{path}{line}" in done.err
-    assert "\nhint: " in done.err
-    assert "internal error" not in done.err
+    result = project.mem("recall", "x")
+    assert result.code == 2, result.err
+    assert f"{path}{line}" in result.err
+    assert "\nhint: " in result.err
+    assert "internal error" not in result.err
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_values_on_the_command_line_and_in_the_environment(
 )
 def test_a_bad_set_is_a_usage_error(project: Project, item: str) -> None:
     """Whatever is wrong with it."""
-    done = project.mem("recall", "x", "--set", item)
-    assert done.code == 2
-    assert "internal" not in done.err
+    result = project.mem("recall", "x", "--set", item)
+    assert result.code == 2
+    assert "internal" not in result.err
 
 
 @pytest.mark.parametrize(
@@ -136,9 +136,9 @@ def test_a_bad_set_is_a_usage_error(project: Project, item: str) -> None:
 def test_a_bad_now_is_a_usage_error(project: Project, text: str) -> None:
     """MEM_NOW must be a date, or a date and time."""
     project.remembers()
-    done = project.mem("recall", "x", env={"MEM_NOW": text})
-    assert done.code == 2
-    assert "MEM_NOW" in done.err
+    result = project.mem("recall", "x", env={"MEM_NOW": text})
+    assert result.code == 2
+    assert "MEM_NOW" in result.err
 
 
 @pytest.mark.parametrize(("before", "after"), [

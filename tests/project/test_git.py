@@ -57,8 +57,8 @@ def test_a_broken_git_file_breaks_nothing(
         os.mkfifo(plain / ".git")
     else:
         (plain / ".git").write_bytes(content)
-    done = project.mem("recall", "zebra", "--session", "s", cwd=plain)
-    assert (done.code, "Zebra" in done.out, done.err) == (0, True, "")
+    result = project.mem("recall", "zebra", "--session", "s", cwd=plain)
+    assert (result.code, "Zebra" in result.out, result.err) == (0, True, "")
     assert sorted(path.name for path in plain.iterdir()) == [
         ".git",
         ".memory.db",
@@ -87,14 +87,17 @@ def test_without_mem_the_driver_is_gits_own_merge(project: Project) -> None:
         project.git("checkout", "-q", "-b", branch, "main")
         project.write("MEMORY.md", f"# Memory\n\n{branch}\n")
         project.commit(branch)
-    done = subprocess.run(
+    process = subprocess.run(
         ["git", "merge", "one"],
         cwd=project.root,
         env={**os.environ, "PATH": "/usr/bin:/bin"},
     )
     text = project.read("MEMORY.md")
     assert (
-        done.returncode == 1 and "<<<<<<<" in text and "one" in text and "two" in text
+        process.returncode == 1
+        and "<<<<<<<" in text
+        and "one" in text
+        and "two" in text
     )
 
 
@@ -105,8 +108,8 @@ def test_an_exclude_file_that_cannot_be_written_stops_nothing(project: Project) 
     exclude.mkdir(parents=True)
     project.remembers("Zebra", "Zebras have stripes.")
     git.exclude(project.root)
-    done = project.ok("recall", "zebra")
-    assert "stripes" in done.out
+    result = project.ok("recall", "zebra")
+    assert "stripes" in result.out
 
 
 def test_what_git_prints_is_read_to_the_byte(project: Project) -> None:

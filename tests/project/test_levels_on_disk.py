@@ -74,8 +74,8 @@ def test_outside_any_repository_only_the_global_level_is_in_view(
     project.write("~/MEMORY.md", project.entry("Global", "Prefer tabs."))
     outside = project.root.parent / "outside"
     assert root_from(project, "outside") is None
-    done = project.mem("recall", "tabs", "--json", cwd=outside)
-    assert [hit["path"] for hit in done.hits] == ["~/MEMORY.md"]
+    result = project.mem("recall", "tabs", "--json", cwd=outside)
+    assert [hit["path"] for hit in result.hits] == ["~/MEMORY.md"]
     assert list(outside.iterdir()) == []
 
 
@@ -86,8 +86,8 @@ def test_the_home_folder_is_never_a_root(project: Project) -> None:
     for folder in ("", "notes/deep", ".mem/jobs/j"):
         (project.home / folder).mkdir(parents=True, exist_ok=True)
         assert context.find_root(project.home / folder, project.home) is None
-    done = project.mem("index", "--json", "--root", str(project.home))
-    assert [file["path"] for file in done.json["files"]] == ["~/MEMORY.md"]
+    result = project.mem("index", "--json", "--root", str(project.home))
+    assert [file["path"] for file in result.json["files"]] == ["~/MEMORY.md"]
     assert not (project.home / ".memory.db").exists()
 
 
@@ -215,9 +215,9 @@ def test_a_link_that_leaves_the_root_is_refused_and_named(project: Project) -> N
         "linked",
     }
     assert {(p.line, p.severity) for p in listing.problems} == {(1, "unreadable")}
-    done = project.mem("index")
-    assert done.code == 3
-    assert "institutional.md:1: is a link that leaves the root" in done.err
+    result = project.mem("index")
+    assert result.code == 3
+    assert "institutional.md:1: is a link that leaves the root" in result.err
 
 
 def test_a_link_that_stays_in_the_root_is_followed(project: Project) -> None:
@@ -301,15 +301,17 @@ def test_any_file_name_can_be_indexed_and_found(project: Project) -> None:
         b"bad\xff\xfe.md",
     ]
     (project.root / "tasks").mkdir()
-    for i, name in enumerate(raw):
+    for number, name in enumerate(raw):
         with open(os.fsencode(project.root / "tasks") + b"/" + name, "w") as file:
-            file.write(project.entry(f"Lesson {i}", f"Zebra number {i} is striped."))
+            file.write(
+                project.entry(f"Lesson {number}", f"Zebra number {number} is striped.")
+            )
     job = os.fsdecode(os.fsencode(project.root) + b"/.mem/jobs/j\xff")
     os.makedirs(job)
     with open(f"{job}/MEMORY.md", "w") as file:
         file.write(project.entry("Job", "Zebra of a job."))
-    done = project.ok("index", "--json")
-    assert r"tasks/bad\xff\xfe.md" in [file["path"] for file in done.json["files"]]
+    result = project.ok("index", "--json")
+    assert r"tasks/bad\xff\xfe.md" in [file["path"] for file in result.json["files"]]
     found = project.mem(
         "recall", "zebra", "--json", "--max-tokens=0", "--set", "mmr_lambda=1"
     )
@@ -324,12 +326,12 @@ def test_what_may_not_be_read_is_named_and_the_rest_indexed(project: Project) ->
         project.write(name, project.entry(name, "Zebra."))
     (project.root / "MEMORY.md").chmod(0)
     (project.root / "tasks").chmod(0)
-    done = project.powerless("index")
+    result = project.powerless("index")
     (project.root / "tasks").chmod(0o700)
-    assert done.code == 3
-    assert "MEMORY.md:1: cannot be read: permission denied" in done.err
-    assert "tasks:1: cannot be read: permission denied" in done.err
-    assert "in 2 files" in done.out
+    assert result.code == 3
+    assert "MEMORY.md:1: cannot be read: permission denied" in result.err
+    assert "tasks:1: cannot be read: permission denied" in result.err
+    assert "in 2 files" in result.out
 
 
 @pytest.mark.parametrize(

@@ -212,11 +212,11 @@ print("\\n".join(seen))
 
 def test_no_other_folder_is_opened(root: Path) -> None:
     """However large the tree is, only the folders of the table are listed."""
-    put(root, "memory/a.md", *(f"src/p{i}/memory/x.md" for i in range(100)))
+    put(root, "memory/a.md", *(f"src/p{number}/memory/x.md" for number in range(100)))
     put(
         root,
         ".mem/jobs/j/tasks/t/MEMORY.md",
-        *(f".mem/jobs/j/src{i}/x.md" for i in range(100)),
+        *(f".mem/jobs/j/src{number}/x.md" for number in range(100)),
     )
     command = [sys.executable, "-c", _COUNT, str(root), str(root.parent / "home")]
     seen = subprocess.run(

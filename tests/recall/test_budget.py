@@ -41,19 +41,24 @@ def pools(draw: st.DrawFn) -> Pools:
     types = st.sampled_from("xy")
     items = [
         Hit(
-            key=f"k{i}",
+            key=f"k{number}",
             layer="ranked",
             head=draw(heads),
             text=draw(TEXTS),
             type=draw(types),
         )
-        for i in range(draw(st.integers(0, 12)))
+        for number in range(draw(st.integers(0, 12)))
     ]
     each = st.sampled_from(items or [None])
     some = st.lists(each, unique_by=lambda s: s.key, max_size=5 if items else 0)
     files = [
-        Hit(key=f"f{i}", layer="institutional", head=f"f{i}.md", text=draw(TEXTS))
-        for i in range(draw(st.integers(0, 3)))
+        Hit(
+            key=f"f{number}",
+            layer="institutional",
+            head=f"f{number}.md",
+            text=draw(TEXTS),
+        )
+        for number in range(draw(st.integers(0, 3)))
     ]
     return Pools(
         institutional=files,
@@ -165,7 +170,7 @@ def test_a_lone_oversized_hit_is_cut_at_a_sentence() -> None:
 def test_the_number_left_out_counts_hits_and_baseline_once() -> None:
     """`more` is what the limit on hits would have admitted, plus baseline entries
     without room."""
-    hits = [shown(f"h{i}", "ranked", 100) for i in range(10)]
+    hits = [shown(f"h{number}", "ranked", 100) for number in range(10)]
     base = [shown("p", "baseline", 5000), hits[0]._replace(text="x " * 9000)]
     got = compose(Pools(baseline=base, ranked=hits), limit=400, most=6)
     assert got.budget.more == 6 - sum(item.layer == "ranked" for item in got.items) + 1
@@ -174,7 +179,7 @@ def test_the_number_left_out_counts_hits_and_baseline_once() -> None:
 def test_types_can_be_capped() -> None:
     """max_tokens_by_type bounds one type and leaves the others alone; a cap of 0 shuts
     it out."""
-    pool = [shown(f"c{i}", "ranked", 20, "corrective") for i in range(4)] + [
+    pool = [shown(f"c{number}", "ranked", 20, "corrective") for number in range(4)] + [
         shown("d", "ranked", 20, "directive")
     ]
     got = compose(Pools(ranked=pool), limit=800, by_type={"corrective": 60})
@@ -185,7 +190,7 @@ def test_types_can_be_capped() -> None:
 
 def test_episodes_are_chosen_newest_first_and_shown_oldest_first() -> None:
     """The newest that fit are kept, and read in the order in which they happened."""
-    newest_first = [shown(f"e{i}", "episodes", 80) for i in range(6)]
+    newest_first = [shown(f"e{number}", "episodes", 80) for number in range(6)]
     got = compose(Pools(episodes=newest_first), limit=0)
     assert [item.key for item in got.items] == ["e2", "e1", "e0"]
 
@@ -193,7 +198,9 @@ def test_episodes_are_chosen_newest_first_and_shown_oldest_first() -> None:
 def test_institutional_text_is_cut_at_a_paragraph_with_a_visible_line() -> None:
     """A file over the fund keeps whole paragraphs and says how many tokens are
     missing."""
-    text = "# Norms\n\n" + "\n\n".join(f"Norm {i} says what to do." for i in range(100))
+    text = "# Norms\n\n" + "\n\n".join(
+        f"Norm {number} says what to do." for number in range(100)
+    )
     got = compose(
         Pools(
             institutional=[

@@ -88,7 +88,7 @@ def test_the_newest_answers_are_kept(project: Project) -> None:
     """A thousand of them."""
     history = State(state_dir(), "p")
     with history.transaction():
-        rows = [(f"{i}", "t") for i in range(CONDENSED)]
+        rows = [(f"{number}", "t") for number in range(CONDENSED)]
         history.db.executemany("INSERT INTO condensed VALUES (?, ?)", rows)
     history.remember_condensed("new", "t")
     history.remember_condensed("1", "again")
@@ -110,7 +110,10 @@ def test_the_newest_answers_are_kept(project: Project) -> None:
         ('") OR 1=1 -- NEAR(', "OR 1 NEAR"),
         ("\x1b[31mred\u202e", "red"),
         ("api/cart.py 购物车", "api/cart.py 购物车"),
-        (" ".join(f"w{i}" for i in range(99)), " ".join(f"w{i}" for i in range(16))),
+        (
+            " ".join(f"w{number}" for number in range(99)),
+            " ".join(f"w{number}" for number in range(16)),
+        ),
         (f"{'y' * 150} {'z' * 60} x", "y" * 150),
     ],
 )

@@ -48,7 +48,7 @@ def test_the_golden_numbers_of_reciprocal_rank_fusion() -> None:
     assert reciprocal_rank(Signals({1: 3.0}, {1: 0.5}))[1] == pytest.approx(
         0.032787, abs=5e-7
     )
-    cosine = {i: 1.0 - i / 20 for i in range(10)}
+    cosine = {number: 1.0 - number / 20 for number in range(10)}
     assert reciprocal_rank(Signals({9: 3.0}, cosine))[9] == pytest.approx(
         0.030679, abs=5e-7
     )
@@ -148,7 +148,7 @@ def test_nothing_loses_by_context_and_no_order_matters(own: dict[str, float]) ->
     """Lending only adds, and without weight it adds nothing, whatever the order of the
     input."""
     keys = list(own)
-    beside = {key: [(keys[i - 1], 1)] for i, key in enumerate(keys) if i}
+    beside = {key: [(keys[number - 1], 1)] for number, key in enumerate(keys) if number}
     named = dict.fromkeys(own, 0.5)
     got = lend(own, beside, named)
     assert all(got[key] >= own[key] for key in own)

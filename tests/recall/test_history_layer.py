@@ -56,8 +56,8 @@ def test_what_an_entry_was_learned_from_is_not_told_beside_it(tmp_path: Path) ->
             ]
         )
         record.add(
-            exchange(f"noise{n}", 1, f"Rename part {n} of the page", "Done.")
-            for n in range(30)
+            exchange(f"noise{number}", 1, f"Rename part {number} of the page", "Done.")
+            for number in range(30)
         )
         layer = HistoryLayer(*search(record, TASK), {})
     entry = Hit(key="entry", layer="ranked", head="Exporter", text="A rule.")

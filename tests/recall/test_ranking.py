@@ -97,9 +97,14 @@ def test_ties_go_by_place(order: list[int]) -> None:
 
 
 def ranked(*texts: str) -> list[ranking.Scored]:
-    items = [item(f"e{i}", text=text, place=("f", i)) for i, text in enumerate(texts)]
+    items = [
+        item(f"e{number}", text=text, place=("f", number))
+        for number, text in enumerate(texts)
+    ]
     return weigh(
-        items, {one.id: Match(1.0 - i / 100) for i, one in enumerate(items)}, SEED
+        items,
+        {one.id: Match(1.0 - number / 100) for number, one in enumerate(items)},
+        SEED,
     )
 
 
@@ -172,7 +177,9 @@ def test_age_comes_from_the_first_date_there_is() -> None:
 
 def test_the_order_of_the_input_does_not_matter() -> None:
     """Shuffled candidates give the same hits."""
-    hits = ranked(*(f"word{i % 5} common text number{i}" for i in range(30)))
+    hits = ranked(
+        *(f"word{number % 5} common text number{number}" for number in range(30))
+    )
     wanted = [h.item.id for h in diversify(hits, limit=10, weight=0.7, alike=alike)]
     items = [hit.item for hit in hits]
     relevance = {hit.item.id: Match(hit.relevance) for hit in hits}

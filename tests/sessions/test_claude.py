@@ -12,7 +12,8 @@ def session_of(tmp_path: Path, *records: dict[str, Any]) -> Session:
     path = tmp_path / "s.jsonl"
     base = {"sessionId": "s-1", "cwd": "/w", "timestamp": "2026-03-04T10:00:00.000Z"}
     lines = [
-        json.dumps({**base, "uuid": f"u{n}", **each}) for n, each in enumerate(records)
+        json.dumps({**base, "uuid": f"u{number}", **each})
+        for number, each in enumerate(records)
     ]
     path.write_text("\n".join([*lines, ""]))
     return read(path)

@@ -48,7 +48,9 @@ def test_human_turns_are_the_labelled_ones(name: str) -> None:
     session = read(FIXTURES / name)
     assert said(session) == LABELS[name]["human"]
     for wanted in LABELS[name]["corrections"]:
-        at = next(i for i, turn in enumerate(session.turns) if turn.text == wanted)
+        at = next(
+            number for number, turn in enumerate(session.turns) if turn.text == wanted
+        )
         before = [turn.role for turn in session.turns[:at] if turn.origin != "injected"]
         assert before[-1] in ("assistant", "tool", "user") and "assistant" in before
 

@@ -156,9 +156,9 @@ def test_similar_pairs_are_those_of_brute_force(
     exactly too."""
     claims = [_bag(words) for words in sets]
     scored = (
-        (i, j, overlap(claims[i].words, claims[j].words))
+        (number, j, overlap(claims[number].words, claims[j].words))
         for j in range(len(claims))
-        for i in range(j)
+        for number in range(j)
     )
     assert sorted(similar_pairs([one.words for one in claims], threshold)) == sorted(
         row for row in scored if row[2] > threshold
@@ -195,14 +195,15 @@ def test_clusters_are_the_components_of_the_near_duplicates(texts: list[str]) ->
     """Two bodies share a cluster exactly when a chain of near-duplicates joins them."""
     claims = [claim(text) for text in texts]
     component = list(range(len(claims)))
-    for i in range(len(claims)):
-        for j in range(i):
-            if near_duplicate(claims[i], claims[j]):
-                old = component[i]
+    for number in range(len(claims)):
+        for j in range(number):
+            if near_duplicate(claims[number], claims[j]):
+                old = component[number]
                 new = component[j]
                 component = [new if c == old else c for c in component]
     groups = {
-        tuple(i for i, c in enumerate(component) if c == name) for name in component
+        tuple(number for number, c in enumerate(component) if c == name)
+        for name in component
     }
     assert [c.members for c in clusters(claims)] == sorted(
         group for group in groups if len(group) > 1
@@ -222,7 +223,9 @@ def test_what_a_template_wrote_is_not_compared_in_pairs() -> None:
     """Two thirds of their words are equal: four times the entries take four times the
     work."""
     rng = random.Random(3)
-    values = [f"w{chr(97 + i % 26)}{chr(97 + i // 26)}k" for i in range(600)]
+    values = [
+        f"w{chr(97 + number % 26)}{chr(97 + number // 26)}k" for number in range(600)
+    ]
     text = "Import of the supplier catalogue finished with these values for {} in the nightly run."
 
     def cost(size: int) -> int:
@@ -239,9 +242,10 @@ def test_a_crowd_of_different_bodies_is_reported() -> None:
     """Hundreds of variations of one text come from a template and are not merged
     unseen."""
     base = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda omicron"
-    texts = [f"{base} {chr(97 + i % 26)}{chr(97 + i // 26)}q" for i in range(300)] + [
-        base
-    ]
+    texts = [
+        f"{base} {chr(97 + number % 26)}{chr(97 + number // 26)}q"
+        for number in range(300)
+    ] + [base]
     found = clusters([claim(text) for text in texts])
     assert [len(c.members) for c in found] == [301]
     assert [reason for _, _, reason in found[0].guarded] == ["crowd"]
@@ -258,7 +262,10 @@ def test_contradictions_are_found_among_many() -> None:
 
 def test_a_series_of_numbers_is_no_contradiction() -> None:
     """Many values of one number are a log, two or three are a dispute."""
-    assert contradictions([claim(f"Import took {n} rows.") for n in range(50)]) == []
+    assert (
+        contradictions([claim(f"Import took {number} rows.") for number in range(50)])
+        == []
+    )
     assert contradictions(
         [claim("The pool has 5 workers."), claim("The pool has 9 workers.")]
     ) == [(0, 1)]

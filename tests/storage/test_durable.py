@@ -44,7 +44,9 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
 def at(heard: Heard, what: str, path: Path) -> int:
     """When it first happened to a path."""
     return next(
-        i for i, (call, _, target) in enumerate(heard) if (call, target) == (what, path)
+        number
+        for number, (call, _, target) in enumerate(heard)
+        if (call, target) == (what, path)
     )
 
 
@@ -86,8 +88,8 @@ def test_the_journal_has_its_name_on_disk_before_any_file_changes(
     pending = tmp_path / "state" / "pending"
     first = min(at(heard, "rename", Path(patch.path)) for patch in patches)
     journal = next(
-        i
-        for i, (call, _, target) in enumerate(heard)
+        number
+        for number, (call, _, target) in enumerate(heard)
         if call == "rename" and target.parent == pending
     )
     assert journal < at(heard, "fsync", pending) < first

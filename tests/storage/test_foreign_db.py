@@ -40,7 +40,7 @@ def _nested(path: Path, table: str, depth: int = 12) -> Path:
     data = bytearray(path.read_bytes())
     pages = len(data) // 512
     leaf = data[(root - 1) * 512 : root * 512]
-    levels = [_interior(pages + 1 + i) for i in range(depth)]
+    levels = [_interior(pages + 1 + number) for number in range(depth)]
     data[(root - 1) * 512 : root * 512] = levels[0]
     for page in (*levels[1:], leaf):
         data += page
@@ -51,8 +51,8 @@ def _nested(path: Path, table: str, depth: int = 12) -> Path:
 
 def _interior(child: int) -> bytes:
     """A page of a table's tree that names one child forty times."""
-    cells = [child.to_bytes(4, "big") + bytes([i + 1]) for i in range(40)]
-    starts = [512 - 5 * (i + 1) for i in range(40)]
+    cells = [child.to_bytes(4, "big") + bytes([number + 1]) for number in range(40)]
+    starts = [512 - 5 * (number + 1) for number in range(40)]
     head = (
         b"\x05\0\0"
         + len(cells).to_bytes(2, "big")

@@ -15,7 +15,7 @@ DAY = "2026-11-21"
 
 
 def shown(*ids: str) -> list[tuple[str, str, int, float | None]]:
-    return [(entry, "ranked", i, 0.5) for i, entry in enumerate(ids, 1)]
+    return [(entry, "ranked", number, 0.5) for number, entry in enumerate(ids, 1)]
 
 
 def test_what_was_shown_is_read_back_in_order_and_once(tmp_path: Path) -> None:
@@ -85,10 +85,10 @@ def test_a_state_file_in_trouble_costs_a_note_not_the_answer(
             lock.execute("BEGIN EXCLUSIVE")
             monkeypatch.setattr(state, "LOG_WAIT", 0.05)
     before = path.read_bytes() if path.is_file() else b""
-    done = project.mem("recall", "zebra", "--session", "s")
-    assert (done.code, "Zebra" in done.out) == (0, True)
-    assert done.err.startswith("mem: the recall log was skipped: ")
-    assert len(done.err.splitlines()) == 1
+    result = project.mem("recall", "zebra", "--session", "s")
+    assert (result.code, "Zebra" in result.out) == (0, True)
+    assert result.err.startswith("mem: the recall log was skipped: ")
+    assert len(result.err.splitlines()) == 1
     if lock is not None:
         lock.close()
     elif path.is_file():
@@ -102,8 +102,8 @@ def test_a_state_file_in_trouble_costs_a_note_not_the_answer(
 def test_any_session_name_can_be_logged(project: Project, session: str) -> None:
     """Whatever an agent calls its session."""
     project.remembers("Zebra", id="z" * 8)
-    done = project.mem("recall", "zebra", "--session", session)
-    assert (done.code, done.err) == (0, "")
+    result = project.mem("recall", "zebra", "--session", session)
+    assert (result.code, result.err) == (0, "")
     log = State(files.state_dir(), f"{project.root}/.git\0{project.root}")
     assert log.recalled(session) == ["z" * 8]
     log.close()

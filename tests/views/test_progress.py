@@ -33,7 +33,7 @@ def test_a_bar_has_a_total_and_goes(tmp_path: Path) -> None:
 @pytest.mark.process
 def test_a_pipe_has_no_bar(tmp_path: Path) -> None:
     """Where stderr is no terminal nothing is drawn, and what draws is not loaded."""
-    done = subprocess.run(
+    process = subprocess.run(
         COMMAND, cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert (done.stdout, done.stderr) == ("False\n", "")
+    assert (process.stdout, process.stderr) == ("False\n", "")

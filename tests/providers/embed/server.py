@@ -57,8 +57,8 @@ def openai(body: Any) -> Any:
     is_google = body["model"].startswith("gemini")
     more = [0.0] * (body["dimensions"] - DIM) if is_google else []
     items = [
-        {"index": i, "embedding": vector_of(text) + more}
-        for i, text in enumerate(body["input"])
+        {"index": number, "embedding": vector_of(text) + more}
+        for number, text in enumerate(body["input"])
     ]
     return {"object": "list", "data": items[::-1], "model": body["model"]}
 

@@ -54,7 +54,7 @@ def test_few_and_many_words_have_the_same_vectors(some: set[str]) -> None:
     """Whether pieces are looked up or all of them read."""
     with closing(Local()) as own:
         few = own.words(some)
-        many = own.words(some | {f"word{i}" for i in range(local.MANY)})
+        many = own.words(some | {f"word{number}" for number in range(local.MANY)})
     assert {word: many[word] for word in some} == few
     for word in few.values():
         assert len(word.vector) == DIM and 0 <= word.weight <= MOST_WEIGHT

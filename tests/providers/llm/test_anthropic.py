@@ -136,11 +136,11 @@ def test_questions_with_one_prefix_pay_for_it_once(
     """The others find the transcript in the cache."""
     one = make()
     api.answer = lambda body: GOOD
-    for n in range(3):
+    for number in range(3):
         one.model.ask(
             Ask(
                 system="One system text.",
-                prompt=f"Part {n}.",
+                prompt=f"Part {number}.",
                 shared=LONG,
                 schema=SCHEMA,
             )
