@@ -183,7 +183,7 @@ def _finding(item: Mapping[str, Any]) -> Finding:
 
 def _title(text: str) -> str:
     """A title that ends at a word."""
-    return cut(_cut(text, TEXT), TITLE)
+    return cut(redact_secrets(text[: 8 * TEXT]), TITLE)
 
 
 def _cut(text: str, longest: int) -> str:

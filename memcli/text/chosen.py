@@ -61,7 +61,7 @@ def code() -> str:
     """What has signs and digits in it and is code, a version or an address."""
     return r"""
         [\w.+-]+ @ (?: [A-Za-z][\w-]* (?: \. .* )? | \d{1,2} | \d+ \. .* )  # name@host
-      | [a-z][a-z_.-]* [=?] .*                               # key=value, page?id=3
+      | [a-z][a-z_.-]+ [=?] .*                               # key=value, page?id=3
       | [\^~<>=v]* \d+ (?: \. [\dx*]+ )+ .*                  # a version or an address
       | (?: HEAD | main | master ) [~^@] .*
       | [A-Z_][A-Z0-9_]* _ [A-Z0-9_]*                        # a constant

@@ -91,11 +91,16 @@ class Literals:
 
     def within(self, text: str) -> set[str]:
         """All literals that may occur in a text; what has no blank in it does occur."""
-        telling = set(text.split()).difference(self._plain)
-        unknown = [word for word in telling if word not in self._telling]
-        literals = self._judged(unknown) if unknown else set()
-        for word in telling.difference(unknown):
-            literals |= self._telling[word]
+        literals: set[str] = set()
+        unknown = list[str]()
+        for word in set(text.split()).difference(self._plain):
+            known = self._telling.get(word)
+            if known is None:
+                unknown.append(word)
+            else:
+                literals |= known
+        if unknown:  # after what is known, which may be dropped
+            literals |= self._judged(unknown)
         return literals
 
     def _judged(self, words: Collection[str]) -> set[str]:

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from bisect import bisect
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
 from itertools import product, zip_longest
@@ -17,7 +18,7 @@ from memcli.text.chosen import (
     is_random,
     is_wordlike,
 )
-from memcli.text.likely_secrets import HINTS, likely_secrets
+from memcli.text.likely_secrets import HINTS, likely_secrets, picked_alone
 from memcli.text.matching import Hints, Literals, Span, lowered, regex, verbose
 from memcli.text.secret_rules import PLACES, PROSE
 from memcli.text.token_rules import TOKENS
@@ -93,18 +94,57 @@ def find_secrets(text: str) -> list[Span]:
     choice."""
     there = _sought().within(text)
     if not there:
-        return []
+        return list(picked_alone(text))
+    text = text.replace("\\\n", "  ")  # a line that goes on is one line
     low = lowered(text)
     keys = _private_keys(text) if _PRIVATE in low else ()
     result: list[Span] = []
     named = (*keys, *_shaped(text, low, there), *_assigned(text, low, there))
-    candidates = (*named, *likely_secrets(text, low, there))
+    candidates = (
+        *named,
+        *_broken(text, there),
+        *picked_alone(text),
+        *likely_secrets(text, low, there),
+    )
     for secret in sorted(candidates, key=lambda span: span.start):
         if result and secret.start < result[-1].end:
             result[-1] = result[-1]._replace(end=max(result[-1].end, secret.end))
         else:
             result.append(secret)
     return result
+
+
+@verbose
+def _break() -> str:
+    """The end of a line in a word that a program drew, with the marks around it."""
+    return r"""
+        (?<= [\w+/=-]{16} ) ["']? [ \t]* \+? \r? \n [ \t>|\#*"'+]*
+        (?= [A-Za-z+/_-]{0,40} \d [\w+/=-]{2,} ["']? [ \t,;)+]* (?: \n | \Z ) )
+    """
+
+
+def _broken(text: str, there: Collection[str]) -> Iterator[Span]:
+    """The credentials that go on in another line."""
+    breaks = [found.span() for found in _break().finditer(text)]
+    if not breaks:
+        return
+    parts = [text[: breaks[0][0]]]
+    places = [0]
+    for (_, begin), (end, _) in zip(breaks, [*breaks[1:], (len(text), 0)], strict=True):
+        places.append(places[-1] + len(parts[-1]))
+        parts.append(text[begin:end])
+    whole = "".join(parts)
+    begins = [0, *(end for _, end in breaks)]
+
+    def place(at: int) -> int:
+        part = bisect(places, at) - 1
+        return begins[part] + at - places[part]
+
+    low = lowered(whole)
+    for span in (*_shaped(whole, low, there), *_assigned(whole, low, there)):
+        start, end = place(span.start), place(span.end - 1) + 1
+        if end - start > span.end - span.start:
+            yield Span(span.kind, start, end)
 
 
 def _shaped(text: str, low: str, there: Collection[str]) -> Iterator[Span]:
@@ -142,7 +182,8 @@ def _without_escapes(text: str) -> str:
 def _owners() -> str:
     """What makes a key one that opens something."""
     return r"""
-        (?: api | access | private | signing | encryption | master | account | auth
+        (?: api | access | private | signing | encryption | decryption | validation
+          | machine | session | cookie | master | account | auth
           | hmac | deploy | service | shared | license | admin | role | subscription
           | client | consumer | app | storage | ssh | gpg )
         [_ -]? \Z

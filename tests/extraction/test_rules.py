@@ -300,6 +300,19 @@ def test_a_title_says_the_lesson(text: str, title: str) -> None:
     assert rules.title(text) == title
 
 
+@pytest.mark.parametrize("longest", [30, 45, 60, 100])
+def test_a_title_holds_a_notice_whole_or_not(longest: int) -> None:
+    """The notice of a secret has a colon of its own."""
+    notice = "[secret removed: anthropic-key]"
+    for text in (
+        f"Always use pnpm with the token {notice} for the registry in this repository",
+        f"The key of staging is {notice}, and the rule is to restart the worker",
+    ):
+        made = rules.title(text, longest)
+        assert made.startswith(text[:17])
+        assert made.count("[") == made.count("]") == made.count(notice)
+
+
 def test_manner_is_private_and_rules_of_the_product_are_not() -> None:
     """Tone goes to the proxy; "ask me before migrations" is a rule of this
     repository."""

@@ -63,6 +63,42 @@ def test_of_layouts_of_programs_and_vendors_one_in_twenty_is_missed():
     assert len(missed) <= 2, missed
 
 
+def test_of_layouts_of_many_programs_one_in_ten_is_missed():
+    """`layouts_seventh.txt` was written before the rules were looked at, and parted by
+    chance. Of the first half 16 of 61 were missed, 3 after they were mended; of the
+    second then 18 of 62 (it had been 19), 10 after some were mended by what holds for
+    more than one. Of 120 harmless lines 3 were touched, and 1 now."""
+    rows = list(layouts("layouts_seventh.txt"))
+    missed = [row.frame for row in rows if row.secret in redact_secrets(row.text)]
+    assert len(rows) == 123
+    assert len(missed) <= 13, missed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "token: ghp_abcDEF1234567890gh\n  IJKLmn4567890123",
+        'key = "sk-ant-api03-Qw8xLv2RtY5zNc1a" +\n      "Jp7Kd3Hs9Fg4Bm6T"',
+        "AWS_SECRET_ACCESS_KEY=wJalrXUtn2FEMIqK7MDENG\\\n    bPxRfi8CYzLq4KEYx",
+        "API_KEY=Qw8xLv2RtY5zNc1aJp7K\nd3Hs9Fg4Bm6TQw8xLv2R",
+        "> api_key: Qw8xLv2RtY5zNc1aJp7K\n> d3Hs9Fg4Bm6TQw8xLv2R",
+    ],
+)
+def test_a_credential_goes_with_its_second_line(text: str):
+    first, second = text.split("\n")
+    left = redact_secrets(f"Before.\n\n{text}\n\nAfter it.")
+    assert first[-12:].strip('" +') not in left
+    assert second.split()[-1].strip('"') not in left
+    assert left.startswith("Before.") and left.endswith("After it.")
+
+
+def test_a_line_below_a_short_value_stays():
+    text = "password: Tiger4821\nproduction2\n\nThe rest."
+    assert "production2" in redact_secrets(text)
+    text = "commit 4f1c0a9be8d3572610aef7c9b24d58e3610fa27b\nabc123def456\n"
+    assert redact_secrets(text) == text
+
+
 def test_a_value_that_looks_like_a_secret_needs_a_line_about_access():
     """The look alone is not enough, nor is the word alone."""
     value = "Fj3kQ!x9vLw2"
@@ -86,6 +122,7 @@ def test_a_value_that_looks_like_a_secret_needs_a_line_about_access():
         "harmless_third.txt",
         "harmless_fourth.txt",
         "harmless_sixth.txt",
+        "harmless_seventh.txt",
     ],
 )
 def test_no_harmless_line_is_touched(name: str):

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from memcli.text.matching import verbose
+from memcli.text import matching
+from memcli.text.matching import Literals, verbose
 
 pytestmark = pytest.mark.unit
 
@@ -25,6 +26,18 @@ def test_a_pattern_is_compiled_when_it_is_first_called_and_once():
     assert broken() is broken()
     assert len(calls) == 2
     assert broken.__doc__ == "Not a pattern."
+
+
+def test_what_is_known_is_found_when_memory_is_emptied(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Words are remembered up to a bound; it is reached within any text."""
+    monkeypatch.setattr(matching, "MOST_WORDS", 2)
+    sought = Literals(["token"], ["pass"])
+    assert sought.within("my token") == {"token"}
+    for number in range(9):
+        text = f"my token a{number} b{number} c{number} Password"
+        assert sought.within(text) == {"token", "pass"}
 
 
 @pytest.mark.parametrize(

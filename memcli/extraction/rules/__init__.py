@@ -47,10 +47,10 @@ _OPENING = r"""(?xi)
 # Emphasis, and the marks of a list before a word.
 _MARKUP = r"(?x) \*\* | __ | ^(?: [\s>*_.)(-] | \d+[.)] )+ (?=\w)"
 # What a sentence is led in by: "The catch here is this: ..."
-_LED = r"(?x) (?=(?:\S+\s){3}) [^:`]{1,96} \b[a-z]+:\s"
-# Where a clause ends.
+_LED = r"(?x) (?=(?:\S+\s){3}) [^:`\[]{1,96} \b[a-z]+:\s"
+# Where a clause ends, but not within the notice of a secret.
 _CLAUSE = r"""(?x)
-    [;:,]\s | \s[—–-]\s | [，；] | \s(?=(?:because|so[ ]that|which|weil|porque)[ ])
+    (?<! \[secret[ ]removed ) [;:,]\s | \s[—–-]\s | [，；] | \s(?=(?:because|so[ ]that|which|weil|porque)[ ])
 """
 # What begins so is only half of what is said.
 _SUBORDINATE = r"""(?xi)

@@ -139,11 +139,15 @@ def _error_line(text: str) -> str:
 
 
 def cut(text: str, size: int) -> str:
-    """At most `size` characters of a text, cut at the end of a word."""
+    """At most `size` characters of a text, cut at the end of a word, not within the
+    notice of a secret."""
     if len(text) <= size:
         return text
     blank = text.rfind(" ", size // 2, size)
-    return text[: blank if blank > 0 else size - 1].rstrip(" ,;:.(") + "…"
+    head = text[: blank if blank > 0 else size - 1]
+    notice = head.rfind("[secret")
+    head = head[:notice] if notice > 0 and "]" not in head[notice:] else head
+    return head.rstrip(" ,;:.(") + "…"
 
 
 def _recovered(
