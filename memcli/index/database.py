@@ -257,6 +257,11 @@ class Index:
         return self.db.execute("SELECT 1 FROM file_meta LIMIT 1").fetchone() is None
 
 
+_UNREADABLE = 1
+"""SQLITE_ERROR, which says at an opening that a file is of no format it knows; what
+passes, a lock or a full disk, has numbers of its own."""
+
+
 def _inode(path: Path) -> tuple[int, int]:
     with contextlib.suppress(OSError):
         status = os.lstat(path)
@@ -284,7 +289,9 @@ def _made(db: sqlite3.Connection, path: Path) -> str:
             _create(db)
         elif not why and is_altered(db, path):
             why = ALTERED
-    except sqlite3.OperationalError:
+    except sqlite3.OperationalError as error:
+        if getattr(error, "sqlite_errorcode", 0) == _UNREADABLE:
+            return f"damaged ({error})"
         db.close()
         raise
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:

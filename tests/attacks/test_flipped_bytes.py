@@ -114,6 +114,15 @@ def test_a_chunk_that_is_read_twice_is_damage(herd: Project) -> None:
             read_chunks(database, "part = 0", table=twice)
 
 
+def test_a_file_of_no_known_format_is_built_anew(herd: Project) -> None:
+    data = bytearray((herd.root / DB).read_bytes())
+    data[47] = 99  # the format of the schema
+    put(herd, bytes(data))
+    code, told, err = titles(herd, "list")
+    assert (code, len(told)) == (0, 30)
+    assert "unsupported file format" in err and "built anew" in err
+
+
 def test_what_is_not_damaged_is_not_built_anew(herd: Project) -> None:
     """An index that a killed writer left, an older copy of it and one that another
     process reads are as good as any."""
