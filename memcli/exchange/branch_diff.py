@@ -19,7 +19,7 @@ from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import ARCHIVE, Entry, Place, Problem, archive_of, place
 from memcli.project import git, globs
 from memcli.project.context import Project
-from memcli.storage.files import Unreadable, cache_dir, decode, read_text
+from memcli.storage.files import Unreadable, cache_dir, decode, private_dir, read_text
 
 WORKING = "working tree"
 DEFAULTS = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
@@ -469,14 +469,13 @@ def _commit_at(app: App, root: Path, moment: str) -> str:
 def _laid_out(root: Path, commit: str) -> Path:
     """A folder with the markdown files of a commit, below the root; made once."""
     tree = _git(root, "rev-parse", f"{commit}:./").strip()
-    base = cache_dir() / "at"
+    base = private_dir(cache_dir() / "at")
     folder = base / tree
     if not tree:
         raise UsageError(f"{commit[:9]} does not have this folder", "run it at the top")
     if folder.is_dir():
         os.utime(folder)
         return folder
-    base.mkdir(mode=0o700, parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=".", dir=base))
     rows = _git(root, "ls-tree", "-rz", "--full-tree", tree).split("\0")
     names = (row.partition("\t")[2] for row in rows if row.startswith("100"))

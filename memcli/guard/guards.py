@@ -4,6 +4,7 @@ An entry with the key `guard` is one: it stops the commands and the changes of f
 that its own patterns name. A broken pattern stops nothing, and is named."""
 
 import json
+import os
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ from memcli.memory.values import plain_id
 from memcli.named import NamedTuple
 from memcli.project import git, globs
 from memcli.sessions.shell import Words, commands_of
+from memcli.storage.files import is_mine
 
 ASK = "ask"
 DENY = "deny"
@@ -252,12 +254,12 @@ def may_deny(app: App, guard: Guard, trusted: frozenset[str]) -> bool:
 
 
 def is_own(app: App, guard: Guard) -> bool:
-    """Whether a guard is this person's: in the global file, or in one that git does not
-    track. Where there is no git, as in an archive that was unpacked, nothing says so."""
+    """Whether a guard is this person's: in their global file, or in one that git does
+    not track. Where there is no git, as in an archive that was unpacked, nothing says so."""
     root = app.project.root
-    if guard.path.startswith("~/") or root is None:
-        return True
     path = app.project.path_of(guard.path)
+    if guard.path.startswith("~/") or root is None:
+        return is_mine(os.stat(path))
     return bool(git.own_files(root, [path]))
 
 

@@ -21,7 +21,7 @@ from memcli.history.docs import PARTS, Doc, DocPlace, parts_of, touches, unpacke
 from memcli.index.fulltext import FullText
 from memcli.memory.words import stem
 from memcli.sessions.taking_back import taken_back
-from memcli.storage.files import ONE_OF, make_private, transaction
+from memcli.storage.files import ONE_OF, make_private, private_dir, transaction
 from memcli.text.matching import table
 
 VERSION: Final = 1
@@ -200,7 +200,7 @@ def opened(
         yield None
         return
     if make:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_dir(path.parent)
         make_private(path)
     try:
         with closing(sqlite3.connect(path, timeout=wait, isolation_level=None)) as db:

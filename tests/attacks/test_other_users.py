@@ -130,3 +130,34 @@ def test_the_repository_of_the_home_folder_is_ones_own(world: Path) -> None:
     os.chown(shared, STRANGER, STRANGER)
     with pytest.raises(RefusedError, match="belongs to another user"):
         data_dir()
+
+
+@pytest.mark.parametrize(
+    "line", ["index --history", "list --at HEAD", "recall otter --at HEAD"]
+)
+def test_folders_that_are_made_are_for_the_person_alone(
+    project: Project, world: Path, line: str
+) -> None:
+    """Also those above the one that a command needs, where a group may write."""
+    project.write("MEMORY.md", project.entry("Cart", "It is kept in cents."))
+    project.commit("walrus")
+    before = os.umask(0o002)
+    try:
+        assert project.mem(*line.split()).code in (0, 1)
+    finally:
+        os.umask(before)
+    made = [*(world / "state").rglob("*"), *(world / "cache").rglob("*")]
+    assert made
+    folders = [path for path in made if path.is_dir()]
+    assert not [path for path in folders if path.stat().st_mode & 0o022]
+
+
+@as_root
+def test_a_guard_in_the_file_of_another_user_asks(project: Project) -> None:
+    text = project.entry("Cart", guard="deny", commands=["ls *"], type="directive")
+    path = project.write("~/MEMORY.md", text)
+    said = project.mem("guard", "--try", "ls -l", "--json").json
+    assert said["decision"] == "deny"
+    os.chown(path, STRANGER, STRANGER)
+    said = project.mem("guard", "--try", "ls -l", "--json").json
+    assert said["decision"] == "ask"
