@@ -58,7 +58,8 @@ def _access() -> str:
 def _public() -> str:
     """Words that say that what looks drawn may be known to everybody."""
     return r"""
-        (?<! hmac [-_(] ) (?<! hmac \( ['"] ) sha-?\d | integrity | checksum | digest | fingerprint | md5 | e-?tag | hash (?!icorp)
+        (?<! hmac [-_(] ) (?<! hmac \( ['"] ) sha-?\d
+      | integrity | checksum | digest | fingerprint | md5 | e-?tag | hash (?!icorp)
       | public | certificate | commit | revision | ssh-(?: rsa | ed25519 | dss ) | ecdsa-sha
       | ENC\[ | data: | uuid | csp | nonce | \bblob\b | websocket | known_hosts | base64,
     """
