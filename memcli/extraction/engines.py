@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memcli.errors import ProviderError
 from memcli.extraction import drafts, episodes, prompts, rules
+from memcli.extraction.cited import cited_lines
 from memcli.extraction.digest import SessionDigest, digest
 from memcli.extraction.drafts import FindingDraft
 from memcli.extraction.episodes import EpisodeDraft
@@ -131,6 +132,7 @@ def _corrected(given: EngineInput, finding: Finding) -> Finding:
     """A person's correction with the files and commands it is about, unless the
     model named them."""
     turn = given.session.turns[finding.turn]
+    finding = finding._replace(rests_on=cited_lines(given.root, turn))
     has_place = bool(finding.paths or finding.commands)
     is_correction = finding.scope == "corrective" and turn.human
     if has_place or not is_correction:
@@ -141,7 +143,8 @@ def _corrected(given: EngineInput, finding: Finding) -> Finding:
 
 
 def _below(given: EngineInput, finding: Finding) -> Finding:
-    """The finding with those of its files that exist, named from the root."""
+    """The finding with those of its files that exist, named from the root, and the
+    lines that it rests on."""
     root = given.root
     found = dict[str, None]()
     for path in finding.paths:  # one alone: the session ran elsewhere
@@ -152,7 +155,8 @@ def _below(given: EngineInput, finding: Finding) -> Finding:
         found |= {
             re.sub(r"[][*?\\]", r"\\\g<0>", name): None for name in islice(names, 1)
         }
-    return finding._replace(paths=tuple(found))
+    rests_on = cited_lines(root, given.session.turns[finding.turn])
+    return finding._replace(paths=tuple(found), rests_on=rests_on)
 
 
 def sent(given: EngineInput, runs: Sequence[ExtractionScope]) -> list[str]:

@@ -375,7 +375,8 @@ class _Placement:
         finding = draft.finding
         context = self.context
         lists = {
-            key: list(getattr(finding, key)) for key in ("tags", "paths", "commands")
+            key: list(getattr(finding, key))
+            for key in ("tags", "paths", "commands", "rests_on")
         }
         place = context.targets[target][1]
         ours = {

@@ -45,6 +45,7 @@ class Proposal(NamedTuple):
     phase: str = ""
     paths: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
+    rests_on: tuple[str, ...] = ()
     about_person: bool = False
     job: str = ""
     task: str = ""
@@ -92,6 +93,7 @@ def proposal_of(draft: FindingDraft, origin: Origin) -> Proposal:
         phase=origin.phase,
         paths=finding.paths,
         commands=finding.commands,
+        rests_on=finding.rests_on,
         about_person=finding.about_person,
         retires=finding.retires_id,
         job=origin.home.job,
@@ -110,6 +112,7 @@ def finding_of(proposal: Proposal) -> Finding:
         type=proposal.type,
         paths=proposal.paths,
         commands=proposal.commands,
+        rests_on=proposal.rests_on,
         about_person=proposal.about_person,
         retires_id=proposal.retires,
     )
@@ -152,7 +155,8 @@ def read(state: State, today: datetime.date) -> list[Proposal]:
 def _parsed(row: Proposed) -> Proposal | None:
     try:
         values: Any = json.loads(row.text)
-        lists = {key: tuple(values.get(key, ())) for key in ("paths", "commands")}
+        names = "paths", "commands", "rests_on"
+        lists = {key: tuple(values.get(key, ())) for key in names}
         return Proposal(**{**values, **lists, "became": row.became, "named": row.named})
     except (ValueError, TypeError, AttributeError):
         return None  # of another version: it is lost, as a torn file would be

@@ -64,6 +64,7 @@ class Finding(NamedTuple):
     tags: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
+    rests_on: tuple[str, ...] = ()  # places in files, with sketches of their lines
     tainted: bool = False  # its advice comes from tool output, a file or the web
     reinforces: str = ""  # the entry that it confirms instead of saying something new
     retires: str = ""  # what is taken back with it, in the person's words
