@@ -97,14 +97,17 @@ def _words(tree: WorkTree, names: set[str], *asked: str) -> set[str]:
 
 def _of_code(line: str, names: Collection[str]) -> Iterator[str]:
     """The names in a line of code, or in quotes of their own, that do not stand in a
-    remark or a text."""
+    remark or a text; what is only asked of another (`page.goto()`) is defined
+    elsewhere."""
     for name in names:
         for found in re.finditer(rf"(?<![\w$]){re.escape(name)}(?![\w$])", line):
             before = line[: found.start()]
             quote = line[found.end() : found.end() + 1]
             if quote in ("'", '"'):
                 before = before.removesuffix(quote)
-            if _code_before().fullmatch(before):
+            of_another = before.endswith((".", "::", "->"))
+            is_set = re.match(r"\s*=[^=]", line[found.end() :])
+            if (is_set or not of_another) and _code_before().fullmatch(before):
                 yield name
                 break
 

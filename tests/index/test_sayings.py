@@ -112,7 +112,9 @@ def test_a_name_of_several_places_means_none_of_them(
     ("line", "is_code"),
     [
         ("def load_rows(path):", True),
-        ("    x = self.load_rows(3)  # again", True),
+        ("    self.load_rows = 3  # again", True),
+        ("    await page.load_rows(3)", False),
+        ("    if self.load_rows == 3:", False),
         ("\treturn a / load_rows(1)", True),
         ('  "load_rows": 3,', True),
         ("#define load_rows 1", True),
