@@ -1,11 +1,14 @@
 """Readers of catalogues of messages: texts of programs by key and language."""
 
 import ast
+import bz2
 import gettext
+import gzip
 import io
 import json
 import re
 import struct
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +25,26 @@ from tests.bench.vectors.texts import (
 
 PAK_VERSION = 5
 GZIP = b"\x1f\x8b"
+ZLIB = re.compile(b"\x78[\x9c\xda]")
+PEEK = 512  # bytes of what may be packed that show whether it is a catalogue
 CATALOGUE = re.compile(r"([\w-]+)/LC_MESSAGES/([\w.-]+)\.[mp]o|cups_(\w+)\.po")
+OPENED = re.compile(
+    r"""
+    \s*(?:export[ ])?(?:const[ ])?
+    ["']?(?P<key>[\w.$-]+)["']?   # a name or a key
+    \s*[:=]\s*\{\s*$             # and an object
+    """,
+    re.VERBOSE,
+)
+CLOSED = re.compile(r"\s*\}[,;]?\s*$")
+SAID = re.compile(
+    r"""
+    \s*["']?(?P<key>[\w.$-]+)["']?\s*:\s*
+    (?P<text>'.*'|".*"|`.*`)      # a text on one line
+    ,?\s*$
+    """,
+    re.VERBOSE,
+)
 
 
 def read_mo(data: bytes) -> dict[str, str]:
@@ -122,6 +144,22 @@ def read_js(data: bytes) -> dict[str, str]:
     pattern = r"""(?:var\s+|^\s*)["']?([\w.$-]+)["']?\s*[=:]\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')"""
     text = data.decode("utf-8", "replace")
     return {m[1]: m[2] or m[3] or "" for m in re.finditer(pattern, text, re.M)}
+
+
+def read_object(data: bytes) -> dict[str, str]:
+    """The texts of the object that a script is, by the path of their keys; the name of
+    the object itself is no part of it."""
+    found: dict[str, str] = {}
+    path: list[str] = []
+    for line in data.decode("utf-8", "replace").splitlines():
+        if head := OPENED.match(line):
+            path.append(head["key"])
+        elif CLOSED.match(line):
+            path = path[:-1]
+        elif said := SAID.match(line):
+            text = said["text"][1:-1]
+            found[".".join([*path[1:], said["key"]])] = text.replace("\\", "")
+    return found
 
 
 def read_pak(data: bytes) -> dict[int, str]:
@@ -305,3 +343,62 @@ def home_assistant_frontend(paths: list[Path]) -> Iterator[Record]:
                 files[where[1]][key].setdefault(tongue, text)
     for file, catalogue in files.items():
         yield from messages(file or "all", catalogue)
+
+
+def unihan(paths: list[Path]) -> Iterator[Record]:
+    """What a Chinese character means."""
+    catalogue: Texts = {}
+    for _, data in opened(paths[0], "*/Unihan_Readings.txt.bz2"):
+        for line in bz2.decompress(data).decode().splitlines():
+            code, _, said = line.partition("\tkDefinition\t")
+            if said:
+                sign = chr(int(code.removeprefix("U+"), 16))
+                catalogue[sign] = {"en": said, "zh": sign}
+    yield from messages("definitions", catalogue)
+
+
+def antd(paths: list[Path]) -> Iterator[Record]:
+    """What the parts of the library are for, in English and in Chinese."""
+    for _, data in opened(paths[0], "*/data/v6.json.gz"):
+        for component in json.loads(gzip.decompress(data))["components"]:
+            catalogue: Texts = {}
+            in_chinese(component, component["name"], catalogue)
+            yield from messages(component["name"], catalogue)
+
+
+def in_chinese(value: Any, path: str, catalogue: Texts) -> None:
+    """Add the texts that have one beside them whose key is theirs and `Zh`."""
+    if isinstance(value, list):
+        for number, item in enumerate(value):
+            in_chinese(item, f"{path}.{number}", catalogue)
+    elif isinstance(value, dict):
+        for key, text in value.items():
+            chinese = value.get(f"{key}Zh")
+            if isinstance(text, str) and isinstance(chinese, str):
+                catalogue[f"{path}.{key}"] = {"en": text, "zh": chinese}
+            else:
+                in_chinese(text, f"{path}.{key}", catalogue)
+
+
+def godot(paths: list[Path]) -> Iterator[Record]:
+    """The messages of the editor; their catalogues stand packed in the program."""
+    catalogue: Texts = defaultdict(dict)
+    for _, data in opened(paths[0], "*/bin/godot3-server"):
+        for place in ZLIB.finditer(data):
+            head = zlib_head(data, place.start(), PEEK)
+            if head.startswith(b"# ") and b"translation" in head:
+                whole = zlib_head(data, place.start(), 0)
+                name = re.search(rb'"Language: ([\w-]+)', whole)
+                tongue = language(name[1].decode()) if name else ""
+                for key, text in read_po(whole).items() if tongue else ():
+                    catalogue[key] |= {"en": key, tongue: text}
+    yield from messages("editor", catalogue)
+
+
+def zlib_head(data: bytes, start: int, most: int) -> bytes:
+    """The first `most` bytes of what is packed there, or all for 0; nothing when
+    nothing is."""
+    try:
+        return zlib.decompressobj().decompress(data[start : start + (most or 1 << 20)])
+    except zlib.error:
+        return b""

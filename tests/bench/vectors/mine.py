@@ -1,28 +1,31 @@
 """Mine the packages for texts that say the same: `python mine.py PACKAGES OUT.jsonl`.
 
 A line of the result is a JSON object: `source` (the package), `document` (a page or a
-catalogue of it; what is held out is held out by it), `kind` and `texts`. The texts of a
+catalogue of it), `kind` and `texts`. The texts of a
 *message* are sentences by language. Those of a *section* are its title and paragraphs
 by language. Those of a *pair* are two texts of one language that belong together.
 """
 
 import json
 import sys
-import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.bench.vectors.catalogues import (
     annotations,
+    antd,
     by_key,
     chromium,
     gettext_catalogues,
+    godot,
     home_assistant_frontend,
     read_ftl,
     read_js,
     read_json,
+    read_object,
     read_properties,
     typescript,
+    unihan,
     vscode,
 )
 from tests.bench.vectors.english import (
@@ -34,10 +37,16 @@ from tests.bench.vectors.english import (
     sotu,
     wordnet,
 )
-from tests.bench.vectors.pages import electron, kicad, markdown, pages
+from tests.bench.vectors.pages import (
+    electron,
+    kicad,
+    mallard,
+    markdown,
+    node_red,
+    pages,
+)
+from tests.bench.vectors.sources import SOURCES
 from tests.bench.vectors.texts import Record
-
-HERE = Path(__file__).parent
 
 READERS: dict[str, Callable[[list[Path]], Iterator[Record]]] = {
     "docstrings": docstrings,
@@ -87,7 +96,7 @@ READERS: dict[str, Callable[[list[Path]], Iterator[Record]]] = {
         r"translations/(?P<language>[\w-]+)\.json\.js$",
         "*/src/translations/*.json.js",
     ),
-    "docusaurus": by_key(
+    "locales": by_key(
         read_json,
         r"locales/(?P<language>[\w-]+)/(?P<file>[\w-]+)\.json$",
         "*/locales/*.json",
@@ -107,10 +116,21 @@ READERS: dict[str, Callable[[list[Path]], Iterator[Record]]] = {
     "jargon": jargon,
     "sotu": sotu,
     "markdown": markdown,
-    "airflow": by_key(
-        read_json,
-        r"locales/(?P<language>[\w-]+)/(?P<file>\w+)\.json$",
-        "*/i18n/locales/*.json",
+    "unihan": unihan,
+    "antd": antd,
+    "godot": godot,
+    "node-red": node_red,
+    "mallard": mallard,
+    "handbook": pages(
+        r"html/(?P<language>[\w-]+)/(?P<file>.*)\.html$", "*/html/*/*.html"
+    ),
+    "logto": by_key(
+        read_object,
+        r"locales/(?P<language>[\w-]+)/(?P<file>[\w/-]+)\.js$",
+        "*/lib/locales/*.js",
+    ),
+    "payload": by_key(
+        read_object, r"languages/(?P<language>\w+)\.js$", "*/dist/languages/*.js"
     ),
     "scratch": by_key(
         read_json,
@@ -136,7 +156,7 @@ def main() -> None:
     out = Path(sys.argv[2])
     only = set(sys.argv[3:])
     with out.open("w", encoding="utf-8") as file:
-        for name, source in tomllib.loads((HERE / "sources.toml").read_text()).items():
+        for name, source in SOURCES.items():
             if only and name not in only:
                 continue
             found = [

@@ -34,7 +34,7 @@ CHINESE = (".zh-CN", ".zh-cn", "_zh-CN")  # in the names of pages
 
 def blocks(page: str) -> list[tuple[str, str, str]]:
     """(tag, id, text) of the headings, paragraphs and items of a page."""
-    page = SILENT.sub(" ", page)
+    page = SILENT.sub(" ", page.replace('<div class="para">', "<p>"))
     found: list[tuple[str, str, str]] = []
     tag = mark = ""
     parts: list[str] = []
@@ -213,3 +213,30 @@ def markdown(paths: list[Path]) -> Iterator[Record]:
                     text = chinese.decode("utf-8", "replace")
                     by_language["zh"] = markdown_sections(text)
             yield from by_order(f"{path.name}/{name}", by_language)
+
+
+def mallard(paths: list[Path]) -> Iterator[Record]:
+    """The topics of a manual of GNOME."""
+    manual: dict[str, dict[str, list[Section]]] = defaultdict(dict)
+    for name, data in opened(paths[0], "*/help/*/gnome-help/*.page"):
+        folder = name.split("/")[-3]
+        if tongue := "en" if folder == "C" else language(folder):
+            page = re.sub(r"<info>.*?</info>", "", data.decode(), flags=re.S)
+            page = re.sub(r"<(/?)title\b", r"<\1h2", page)
+            manual[Path(name).stem][tongue] = sections(page)
+    for document, by_language in manual.items():
+        yield from by_order(document, by_language)
+
+
+def node_red(paths: list[Path]) -> Iterator[Record]:
+    """The help on each node, which stands in a script of its page."""
+    head = re.compile(r'<script type="text/[\w-]+" data-help-name="([^"]+)">')
+    for path in paths:
+        topics: dict[str, dict[str, str]] = defaultdict(dict)
+        for name, data in opened(path, "*/locales/*.html"):
+            folder, _, file = name.split("/locales/")[-1].partition("/")
+            if tongue := language(folder):
+                page = head.sub(r'<h2 id="\1">\1</h2>', data.decode())
+                topics[file][tongue] = page.replace("</script>", "")
+        for file, by_language in topics.items():
+            yield from page_records(file, by_language)

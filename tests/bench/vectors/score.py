@@ -1,29 +1,37 @@
-"""Score a table: `python score.py TABLE.npz MINED.jsonl [SOURCE...] [--sets
-FOLDER...]`.
+"""Score a table of vectors, or two of them against each other.
 
-Across languages: the first sentence of a translated section is to find its English
-section among 600 of documents that no pair was mined from. On question sets: nDCG@10
-of the vectors alone and of half vectors, half BM25.
-"""
+    python -m tests.bench.vectors.score TABLE [--against TABLE] [--use choose]
+        [--mined FILE...] [--sets FOLDER...]
 
+Of packages that nothing was trained on, those for choosing or those for scoring: the
+first sentence of a translated section is to find its English section among 600, first
+place in percent; the first of a pair of English texts is to find the second, nDCG@10 of
+half vectors, half BM25. The same of question sets. Words weigh by how rare they are.
+With `--against` the difference to the other table stands beside, with its 95 % interval
+by paired bootstrap of the cases."""
+
+import argparse
 import json
 import math
 import random
 import re
 import sqlite3
-import sys
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import repeat
 from pathlib import Path
-from typing import Any
+from statistics import fmean
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from memcli.memory.words import word_forms
+from tests.bench.retrieval import difference
 from tests.bench.vectors.pack import read_table
+from tests.bench.vectors.sources import CHOOSE, SCORE, use_of
 from tests.bench.vectors.texts import SCRIPTS
-from tests.bench.vectors.train import is_held, records, sentences
+from tests.bench.vectors.train import records, sentences
 from tests.bench.vectors.vocabulary import cut
 
 ASKED = ("zh", "ja", "ko", "de", "es", "fr", "pt", "ru")
@@ -37,13 +45,23 @@ LEAST = 25  # bytes of a first sentence that is asked for
 SHARED = 0.5  # a translation has at most so many of its words from the English
 
 
+Scores = dict[str, list[float]]
+
+
+class Scored(NamedTuple):
+    """What each case of a kind got, 0 to 1."""
+
+    name: str
+    values: list[float]
+
+
 class Table:
     """Vectors of words, summed."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: Path) -> None:
         self.cache: dict[str, np.ndarray | None] = {}
-        if path.endswith(".sqlite"):
-            pieces, self.table = read_table(Path(path))
+        if path.suffix == ".sqlite":
+            pieces, self.table = read_table(path)
         else:
             with np.load(path) as data:
                 pieces = list(map(str, data["pieces"]))
@@ -79,21 +97,25 @@ def idfs(texts: list[str]) -> dict[str, float]:
     return {word: math.log(1 + len(texts) / n) for word, n in counts.items()}
 
 
-def across(table: Table, mined: Path, sources: list[str]) -> None:
-    """Print the share of first places for each language and source."""
+def across(table: Table, found: Sequence[dict[str, Any]]) -> Iterator[Scored]:
+    """Whether each translated sentence finds its section first, a source and language
+    after the other."""
     held: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for record in records(mined):
-        is_section = record["source"] in sources and record["kind"] == "section"
-        if is_section and is_held(record):
+    for record in found:
+        if record["kind"] == "section":
             held[record["source"]].append(record["texts"])
     for source, sections in held.items():
         random.Random(1).shuffle(sections)
-        line = [f"{name} {first_places(table, sections, name)}" for name in ASKED]
-        print(f"{source:16}", " | ".join(line), flush=True)
+        for name in ASKED:
+            if firsts := first_places(table, sections, name):
+                yield Scored(f"{source} {name}", firsts)
 
 
-def first_places(table: Table, sections: list[dict[str, Any]], language: str) -> str:
-    """The percentage with and without the weights of rare words, and of how many."""
+def first_places(
+    table: Table, sections: list[dict[str, Any]], language: str
+) -> list[float]:
+    """1 for each sentence that finds its section first, 0 for another; nothing when
+    there are few."""
     english = [section for section in sections if section.get("en", ["", []])[1]]
     texts = [whole(section["en"]) for section in english]
     firsts = map(asked_for, english, repeat(language), texts)
@@ -102,14 +124,11 @@ def first_places(table: Table, sections: list[dict[str, Any]], language: str) ->
     pool = list(dict.fromkeys([*(text for _, text in asked), *texts]))[:POOL]
     queries = [(first, text) for first, text in asked if text in pool]
     if len(queries) < LEAST_ASKED:
-        return "-"
+        return []
     right = np.array([pool.index(text) for _, text in queries])
-    documents = table.embed(pool)
-    shares_right = []
-    for weights in (idfs(pool), None):
-        near = table.embed([first for first, _ in queries], weights) @ documents.T
-        shares_right.append(f"{100 * (near.argmax(1) == right).mean():.0f}")
-    return f"{'/'.join(shares_right)} ({len(queries)})"
+    near = table.embed([first for first, _ in queries], idfs(pool))
+    places = (near @ table.embed(pool).T).argmax(1)
+    return [float(is_first) for is_first in places == right]
 
 
 def asked_for(texts: dict[str, Any], language: str, english: str) -> str:
@@ -137,7 +156,7 @@ def translated(first: str, english: str, language: str) -> bool:
     return len(words) > 3 and len(words & there) < SHARED * len(words)
 
 
-def question_set(table: Table, folder: Path) -> None:
+def question_set(table: Table, folder: Path) -> Scored:
     """Score a folder of questions and texts."""
 
     def lines(name: str) -> list[dict[str, Any]]:
@@ -150,13 +169,13 @@ def question_set(table: Table, folder: Path) -> None:
     for query in lines("queries.jsonl"):
         if query.get("category") != "adversarial":
             asked[query["group"]].append(query)
-    questions(table, folder.name, groups, asked)
+    return questions(table, folder.name, groups, asked)
 
 
-def english(table: Table, mined: Path) -> None:
-    """Score pairs and headings of held-out English: the first finds the second."""
-    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for record in filter(is_held, records(mined)):
+def english(table: Table, found: Sequence[dict[str, Any]]) -> Iterator[Scored]:
+    """Score pairs and headings of English: the first finds the second."""
+    pairs_of: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for record in found:
         kind = record["kind"]
         texts = record["texts"].get("en")
         if not texts or kind == "message":
@@ -166,11 +185,12 @@ def english(table: Table, mined: Path) -> None:
             kind = "heading"
             second = " ".join(second)[:MOST_TEXT]
         if first and second:
-            found[f"{record['source']} {kind}"].append((first, second))
-    for name, pairs in found.items():
+            pairs_of[f"{record['source']} {kind}"].append((first, second))
+    for name, pairs in pairs_of.items():
         if len(pairs) >= LEAST_ASKED:
             random.Random(1).shuffle(pairs)
-            questions(table, name, {"": documents_of(pairs)}, {"": questions_of(pairs)})
+            asked = {"": questions_of(pairs)}
+            yield questions(table, name, {"": documents_of(pairs)}, asked)
 
 
 def documents_of(pairs: list[tuple[str, str]]) -> list[dict[str, Any]]:
@@ -192,9 +212,9 @@ def questions(
     name: str,
     groups: dict[str, list[dict[str, Any]]],
     asked: dict[str, list[dict[str, Any]]],
-) -> None:
-    """Print nDCG@10 of the vectors alone, of BM25 and of half each."""
-    scores: dict[str, list[float]] = defaultdict(list)
+) -> Scored:
+    """nDCG@10 of half vectors and half BM25, of each question."""
+    scores: list[float] = []
     for group, docs in groups.items():
         texts = [f"{doc['title']}\n{doc['text']}" for doc in docs]
         names = [doc["id"] for doc in docs]
@@ -203,14 +223,9 @@ def questions(
         by_words = bm25(texts, queries)
         for query, alone, lexical in zip(asked[group], near, by_words, strict=True):
             both = shares(alone) / 2 + shares(lexical) / 2
-            relevant = set(query["relevant"])
-            for way, values in (("alone", alone), ("bm25", lexical), ("both", both)):
-                ranked = [names[place] for place in np.argsort(-values)[:PLACES]]
-                scores[way].append(ndcg(ranked, relevant))
-    means = {
-        way: round(100 * float(np.mean(found)), 1) for way, found in scores.items()
-    }
-    print(f"{name:28}", means, flush=True)
+            ranked = [names[place] for place in np.argsort(-both)[:PLACES]]
+            scores.append(ndcg(ranked, set(query["relevant"])))
+    return Scored(name, scores)
 
 
 def shares(values: np.ndarray) -> np.ndarray:
@@ -243,19 +258,36 @@ def ndcg(ranked: list[str], relevant: set[str]) -> float:
     return gain / best if best else 0.0
 
 
+def scored(path: Path, found: Sequence[dict[str, Any]], sets: list[Path]) -> Scores:
+    """The values of all cases of a table, by what they are of."""
+    table = Table(path)
+    rows = [*across(table, found), *english(table, found)]
+    rows += [question_set(table, folder) for folder in sets]
+    return {row.name: row.values for row in rows}
+
+
 def main() -> None:
-    arguments = sys.argv[1:]
-    sets: list[str] = []
-    if "--sets" in arguments:
-        at = arguments.index("--sets")
-        sets = arguments[at + 1 :]
-        arguments = arguments[:at]
-    table = Table(arguments[0])
-    if len(arguments) > 1:
-        across(table, Path(arguments[1]), arguments[2:])
-        english(table, Path(arguments[1]))
-    for folder in sets:
-        question_set(table, Path(folder))
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("table", type=Path)
+    parser.add_argument("--against", type=Path)
+    parser.add_argument("--use", choices=(CHOOSE, SCORE), default=CHOOSE)
+    parser.add_argument("--mined", type=Path, nargs="*", default=[])
+    parser.add_argument("--sets", type=Path, nargs="*", default=[])
+    given = parser.parse_args()
+    found = [
+        record
+        for path in given.mined
+        for record in records(path)
+        if use_of(record["source"]) == given.use
+    ]
+    own = scored(given.table, found, given.sets)
+    other = scored(given.against, found, given.sets) if given.against else {}
+    for name, values in own.items():
+        line = f"{name:28} {100 * fmean(values):5.1f} of {len(values):4}"
+        if name in other:
+            gained = difference(values, other[name])
+            line += "  {points:+} [{low:+}, {high:+}]".format(**gained)
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

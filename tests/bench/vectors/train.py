@@ -1,32 +1,31 @@
 """Train vectors of pieces on mined pairs.
 
-    python -m tests.bench.vectors.train OUT.npz MINED.jsonl... [--start TABLE.sqlite]
-    python -m tests.bench.vectors.train OUT.npz [--start TABLE.sqlite]
+    python -m tests.bench.vectors.train OUT.npz MINED.jsonl... [--tried]
+    python -m tests.bench.vectors.train OUT.npz
 
-The second trains once more on what the first prepared. The vector of a text is the sum
+The second trains once more on what the first prepared; `--tried` takes the packages,
+too, that the table that ships is not trained on. The vector of a text is the sum
 of the vectors of its pieces. Two texts that belong together shall be nearer than any
 two others of a batch (InfoNCE, both ways). The start is random, so that the same word
-is like itself and nothing else; or a table of before, of which a new piece is the sum
-of the pieces that it was cut into.
+is like itself and nothing else.
 """
 
-import hashlib
 import json
 import re
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 from scipy.sparse import csr_matrix
 
 from memcli.memory.words import word_forms
-from tests.bench.vectors.pack import read_table
-from tests.bench.vectors.vocabulary import MARK, cut, vocabulary, words_beyond
+from tests.bench.vectors.sources import TRAIN, TRIED, is_trained
+from tests.bench.vectors.vocabulary import cut, vocabulary
 from tests.programs import run
 
 SEED = 20261123
@@ -34,28 +33,10 @@ DIM = 256
 BATCH = 1024
 TEMPERATURE = 0.05
 MOST = 200  # pieces of a text
-HELD = {
-    "electron": 1,
-    "apache2-doc": 3,
-    "libreoffice-help": 20,
-    "python-mit": 1,
-    "chatterbot-corpus": 1,
-    "novel": 1,
-    "debian-faq": 1,
-    "kicad-doc": 3,
-}
-"""Of these sources one document in so many is kept for scoring: none of it is trained
-on."""
-
-
 STEPS = 2000
 HORIZON = 4000  # the step at which the rate would be nothing
 RATE = 0.01
-THIN = {"wordnet": 4, "libreoffice-l10n": 2}
-"""Of these sources a table of before has seen all: one record in so many is enough."""
 WARM = 100  # steps in which the rate rises
-STEPS_ON = 800  # from a table of before
-RATE_ON = 0.004
 WINDOW = 6 * BATCH
 """Half of the batches are drawn from so many neighbours: most are of one package."""
 SHARES = {
@@ -69,17 +50,6 @@ SHARES = {
 }
 """How often a batch is of each kind of pair."""
 SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
-
-
-def is_held(record: dict[str, Any]) -> bool:
-    """Whether the record is of a document that is kept for scoring."""
-    return one_in(HELD.get(record["source"], 0), record["document"])
-
-
-def one_in(every: int, name: str) -> bool:
-    """Whether a name is among the one in so many that its digest chooses; 0: none."""
-    number = int(hashlib.sha256(name.encode()).hexdigest(), 16)
-    return every > 0 and number % every == 0
 
 
 def records(path: Path) -> Iterator[dict[str, Any]]:
@@ -168,19 +138,15 @@ class Corpus:
                 self.pair("cross", language, (language, own_title), target)
 
 
-def tokenised(
-    corpus: Corpus, before: list[str]
-) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """(pieces, ids of all texts in a row, where each text begins); the pieces of a
-    table of before come first."""
+def tokenised(corpus: Corpus) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """(pieces, ids of all texts in a row, where each text begins)."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     forms = []
     for text, language in zip(corpus.texts, corpus.languages, strict=True):
         words = [word.lower() for word in word_forms(text)][:MOST]
         forms.append(words)
         counts[language].update(words)
-    more = words_beyond(before, counts) if before else vocabulary(counts)
-    pieces = [*before, *more]
+    pieces = vocabulary(counts)
     known = {piece: i for i, piece in enumerate(pieces)}
     cache: dict[str, list[int]] = {}
     ids: list[int] = []
@@ -269,32 +235,15 @@ def at_random(counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return (table * weight[:, None]).astype(np.float32)
 
 
-def from_before(
-    pieces: list[str], counts: np.ndarray, path: Path, rng: np.random.Generator
-) -> np.ndarray:
-    """The table at `path`; a new piece is the sum of those that it was cut into."""
-    before, vectors = read_table(path)
-    known = {piece: place for place, piece in enumerate(before)}
-    table = at_random(counts, rng)
-    for place, piece in enumerate(pieces):
-        if piece in known:
-            table[place] = vectors[known[piece]]
-        elif parts := cut(piece.removeprefix(MARK), known):
-            table[place] = vectors[parts].sum(axis=0)
-    return table
-
-
-def prepare(out: Path, mined: list[Path], start: Path | None) -> None:
+def prepare(out: Path, mined: list[Path], uses: Collection[str]) -> None:
     """Cut what was mined into pieces, and keep it beside `out`."""
     began = time.time()
     corpus = Corpus()
     for path in mined:
         for record in records(path):
-            every = THIN.get(record["source"], 1) if start else 1
-            if one_in(every, record["key"]) and not is_held(record):
+            if is_trained(record, uses):
                 corpus.add(record)
-    before = read_table(start)[0] if start else []
-    pieces, ids, starts = tokenised(corpus, before)
+    pieces, ids, starts = tokenised(corpus)
     counts = np.bincount(ids, minlength=len(pieces)).astype(np.float64)
     print(f"{len(corpus.texts)} texts, {len(pieces)} pieces, {len(ids)} ids")
     pairs = {key: np.array(sorted(set(found))) for key, found in corpus.pairs.items()}
@@ -313,15 +262,7 @@ def prepare(out: Path, mined: list[Path], start: Path | None) -> None:
     Path(f"{out}.counted.json").write_text(json.dumps(corpus.counted))
 
 
-class Course(NamedTuple):
-    """How many steps there are, and the rate of the first that falls to nothing."""
-
-    steps: int
-    rate: float
-    horizon: int
-
-
-def train(out: Path, start: Path | None) -> None:
+def train(out: Path) -> None:
     """From what is prepared."""
     with np.load(f"{out}.prepared.npz") as data:
         ids = data["ids"]
@@ -331,16 +272,10 @@ def train(out: Path, start: Path | None) -> None:
         named = {key: data[key] for key in data if key.startswith("pairs ")}
     pairs = {tuple(key[6:].split(" ")): found for key, found in named.items()}
     rng = np.random.default_rng(SEED)
-    if start:
-        course = Course(steps=STEPS_ON, rate=RATE_ON, horizon=STEPS_ON)
-        trainer = Trainer(from_before(pieces, counts, start, rng))
-        counts = np.maximum(counts, 1)  # a piece of before stays
-    else:
-        course = Course(steps=STEPS, rate=RATE, horizon=HORIZON)
-        trainer = Trainer(at_random(counts, rng))
+    trainer = Trainer(at_random(counts, rng))
     batches = Batches(ids, starts, len(pieces), pairs, rng)
-    for step in range(course.steps):
-        rate = course.rate * min(1.0, (step + 1) / WARM) * (1 - step / course.horizon)
+    for step in range(STEPS):
+        rate = RATE * min(1.0, (step + 1) / WARM) * (1 - step / HORIZON)
         batches.note(trainer.step(*batches.draw(), rate))
         if step % 100 == 99:
             print(f"{step + 1} steps: {batches.said()}", flush=True)
@@ -350,11 +285,11 @@ def train(out: Path, start: Path | None) -> None:
 def main(
     out: Path,
     mined: Annotated[list[Path], typer.Argument()] = (),
-    start: Path | None = None,
+    tried: bool = False,
 ) -> None:
     if mined:
-        prepare(out, mined, start)
-    train(out, start)
+        prepare(out, mined, (TRAIN, TRIED) if tried else (TRAIN,))
+    train(out)
 
 
 class Batches:

@@ -5,11 +5,9 @@ begins a word is marked; scripts without blanks, and Korean, have no such mark.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-
-from memcli.providers.embed.local import LONGEST_PIECE
 
 MARK = "\u2581"
 ASIAN = "\u0e00"  # from here on scripts need no mark
@@ -24,18 +22,6 @@ SIZES = {
     "zh": 6_000,
     "ja": 5_500,
 }
-MORE = {
-    "en": 9_000,
-    "de": 800,
-    "es": 400,
-    "fr": 400,
-    "pt": 400,
-    "ru": 800,
-    "ko": 1_000,
-    "zh": 4_500,
-    "ja": 1_200,
-}
-"""How many words a table of before gets for each language."""
 LEAST = 3  # times that a character or a pair of characters stands in the texts
 
 
@@ -103,30 +89,6 @@ def vocabulary(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
     return list(found)
 
 
-def words_beyond(
-    before: Iterable[str], counts: Mapping[str, Mapping[str, int]]
-) -> list[str]:
-    """The most frequent words of each language that are no piece of before."""
-    known = set(before)
-    found: dict[str, None] = {}
-    for language, most in MORE.items():
-        new = Counter(
-            {
-                marked(word): count
-                for word, count in counts[language].items()
-                if count >= LEAST and is_new(word, language, known)
-            }
-        )
-        found |= dict.fromkeys(word for word, _ in new.most_common(most))
-    return list(found)
-
-
-def is_new(word: str, language: str, known: Collection[str]) -> bool:
-    """Whether it is a word of the language that is no piece; numbers are none."""
-    is_word = belongs(word, language) and not any(map(str.isdigit, word))
-    return is_word and marked(word) not in known and len(word) <= LONGEST_PIECE - 1
-
-
 def belongs(word: str, language: str) -> bool:
     """Whether the word is in the script of the language."""
     first = word[0]
@@ -137,9 +99,3 @@ def belongs(word: str, language: str) -> bool:
     if language == "ru":
         return "\u0400" <= first <= "\u04ff"
     return first < "\u0370"
-
-
-def coverage(words: Iterable[str], known: Mapping[str, int]) -> float:
-    """Pieces a word."""
-    made = [len(cut(word, known)) for word in words]
-    return sum(made) / len(made)
