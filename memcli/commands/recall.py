@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memcli.app import App
-from memcli.errors import DataError, ProviderError
+from memcli.errors import DataError, ProviderError, UsageError
 from memcli.history import record_of
 from memcli.index import view
 from memcli.recall import evidence
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 def recall(app: App, request: RecallRequest) -> RecallReport:
     """Answer one request. Reads files, writes the index alone (and the recall log)."""
-    listing = app.project.listing
+    has_files = bool(app.project.listing.files)
     filters = view.check(request.filters, app.project.now)
     request = request._replace(filters=filters)
     shared = _shared_answer(app, request) if request.shared else None
     if shared is not None:
         return shared
     only_history = request.history == "only"
-    asks_memory = bool(listing.files) and not only_history
+    asks_memory = has_files and not only_history
     if asks_memory and app.project.config.refresh:
         # before anything looks at the index: it may have to be built anew
         app.refresh()
@@ -100,6 +100,7 @@ def _history(app: App, request: RecallRequest) -> "HistoryLayer | None":
     path = None if left_out else record_of(project)
     if path is None or root is None:
         return None
+    from memcli.providers.embed.local import Local
     from memcli.recall import history_layer
 
     try:
@@ -108,9 +109,25 @@ def _history(app: App, request: RecallRequest) -> "HistoryLayer | None":
         gone = None
         if project.listing.files and app.kept.exists:
             gone = app.kept.looked(lambda: history_layer.gone_of(app.index))
-        return history_layer.ask(
-            path, request.task, request.filters, agents=request.agents, gone=gone
+        ask = partial(
+            history_layer.ask,
+            path,
+            request.task,
+            request.filters,
+            agents=request.agents,
+            gone=gone,
         )
+        try:
+            # What was said is sent to no provider: the vectors of this machine alone.
+            by_words = project.config.fusion == "bm25"
+            embedder = None if by_words else app.providers.embedder
+            near = embedder.nearness if isinstance(embedder, Local) else None
+            return ask(near=near)
+        except (ProviderError, UsageError) as error:
+            note = view.words_alone(error)
+            # an index has said so already
+            app.notes += [] if note in app.notes else [note]
+            return ask()
     except DataError as error:
         app.notes.append(f"history is left out: {error.what}")
         return None

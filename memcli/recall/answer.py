@@ -280,8 +280,13 @@ def numbered(hits: Iterable[Hit], *, listed: bool = False) -> tuple[Hit, ...]:
 def from_history(
     project: Project, task: str, history: HistoryLayer | None
 ) -> RecallReport:
-    """The answer of history alone; nothing where there is none."""
-    shown = composed(project.config, Pools(history=history))
+    """The answer of history alone, up to the limit of hits where none of tokens is
+    set; nothing where there is none."""
+    is_bounded = project.config.max_tokens > 0
+    pools = Pools(history=history)
+    if history is not None and not is_bounded:
+        pools = Pools(ranked=history.listed(room=0))
+    shown = composed(project.config, pools)
     hits = numbered(shown.items)
     return RecallReport(
         mode="bm25",

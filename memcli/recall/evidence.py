@@ -88,8 +88,7 @@ def focus(
 ) -> tuple[str, dict[str, float]]:
     """The sentences of a text that have most of what it says, and what their terms
     say."""
-    sentences = filter(str.strip, regex(_SENTENCE).split(text))
-    parts = {part: query.build(part).terms for part in sentences}
+    parts = {part: query.build(part).terms for part in sentences(text)}
     also = query.concepts(text) if power == weights.ASKED else []
     every = (*query.build(text, counts).terms, *also)
     # As if there were some more: in a memory of five texts no word is rare.
@@ -109,9 +108,14 @@ def focus(
     }
 
 
+def sentences(text: str) -> list[str]:
+    """The sentences and lines of a text that are not blank."""
+    return [part for part in regex(_SENTENCE).split(text) if part.strip()]
+
+
 def questions(text: str) -> list[str]:
     """The sentences that ask, by a word where a clause begins or by their end."""
-    return [part for part in regex(_SENTENCE).split(text) if _asks(part)]
+    return [part for part in sentences(text) if _asks(part)]
 
 
 def _asks(sentence: str) -> bool:

@@ -16,7 +16,7 @@ from memcli.named import NamedTuple
 from memcli.project import git
 from memcli.recall.budget import cost, heading, tokens
 from memcli.recall.hit import Hit
-from memcli.recall.past import search
+from memcli.recall.past import Nearness, search
 from memcli.text.controls import for_prompt, named
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class HistoryLayer:
         """One list of entries and history, by what of the task each has; what a newer
         exchange amends stands behind that one."""
         mine = [(self._cover(_conclusion(hit)), hit) for hit in self.hits]
-        size = min(max(room // 4, 120), _LONGEST)
+        size = _size(room)
         amended = self.amended
         found: list[Hit] = []
         for entry in entries:
@@ -178,6 +178,13 @@ class HistoryLayer:
             found.append(entry)
         for _, hit in mine:
             self._put(found, hit, size)
+        return found
+
+    def listed(self, room: int) -> list[Hit]:
+        """History alone as one list, for a request of `room` tokens."""
+        found: list[Hit] = []
+        for hit in self.hits:
+            self._put(found, hit, _size(room))
         return found
 
     def _put(self, found: list[Hit], hit: PastStretch, size: int) -> None:
@@ -221,6 +228,11 @@ class HistoryLayer:
         return lost.why if lost else None
 
 
+def _size(room: int) -> int:
+    """The tokens of an excerpt in one list, for `room` tokens (0: no bound)."""
+    return min(max(room // 4, 120), _LONGEST) if room else _LONGEST
+
+
 def _stands(root: str, low: str) -> bool:
     """Whether a word of that stem stands in a text in small letters."""
     at = low.find(root)
@@ -250,9 +262,10 @@ def ask(
     agents: Collection[str] = (),
     only: Callable[[DocPlace], bool] | None = None,
     gone: "Mapping[str, LostEntry] | None" = None,
+    near: "Nearness | None" = None,
 ) -> HistoryLayer | None:
     """The layer for a task; None without a record, or with filters that no exchange can
-    pass."""
+    pass. See `past.search` for `near`."""
     if any(getattr(filters, name) for name in _OF_ENTRIES):
         return None
     with opened(path, wait=0.2) as record:
@@ -265,6 +278,7 @@ def ask(
             task,
             lambda place: passes(place) and (only is None or only(place)),
             {event: each.by for event, each in lost.items() if each.by},
+            near,
         )
         return HistoryLayer(asked, hits, lost)
 

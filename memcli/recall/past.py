@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from heapq import nlargest
+from itertools import chain, islice
 from typing import Final
 
 from memcli.history.docs import PARTS, Asked, DocPlace, PastStretch
@@ -12,7 +13,7 @@ from memcli.history.record import HistoryRecord
 from memcli.index import lexical, weights
 from memcli.index.fulltext import idf
 from memcli.named import NamedTuple
-from memcli.recall import fusion
+from memcli.recall import evidence, fusion
 from memcli.recall.amended import newer_first, said_once
 
 AFTER: Final = 10  # exchanges after the best one in which its conclusion is looked for
@@ -21,7 +22,12 @@ APART: Final = 4  # exchanges on either side that are shown with the best
 RAREST: Final = 3  # so many of the rarest terms count, however common they are
 MEASURED: Final = 200  # the best parts, whose length is looked at
 BY_CHANCE: Final = slice(5, 40)  # places of what matches a task by chance
+REREAD: Final = 8  # the best stretches, whose sentences are compared with the task
+BESIDE: Final = 1  # exchanges on either side of the best one that are reread with it
+VOICE: Final = 600  # characters of what each said in an exchange that are reread
 Keep = Callable[[DocPlace], bool]
+Nearness = Callable[[str, Sequence[str]], Sequence[float]]
+"""How near the meaning of each text is to that of a task, as a cosine."""
 
 
 class Exchange(NamedTuple):
@@ -39,15 +45,19 @@ def search(
     task: str,
     keep: Keep | None = None,
     replaced: Mapping[str, Collection[str]] = {},
+    near: Nearness | None = None,
 ) -> tuple[Asked, list[PastStretch]]:
-    """The best hits, best first; what changes another, by its words, by git or as the
-    entry that was learned from it (`replaced`: event -> the later ones), leads it."""
+    """The best hits, best first, by words alone without `near`; what changes another,
+    by its words, by git or as the entry that was learned from it (`replaced`: event ->
+    the later ones), leads it."""
     asked, exchanges = _matched(record, task)
     apart = _apart(exchanges)
     by_chance = sorted((each.points for each in apart), reverse=True)[BY_CHANCE]
     background = sum(by_chance) / len(by_chance) if by_chance else 0.0
     passing = [each for each in apart if keep is None or keep(each.place)]
     hits = [_hit(record, each, asked, background) for each in passing[:POOL]]
+    if near is not None:
+        hits = [*_by_meaning(hits[:REREAD], task, near), *hits[REREAD:]]
     return asked, newer_first(record, said_once(hits), asked, replaced, keep)
 
 
@@ -143,6 +153,25 @@ def _apart(exchanges: Iterable[Exchange]) -> list[Exchange]:
             turns.append(each.place.turn)
             found.append(each)
     return found
+
+
+def _by_meaning(
+    hits: Sequence[PastStretch], task: str, near: Nearness
+) -> list[PastStretch]:
+    """Hits by their words and by the sentence in them that is nearest to the task."""
+    said = [_reread(hit) for hit in hits]
+    cosines = iter(near(task, list(chain.from_iterable(said))))
+    nearest = [max(islice(cosines, len(sentences)), default=0.0) for sentences in said]
+    words = fusion.scale({at: hit.score for at, hit in enumerate(hits)})
+    total = [words[at] + weights.SENTENCE * nearest[at] for at in words]
+    return [hits[at] for at in sorted(words, key=total.__getitem__, reverse=True)]
+
+
+def _reread(hit: PastStretch) -> list[str]:
+    """The sentences of the exchange that matches and of those beside it."""
+    beside = hit.docs[max(hit.best - BESIDE, 0) : hit.best + BESIDE + 1]
+    voices = (text[:VOICE] for doc in beside for _, text in doc.said)
+    return list(chain.from_iterable(map(evidence.sentences, voices)))
 
 
 def _hit(

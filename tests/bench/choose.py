@@ -24,6 +24,7 @@ import typer
 from memcli.index import view, weights
 from memcli.index.own import OwnIndex
 from memcli.index.view import AROUND, Filters
+from memcli.providers.embed.local import Local
 from memcli.recall import past
 from memcli.recall.search import Search
 from tests.bench.worlds import FLAT, Question, Store, Worlds
@@ -44,12 +45,14 @@ OFF: Final[Mapping[str, float]] = {
     "TRANSLATED": 0.0,
     "LENGTH": 0.75,
     "SAID_BESIDE": 0.0,
+    "SENTENCE": 0.0,
 }
 """The numbers that are chosen, and what each is when it does nothing. What FTS5 is told
 when a module is loaded, what is asked of the store (its answers are kept), and the
 gate are not among them."""
-OF_HISTORY: Final = frozenset({"LENGTH", "SAID_BESIDE"})
+OF_HISTORY: Final = frozenset({"LENGTH", "SAID_BESIDE", "SENTENCE"})
 """The numbers of history alone; the others are of memory."""
+LOCAL: Final = Local()
 Key = tuple[bool, tuple[tuple[str, float], ...]]
 
 
@@ -93,7 +96,7 @@ def in_order(store: Store, source: Remembered, question: Question) -> list[Any]:
     app = store.app
     if app is None:
         assert store.record is not None
-        _, hits = past.search(store.record, question.text)
+        _, hits = past.search(store.record, question.text, near=LOCAL.nearness)
         return list(dict.fromkeys(hit.doc.unit for hit in hits))
     project = app.project
     search = Search.of(source, source.lane, project)

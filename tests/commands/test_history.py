@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from memcli.cli.program import run
+from memcli.providers.embed import local
 
 PROMPT = "The upstream is rate-limiting us: our Retrier goes past its attempt budget and crosses the window"
 CHAT = [
@@ -191,3 +192,41 @@ def test_switched_off_nothing_is_kept(
     said(capsys, "extract", "--set", "history=false")
     said(capsys, "index", "--history", "--set", "history=false", code=2)
     assert not (shop.parent / "state/mem/history").exists()
+
+
+@pytest.fixture
+def talkative(shop: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """Seven commits about caching, each in its own words."""
+    for part in "menus prices users photos orders carts ratings".split():
+        commit(f"Cache {part}\n\nCaching {part} of a shop makes its {part} page fast.")
+    said(capsys, "index", "--history")
+    return shop
+
+
+@pytest.mark.usefixtures("talkative")
+def test_without_a_bound_of_tokens_history_has_as_many_hits_as_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Within a bound five are the most."""
+    asked = "recall", "why is caching fast", *ONLY, "--json", "--max-tokens"
+    bounded = json.loads(said(capsys, *asked, "9000", "--limit", "9"))["hits"]
+    every = json.loads(said(capsys, *asked, "0", "--limit", "9"))["hits"]
+    six = json.loads(said(capsys, *asked, "0", "--limit", "6"))["hits"]
+    assert len(bounded) <= 5
+    assert (len(every), len(six)) == (7, 6)
+
+
+@pytest.mark.usefixtures("vectors", "talkative")
+def test_a_damaged_table_leaves_history_to_its_words(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """That is said once."""
+    table = tmp_path / "vectors.sqlite"
+    table.write_bytes(b"\xff" * 9999)
+    monkeypatch.setattr(local, "TABLE", table)
+    assert run(("recall", "why is caching fast", *ONLY)) == 0
+    shown = capsys.readouterr()
+    assert "Caching" in shown.out
+    assert shown.err.count("words alone were searched") == 1

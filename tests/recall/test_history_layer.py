@@ -1,5 +1,6 @@
 """History in an answer: numbered with the entries, and never saying what they say."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from memcli.history.docs import Doc
@@ -78,3 +79,25 @@ def test_one_list_is_numbered_through() -> None:
     assert heads == ["### 1. Head 0", "### 2. Head 1", "### 3. Head 2"]
     apart = write([item._replace(listed=False) for item in items[:2]], 0)
     assert "### 1. Head 0" in apart and "### Head 1" in apart
+
+
+def test_of_stretches_met_by_the_same_words_the_nearer_sentence_leads(
+    tmp_path: Path,
+) -> None:
+    """By words alone the first of two stays first."""
+
+    def near(task: str, texts: Sequence[str]) -> list[float]:
+        return [float("9464" in text) for text in texts]
+
+    with opened(tmp_path / "record.db", make=True) as record:
+        assert record is not None
+        record.add(
+            [
+                exchange("one", 1, "The metrics exporter has a port.", "Indeed."),
+                exchange("two", 2, "The metrics exporter has a port.", "It is 9464."),
+            ]
+        )
+        _, by_words = search(record, TASK)
+        _, by_meaning = search(record, TASK, near=near)
+    assert [hit.doc.unit for hit in by_words] == ["one", "two"]
+    assert [hit.doc.unit for hit in by_meaning] == ["two", "one"]

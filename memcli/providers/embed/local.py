@@ -16,7 +16,15 @@ from typing import Any
 from memcli.errors import ProviderError
 from memcli.memory.words import word_forms
 from memcli.named import NamedTuple
-from memcli.providers.embed import DIM, SCALE, Matrix, lanes, unlaned, weighted_sum
+from memcli.providers.embed import (
+    DIM,
+    SCALE,
+    Matrix,
+    cosines,
+    lanes,
+    unlaned,
+    weighted_sum,
+)
 
 MODEL = f"mem-{DIM}-1"
 """Another number with each new table: vectors of an index name it."""
@@ -100,6 +108,15 @@ class Local:
             total = weighted_sum(known[word] for word in words)
             rows.append(array("f", total if any(total) else [1.0] * DIM))
         return rows
+
+    def nearness(self, task: str, texts: Sequence[str]) -> list[float]:
+        """The cosine of a task with each text, 0 for a text without known words."""
+        forms = [list(word_forms(text)) for text in (task, *texts)]
+        known = self.words({word for words in forms for word in words})
+        numbers = {word: lanes(own.weight, own.vector) for word, own in known.items()}
+        sums = (sum(numbers[word] for word in words) for words in forms)
+        asked, *rows = (unlaned(total)[1] for total in sums)
+        return list(cosines(asked, dict(enumerate(rows))).values())
 
     def words(self, words: Iterable[str]) -> dict[str, WordVector]:
         """The vector of each word; zeros for one that has no known piece."""
