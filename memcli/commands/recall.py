@@ -92,45 +92,51 @@ def _log(app: App, session: str, report: RecallReport) -> None:
 
 
 def _history(app: App, request: RecallRequest) -> "HistoryLayer | None":
+    """What was said and committed about the task; None where nothing is kept."""
+    try:
+        return _history_layer(app, request)
+    except DataError as error:
+        app.notes.append(f"history is left out: {error.what}")
+        return None
+
+
+def _history_layer(app: App, request: RecallRequest) -> "HistoryLayer | None":
     project = app.project
-    root = project.root
-    left_out = request.history == "off" or (
-        request.history == "auto" and request.filters.by_value
-    )
-    path = None if left_out else record_of(project)
-    if path is None or root is None:
+    path = _record_asked(app, request)
+    if path is None or project.root is None:
         return None
     from memcli.providers.embed.local import Local
     from memcli.recall import history_layer
 
+    config = project.config
+    if config.refresh:
+        history_layer.with_new_commits(path, project.root, config.history_commits)
+    gone = None
+    if project.listing.files and app.kept.exists:
+        gone = app.kept.looked(lambda: history_layer.gone_of(app.index))
+    task = request.task
+    agents = request.agents
+    ask = partial(
+        history_layer.ask, path, task, request.filters, agents=agents, gone=gone
+    )
     try:
-        if project.config.refresh:
-            history_layer.with_new_commits(path, root, project.config.history_commits)
-        gone = None
-        if project.listing.files and app.kept.exists:
-            gone = app.kept.looked(lambda: history_layer.gone_of(app.index))
-        ask = partial(
-            history_layer.ask,
-            path,
-            request.task,
-            request.filters,
-            agents=request.agents,
-            gone=gone,
-        )
-        try:
-            # What was said is sent to no provider: the vectors of this machine alone.
-            by_words = project.config.fusion == "bm25"
-            embedder = None if by_words else app.providers.embedder
-            near = embedder.nearness if isinstance(embedder, Local) else None
-            return ask(near=near)
-        except (ProviderError, UsageError) as error:
-            note = view.words_alone(error)
-            # an index has said so already
-            app.notes += [] if note in app.notes else [note]
-            return ask()
-    except DataError as error:
-        app.notes.append(f"history is left out: {error.what}")
-        return None
+        # What was said is sent to no provider: the vectors of this machine alone.
+        embedder = None if config.fusion == "bm25" else app.providers.embedder
+        near = embedder.nearness if isinstance(embedder, Local) else None
+        return ask(near=near)
+    except (ProviderError, UsageError) as error:
+        note = view.words_alone(error)
+        if note not in app.notes:  # an index may have said so already
+            app.notes.append(note)
+        return ask()
+
+
+def _record_asked(app: App, request: RecallRequest) -> Path | None:
+    """The record that is asked; by itself none beside filters that ask for entries."""
+    is_left_out = request.history == "off"
+    if request.history == "auto":
+        is_left_out = request.filters.by_value
+    return None if is_left_out else record_of(app.project)
 
 
 def _recall_shared(app: App, request: RecallRequest) -> RecallReport:
