@@ -282,10 +282,9 @@ def from_history(
 ) -> RecallReport:
     """The answer of history alone, up to the limit of hits where none of tokens is
     set; nothing where there is none."""
-    is_bounded = project.config.max_tokens > 0
     pools = Pools(history=history)
-    if history is not None and not is_bounded:
-        pools = Pools(ranked=history.listed(room=0))
+    if history is not None and not project.config.max_tokens:
+        pools = Pools(ranked=history.listed())
     shown = composed(project.config, pools)
     hits = numbered(shown.items)
     return RecallReport(

@@ -180,12 +180,12 @@ class HistoryLayer:
             self._put(found, hit, size)
         return found
 
-    def listed(self, room: int) -> list[Hit]:
-        """History alone as one list, for a request of `room` tokens."""
-        found: list[Hit] = []
+    def listed(self) -> list[Hit]:
+        """History alone as one list, whatever tokens it takes."""
+        shown: list[Hit] = []
         for hit in self.hits:
-            self._put(found, hit, _size(room))
-        return found
+            self._put(shown, hit, _LONGEST)
+        return shown
 
     def _put(self, found: list[Hit], hit: PastStretch, size: int) -> None:
         """Put a hit at the end of one list, unless what stands above it says so."""
