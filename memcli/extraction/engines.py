@@ -125,14 +125,13 @@ def _fresh(
     given: EngineInput, found: Sequence[Finding], wanted: set[str]
 ) -> list[Finding]:
     fresh = (one for one in found if one.scope in wanted and one.turn >= given.first)
-    return [_below(given, finding) for finding in fresh]
+    return [_cited(given, _below(given, finding)) for finding in fresh]
 
 
 def _corrected(given: EngineInput, finding: Finding) -> Finding:
     """A person's correction with the files and commands it is about, unless the
     model named them."""
     turn = given.session.turns[finding.turn]
-    finding = finding._replace(rests_on=cited_lines(given.root, turn))
     has_place = bool(finding.paths or finding.commands)
     is_correction = finding.scope == "corrective" and turn.human
     if has_place or not is_correction:
@@ -143,8 +142,7 @@ def _corrected(given: EngineInput, finding: Finding) -> Finding:
 
 
 def _below(given: EngineInput, finding: Finding) -> Finding:
-    """The finding with those of its files that exist, named from the root, and the
-    lines that it rests on."""
+    """The finding with those of its files that exist, named from the root."""
     root = given.root
     found = dict[str, None]()
     for path in finding.paths:  # one alone: the session ran elsewhere
@@ -155,8 +153,13 @@ def _below(given: EngineInput, finding: Finding) -> Finding:
         found |= {
             re.sub(r"[][*?\\]", r"\\\g<0>", name): None for name in islice(names, 1)
         }
-    rests_on = cited_lines(root, given.session.turns[finding.turn])
-    return finding._replace(paths=tuple(found), rests_on=rests_on)
+    return finding._replace(paths=tuple(found))
+
+
+def _cited(given: EngineInput, finding: Finding) -> Finding:
+    """The finding with the lines of code that its turn names."""
+    turn = given.session.turns[finding.turn]
+    return finding._replace(rests_on=cited_lines(given.root, turn))
 
 
 def sent(given: EngineInput, runs: Sequence[ExtractionScope]) -> list[str]:
@@ -216,7 +219,7 @@ def _by_model(
         OVER: len(parsed.more),
     }
     return Findings(
-        findings=[_corrected(given, finding) for finding in kept],
+        findings=[_cited(given, _corrected(given, finding)) for finding in kept],
         told=_told(given, parsed),
         dropped={why: count for why, count in dropped.items() if count},
         cut=(*shown.cut, *parsed.odd),
