@@ -88,7 +88,7 @@ def _row(
 ) -> ListRow:
     """The row of an entry; the title of prose that does not stand `alone` says more."""
     values = candidate.values
-    text = " ".join(word for word in candidate.text.split() if word != "---")
+    text = words.in_one_line(words.body_of(candidate.text, candidate.title))
     begin = budget.cut_words(text, UNTITLED)
     title = candidate.title or begin
     if candidate.title and not (alone or values["written"]):
@@ -132,8 +132,9 @@ PROVENANCE = (
 
 
 class ShowReport(NamedTuple):
-    """`raw` is the segment as it stands in the file; `copies` are other places of the
-    same id; `gone` says, in words, what it names that the code has no more."""
+    """`raw` is the segment as it stands in the file; `around`, of a bullet, those that
+    it is found and shown with; `copies` are other places of the same id; `gone` says, in
+    words, what it names that the code has no more."""
 
     entry: Entry
     path: str
@@ -146,6 +147,7 @@ class ShowReport(NamedTuple):
     copies: tuple[str, ...]
     gone: str
     raw: str
+    around: str
 
 
 def show(app: App, prefix: str, *, proxy: bool = False) -> ShowReport:
@@ -170,8 +172,11 @@ def _show(app: App, prefix: str, *, proxy: bool) -> ShowReport:
         memory = _read(app, row.path)
         for entry in (*memory.entries, *parser.sections(memory)):
             if entry.start == best.offset and words.clean(entry.id) == plain_id(name):
-                raw = memory.text[entry.start : entry.end]
-                return _report(app, entry._replace(id=name), row, raw, places)
+                report = _report(app, entry._replace(id=name), row, places)
+                return report._replace(
+                    raw=memory.text[entry.start : entry.end],
+                    around=best.around.partition(view.AROUND)[0],
+                )
     raise UsageError(f"{name}: the file changed just now ({row.path})", "run again")
 
 
@@ -192,7 +197,7 @@ def _read(app: App, name: str) -> parser.MemoryFile:
 
 
 def _report(
-    app: App, entry: Entry, row: FileRow, raw: str, copies: tuple[str, ...]
+    app: App, entry: Entry, row: FileRow, copies: tuple[str, ...]
 ) -> ShowReport:
     scored = standing(app.project, entry, row.place.level)
     factors = {
@@ -205,7 +210,7 @@ def _report(
         "score": scored.score,
     }
     extra = entry.extra
-    lost = app.index.entries.gone([entry.id]).get(entry.id)
+    lost = app.index.entries.gone([entry.id], shown=True).get(entry.id)
     return ShowReport(
         entry=entry,
         path=row.path,
@@ -217,7 +222,8 @@ def _report(
         relations=tuple(app.index.entries.relations(entry.id)),
         copies=copies,
         gone=lost.text if lost else "",
-        raw=raw,
+        raw="",
+        around="",
     )
 
 

@@ -5,13 +5,14 @@ import os
 import re
 from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.errors import UsageError
 from memcli.memory import front_matter, grammar, parser
 from memcli.memory.values import Problem
-from memcli.memory.words import is_day
+from memcli.memory.words import in_one_line, is_day
 from memcli.storage.files import Unreadable, read_text
 from memcli.text.matching import regex, table, verbose
 
@@ -68,6 +69,18 @@ def _item() -> str:
 def _pointer() -> str:
     """A list item that begins with a link to a file."""
     return r"^ [ \t]* [-*] [ \t]* \[ [^\]\n]* \] \( ( [^)\n]+ ) \) [^\n]* (?: \n | \Z )"
+
+
+@verbose
+def _tag_line() -> str:
+    """A line that is a tag alone."""
+    return r"[ \t]* < /? [a-zA-Z] [^<>]* > [ \t]*"
+
+
+@verbose
+def _paragraph_end() -> str:
+    """The line behind a paragraph: a blank one, an item, code or a table."""
+    return r"[ \t]* (?: $ | [-*+][ ] | \d{1,3}[.)][ ] | ``` | ~~~ | \| )"
 
 
 @verbose(ignore_case=True)
@@ -173,6 +186,15 @@ def shortened(title: str) -> str:
     return title[: cut if cut > 0 else TITLE].rstrip(",;:") + " …"
 
 
+def _opening(text: str) -> str:
+    """The first paragraph of a text as a title; a tag on a line of its own says
+    nothing."""
+    lines = [line for line in text.split("\n") if not _tag_line().fullmatch(line)]
+    first, *others = "\n".join(lines).strip().split("\n")
+    goes_on = takewhile(lambda line: not _paragraph_end().match(line), others)
+    return shortened(in_one_line("\n".join([first, *goes_on])))
+
+
 def words(value: object) -> tuple[str, ...]:
     """A list, or a text with commas, as texts without blanks around them."""
     if not isinstance(value, (list, tuple)):
@@ -257,14 +279,14 @@ def _whole(name: str, part: Section) -> ImportDraft:
     # A text that is titled by its own name says nothing by it.
     is_named = part.path[:1] == (os.path.basename(name),)
     path = part.path[1:] if is_named else part.path
-    title = shortened(" > ".join(path[-2:])) or headline(part.text)[0]
+    title = shortened(" > ".join(path[-2:])) or _opening(part.text) or "Note"
     key = (RULES, name, " > ".join(part.path), part.text)
     tags = _tags(path[-2]) if len(path) > 1 else ()
     return ImportDraft(
         source=f"{RULES}:{name}",
         key=key,
         title=title,
-        text=part.text,
+        text="" if in_one_line(part.text) == title else part.text,
         kind=_kind(part.text),
         tags=tags,
     )

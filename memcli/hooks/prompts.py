@@ -1,6 +1,7 @@
 """What is told with a prompt, and of a command that failed."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -240,11 +241,12 @@ def _pointers(
     and which are neither shown nor lines that lead to what is."""
     keys = {item.key for item in shown}
     new = [
-        item
+        item.made
         for item in likely
         if item.key not in keys and told.pointer_key(item.key) not in context.seen
     ]
-    pointers = [budget.pointer(item) for item in new]
+    titles = Counter(item.title for item in [*shown, *new])
+    pointers = [budget.pointer(item, alone=titles[item.title] == 1) for item in new]
     return _direct(pointers, [*shown, *new])[: context.pointers]
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from memcli.index.sql import first_column, json_list
-from memcli.index.view import Candidate, Filters, Scope
+from memcli.index.view import PASSAGE, Candidate, Filters, Scope
 from memcli.memory.values import plain_id
 from memcli.memory.words import join
 from memcli.named import NamedTuple
@@ -137,6 +137,13 @@ FORGED = "a value is not what was written"
 _TYPES = (int, int, str, int, int, int, str, str, str, str, str)
 _COLUMNS = """id, source, entry, part, offset, line, type, kind, date, title, text, metadata,
     around, seal"""
+_SHOWN_WITH = f"""
+    SELECT own.entry, other.entry FROM chunks AS own
+    JOIN chunks AS other INDEXED BY chunks_source ON other.source = own.source
+    AND other.offset BETWEEN own.offset - {2 * PASSAGE} AND own.offset + {2 * PASSAGE}
+    AND other.around = own.around
+    WHERE own.entry {ONE_OF} AND own.around != '' ORDER BY other.offset
+"""
 _CREATED = "nullif(json_extract(metadata, '$.created'), '')"
 _START = f"coalesce(json_extract(metadata, '$.started_at'), {_CREATED}, date)"
 
@@ -353,13 +360,20 @@ class Entries:
             *((name, "similar", other) for name, other, _ in nearby),
         ]
 
-    def gone(self, entries: Collection[str]) -> dict[str, Lost]:
+    def gone(self, entries: Collection[str], *, shown: bool = False) -> dict[str, Lost]:
         """What these entries name that the code has no more, as far as it was looked
-        for."""
+        for; with `shown`, or else what a bullet names that is shown with one."""
         if not self.db.execute(
             "SELECT 1 FROM anchors WHERE state IN ('gone', 'moved')"
         ).fetchone():
             return {}
+        if shown:
+            pairs = self.db.execute(_SHOWN_WITH, (json_list(entries),)).fetchall()
+            lost = self.gone({*entries, *(other for _, other in pairs)})
+            own = [(entry, entry) for entry in entries]
+            # the first of a key would be overwritten: its own goes last
+            every = [*reversed(pairs), *own]
+            return {entry: lost[other] for entry, other in every if other in lost}
         from memcli.index.fates import LOST, gone_text  # few have lost a name
 
         rows = self.db.execute(

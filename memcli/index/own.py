@@ -96,11 +96,12 @@ class OwnIndex:
             for candidate in candidates
         ]
 
-    def gone(self, entries: Collection[str]) -> Mapping[str, str]:
+    def gone(
+        self, entries: Collection[str], *, shown: bool = False
+    ) -> Mapping[str, str]:
         """What each of these entries names that the code has no more."""
-        return {
-            entry: lost.text for entry, lost in self.index.entries.gone(entries).items()
-        }
+        lost = self.index.entries.gone(entries, shown=shown)
+        return {entry: each.text for entry, each in lost.items()}
 
     def origin(self, candidate: Candidate) -> tuple[str, str]:
         """All of it stands in the project at hand."""

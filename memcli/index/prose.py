@@ -3,11 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from memcli.index.view import AROUND
+from memcli.index.view import AROUND, PASSAGE
 from memcli.memory.values import Entry
 from memcli.memory.words import clean, sub_words
 
-PASSAGE = 1200  # characters of bullets that are searched and shown together
 _LINKED = re.compile(r"[-*+] +\[[^\]\n]*\]\([^)\n]*\.md")
 
 

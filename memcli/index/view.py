@@ -17,6 +17,7 @@ from memcli.project.context import View
 from memcli.project.globs import covers
 from memcli.storage.files import ONE_OF
 
+PASSAGE = 1200  # characters of bullets that are searched and shown together
 AROUND = "\f"  # stands between the text of a passage and its sub-words
 
 
@@ -205,8 +206,11 @@ class Source(Protocol):
         """The indexed text of the entry that a chunk belongs to, of a long one so much
         about the chunk."""
 
-    def gone(self, entries: Collection[str]) -> Mapping[str, str]:
-        """In words, what each of these entries names that the code has no more."""
+    def gone(
+        self, entries: Collection[str], *, shown: bool = False
+    ) -> Mapping[str, str]:
+        """In words, what each of these entries names that the code has no more; with
+        `shown`, or else a bullet that is shown with it."""
 
     def origin(self, candidate: Candidate) -> tuple[str, str]:
         """(project, URL) of where a chunk stands; "" for the project at hand."""

@@ -32,6 +32,8 @@ _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 _ENDINGS = ("ings", "ing", "edly", "ed", "ies", "es", "ly", "s", "e")
 _LAST_RULE = re.compile(r"\s*\n-{3,}\s*\Z")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+[^\n]*\n?")
+# A bold stretch; the two stars of a glob stand behind a slash or in code.
+_BOLD = r"(?<![\w/*`])\*\*(?=\S)([^*\n]+)\*\*"
 _SPACELESS = (
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
@@ -61,6 +63,13 @@ def body_of(text: str, title: str) -> str:
     if head is not None and title and title.rpartition(" > ")[2] in head[0]:
         return text[head.end() :].strip("\n")
     return text
+
+
+def in_one_line(text: str) -> str:
+    """A text in one line, without the marks of lists, headings, rules and bold words."""
+    lines = re.sub(_BOLD, r"\1", text).splitlines()
+    shown = (" ".join(line.strip("-*#>|+ \t").split()) for line in lines)
+    return " ".join(filter(None, shown))
 
 
 def sub_words(text: str) -> str:

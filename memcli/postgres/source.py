@@ -301,7 +301,9 @@ class SharedIndex:
             sides.append((before, after))
         return sides
 
-    def gone(self, entries: Collection[str]) -> Mapping[str, str]:
+    def gone(
+        self, entries: Collection[str], *, shown: bool = False
+    ) -> Mapping[str, str]:
         return {}
 
     def origin(self, candidate: Candidate) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import chain, takewhile
 from typing import Protocol
 
-from memcli.memory.words import spaceless_runs
+from memcli.memory.words import in_one_line, spaceless_runs
 from memcli.named import NamedTuple
 from memcli.recall.hit import Hit
 from memcli.text.controls import escaped, quoted
@@ -381,15 +381,14 @@ def _squeezed(item: Hit, at: int, room: int) -> Hit | None:
     return item._replace(text=text) if text else None
 
 
-def pointer(item: Hit) -> Hit:
-    """The line that points at an item: its title, for a heading with what answers best
-    below it, and its handle."""
+def pointer(item: Hit, *, alone: bool = True) -> Hit:
+    """The line that points at an item: its title, for a heading or where it does not
+    stand `alone` with what answers best below it, and its handle."""
     made = item.made
     line = made.head.partition(BETWEEN)[0]
-    if tokens(line) < HEADING:
+    if tokens(line) < HEADING or not alone:
         best = made.brief(BELOW) if made.brief else made.text
-        below = [each.strip("-*#>|+ \t") for each in best.splitlines()]
-        line = ": ".join(filter(None, (line, " ".join(filter(None, below)))))
+        line = ": ".join(filter(None, (line, in_one_line(best))))
     handle = f"{BETWEEN}id {item.key[:8]}"
     head = f"- {_cut_line(line, POINTER_TOKENS - tokens(handle) - 1)}{handle}"
     return made._replace(layer=POINTED, head=head, text="", note="", brief=None)

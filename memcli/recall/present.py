@@ -24,9 +24,6 @@ _EDGE = 2_000
 KEY_MOMENT = 0.7  # the surprise from which on an episode is one
 
 
-MORE = "({} more lines: mem show {})"
-
-
 class Showing:
     """Shows what a search has chosen. `detail` (of episodes) is auto, none or high."""
 
@@ -45,7 +42,8 @@ class Showing:
         """Entries as drafts of items of the block; `short`: under their own headings
         alone."""
         entries = list(entries)
-        self._lost |= {**dict.fromkeys(entries, ""), **self.search.source.gone(entries)}
+        lost = self.search.source.gone(entries, shown=True)
+        self._lost |= {**dict.fromkeys(entries, ""), **lost}
         return [self._drafted(entry, layer, short=short) for entry in entries]
 
     def _drafted(self, entry: str, layer: str, *, short: bool) -> Hit:
@@ -95,7 +93,7 @@ class Showing:
         text += self._detail(candidate)
         brief = partial(self._brief, entry, text, cut.lines)
         if cut.lines:
-            text += "\n" + MORE.format(cut.lines, entry[:8])
+            text += "\n" + _more(cut.lines, entry)
         place = self.search.source.files[candidate.source].place
         project, url = self.search.source.origin(candidate)
         duplicates = scored.duplicates if scored else ()
@@ -126,15 +124,13 @@ class Showing:
         )
 
     def _brief(self, entry: str, text: str, lines: int, room: int) -> str:
-        left = room - tokens(MORE.format(9999, entry[:8])) - 1
+        left = room - tokens(_more(9999, entry)) - 1
         if left < budget.LEAST:
             return ""  # two words and a number of lines tell nobody anything
         self._asked = self._asked or evidence.terms(self.search.weights())
         found, left_out = evidence.best(text, self._asked, left)
         left_out += lines
-        return found and (
-            f"{found}\n{MORE.format(left_out, entry[:8])}" if left_out else found
-        )
+        return found and (f"{found}\n{_more(left_out, entry)}" if left_out else found)
 
     def _facts(self, candidate: Candidate) -> Iterator[str]:
         row = self.search.source.files[candidate.source]
@@ -175,6 +171,12 @@ class Showing:
             detail = without_edges(for_prompt(detail[:_DETAIL]), behind=True)
             return f"\n{detail} …"
         return "\n" + for_prompt(detail)
+
+
+def _more(lines: int, entry: str) -> str:
+    """How much of an entry is not shown, and what prints it."""
+    what = "1 more line" if lines == 1 else f"{lines} more lines"
+    return f"({what}: mem show {entry[:8]})"
 
 
 def _least_size(text: str) -> int:

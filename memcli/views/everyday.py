@@ -119,7 +119,8 @@ def show_text(report: ShowReport) -> str:
             values[key] = " ".join(_joined(value).split())  # no value forges a line
     lines = hung(styled(redact_secrets(for_display(entry.title)), "bold"), 2)
     lines += values_text(values)
-    if body := redact_secrets(for_display(body_of(entry.body, entry.title))):
+    text = body_of(report.around or entry.body, entry.title)
+    if body := redact_secrets(for_display(text)):
         lines += ["", *folded([body])]
     return "\n".join(lines)
 

@@ -88,15 +88,15 @@ def measured(top: Path, seconds: float, kind: str) -> Result:
         for text in told:
             marks = lost(held, text)
             names = list(then.named(text))
-            for kind, name in names:
+            for sort, name in names:
                 verdict = Verdict(
                     clone=top.name,
-                    kind=kind,
+                    kind=sort,
                     name=name,
                     sentence=text,
                     fate=marked(marks, name),
                 )
-                known = result.standing if today.has(kind, name) else result.gone
+                known = result.standing if today.has(sort, name) else result.gone
                 known.append(verdict)
             seen = {plain(name) for _, name in names}
             result.others.extend(

@@ -147,6 +147,26 @@ def test_a_section_is_what_it_says(project: Project) -> None:
     assert "mem import CLAUDE.md" in project.mem("init").out
 
 
+def test_a_text_without_heading_is_titled_by_its_first_paragraph(
+    project: Project,
+) -> None:
+    """A tag on a line of its own names nothing, and a title is not said twice."""
+    project.write(
+        "CLAUDE.md",
+        "<rules>\nThe notes lie in the folder of notes, where\nevery agent reads.\n\n"
+        "Ask for more.\n</rules>\n",
+    )
+    project.write("AGENTS.md", "This shop lives in a container.\n")
+    project.ok("import", ".")
+    notes, shop = sorted(entries(project), key=lambda entry: entry.title)
+    assert notes.title == (
+        "The notes lie in the folder of notes, where every agent reads."
+    )
+    assert "Ask for more." in notes.body
+    assert shop.title == "This shop lives in a container."
+    assert shop.body.count("lives in a container") == 1
+
+
 def test_twice_is_once(project: Project, tmp_path: Path) -> None:
     """To the byte, from whatever folder; one import is one write to undo."""
     path = project.remembers()

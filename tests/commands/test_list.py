@@ -98,7 +98,7 @@ def test_filters_that_nothing_passes_are_said(project: Project) -> None:
 
 
 def test_bullets_of_one_heading_are_told_apart(project: Project) -> None:
-    """Their titles go on with how each begins."""
+    """Their titles go on with how each begins, without its marks."""
     rules = (
         "Freeze the clock in tests.",
         "Never push on a Friday.",
@@ -107,9 +107,10 @@ def test_bullets_of_one_heading_are_told_apart(project: Project) -> None:
         "Keep the changelog short.",
         "Read the runbook first.",
     )
-    project.write("MEMORY.md", "## Rules\n" + "".join(f"- {rule}\n" for rule in rules))
+    marked = (f"- **{rule[:6]}**{rule[6:]}\n" for rule in rules)
+    project.write("MEMORY.md", "## Rules\n" + "".join(marked))
     rows = project.mem("list", "--json").entries
-    assert {row["title"] for row in rows} == {f"Rules: - {rule}" for rule in rules}
+    assert {row["title"] for row in rows} == {f"Rules: {rule}" for rule in rules}
 
 
 def test_explained_entries_come_by_their_weight(project: Project) -> None:

@@ -13,7 +13,8 @@ from memcli.compaction.compact import compact, count_uses
 from memcli.compaction.plan import CompactRequest
 from memcli.compaction.reinforce import WaitingUses
 from memcli.extraction.extract import ExtractRequest
-from memcli.hooks import pipeline
+from memcli.hooks import pipeline, prompts
+from memcli.hooks.prompts import EMPTY
 from memcli.hooks.told import SESSION_TOKENS
 from memcli.hooks.uses import note_uses
 from memcli.recall.budget import (
@@ -24,6 +25,7 @@ from memcli.recall.budget import (
     TITLES,
     tokens,
 )
+from memcli.recall.hit import Hit
 from memcli.sessions.model import Turn
 from memcli.storage.state import HookTelling, SessionLog
 from tests.conftest import Project
@@ -447,6 +449,27 @@ def test_a_line_of_an_index_is_not_told_beside_what_it_leads_to(
     text = heard(project, "prompt", prompt="how is the fog over Wexford drawn?")
     assert "behind the hills" in text
     assert "(fog.md)" not in text, text
+
+
+def test_lines_that_point_at_parts_of_one_section_are_told_apart() -> None:
+    """Each says what stands in its part where a title alone would stand twice."""
+    title = "How the ferry timetable of Wexford harbour is made"
+    winter, summer, other = (
+        Hit(key=text[:8], layer="ranked", head=head, text=text, title=head)
+        for text, head in (
+            ("- The **winter** timetable waits for fog.", title),
+            ("- The summer timetable waits for Dublin.", title),
+            ("- The page is blue.", "How the page of the Wexford ferry is painted"),
+        )
+    )
+    lines = [item.head for item in prompts._pointers([], [winter, summer], EMPTY)]
+    assert f"- {title}: The winter timetable" in lines[0]
+    assert f"- {title}: The summer timetable" in lines[1]
+    lines = [item.head for item in prompts._pointers([], [winter, other], EMPTY)]
+    assert [line.partition(" · ")[0] for line in lines] == [
+        f"- {winter.title}",
+        f"- {other.title}",
+    ]
 
 
 def test_history_is_told_in_a_hurry(shop: Project) -> None:

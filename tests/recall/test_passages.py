@@ -55,6 +55,32 @@ def test_the_heading_of_a_list_is_shown_once(project: Project) -> None:
     assert first["text"].startswith("In this order:\n")
 
 
+def test_show_prints_the_lines_that_an_answer_left_out(noted: Project) -> None:
+    """Of a bullet all that it stands among, as an answer shows it."""
+    first = _ranked(noted, "smoke test Firefox")[0]
+    assert "Build the wheel" in noted.mem("show", first["id"]).out
+    assert "Coffee" not in noted.mem("show", first["id"]).out
+    assert "Build the wheel" not in noted.mem("show", first["id"], "--raw").out
+
+
+def test_a_mark_stands_on_all_that_is_shown_with_it(project: Project) -> None:
+    """An answer that prints what a bullet says of the code says that it is gone, under
+    whichever bullet of its list it is found; what stands elsewhere has no mark."""
+    project.write("src/wheel.py", "def build_wheel():\n    return 3\n")
+    text = LIST.replace("Build the wheel", "Build it with `build_wheel()`")
+    project.write("MEMORY.md", text)
+    project.commit("start")
+    project.git("rm", "-q", "src/wheel.py")
+    project.commit("gone")
+    project.mem("index")
+    hits = _ranked(project, "smoke test Firefox, coffee in the kitchen")
+    marks = {hit["title"].rpartition(" > ")[2]: hit.get("gone", "") for hit in hits}
+    assert "names build_wheel, gone since" in marks["Release checklist"]
+    assert not marks["Other things"]
+    found = next(hit["id"] for hit in hits if hit.get("gone"))
+    assert "names build_wheel, gone since" in project.mem("show", found).out
+
+
 def test_a_hit_is_named_by_its_best_bullet(noted: Project) -> None:
     first = _ranked(noted, "smoke test Firefox")[0]
     assert first["line"] == 9
