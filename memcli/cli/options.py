@@ -77,9 +77,13 @@ def command(
 
 
 def option(
-    metavar: str, help: str, *names: str, default: object = "", **more: Any
+    metavar: str | None,
+    help: str,
+    *names: str,
+    default: object = "",
+    **more: Any,
 ) -> Any:
-    """An option with a value. Options of a `panel` are only listed by name in the
+    """An option with a value, which `metavar` stands for in its help. Options of a `panel` are only listed by name in the
     help of their command."""
     more["rich_help_panel"] = more.pop("panel", None)
     return typer.Option(default, *names, metavar=metavar, help=help, **more)
@@ -104,9 +108,8 @@ def many(metavar: str, help: str, *names: str, panel: str | None = None) -> Any:
 
 def flag(name: str, help: str, short: str = "", *, panel: str | None = None) -> Any:
     """An option that takes no value."""
-    return typer.Option(
-        False, name, *filter(None, [short]), help=help, rich_help_panel=panel
-    )
+    names = (name, short) if short else (name,)
+    return option(None, help, *names, default=False, panel=panel)
 
 
 def argument(metavar: str, help: str, default: object = ...) -> Any:

@@ -23,6 +23,8 @@ from memcli.index.whole import changing
 from memcli.project import git
 from memcli.text.matching import verbose
 
+Pair = tuple[str, Anchor]  # an entry, and what it names
+
 
 @verbose(lines=True, dot_all=True)
 def _fence() -> str:
@@ -276,32 +278,58 @@ def update(
     """Hold what entries name against the work tree; what git cannot tell in `seconds`
     is untold."""
     top = git.work_tree(root)
-    head = git.head_of(top) if top is not None else ""
-    if top is None or not head:
+    if top is None:
+        return Checked()
+    head = git.head_of(top)
+    if not head:
         return Checked()
     deadline = time.monotonic() + seconds
+    # what entries name today, and what the last check found of it
     seen = {"head": "", "chunk": 0, **_seen(index)}
     pairs, fresh = _named(index.db, seen["chunk"])
     named = {anchor for _, anchor in pairs}
     known = _known(index.db)
-    has_untold = any(fate.state == UNTOLD for fate in known.values())
-    is_due = head != seen["head"] or (again and has_untold)
+    # a new commit, or time for what there was none for
+    is_due = head != seen["head"] or (again and _has_untold(known))
     if is_due or named - known.keys():
         tree = Codebase(top, root, deadline)
         said = _said(pairs, _files(index.db, root, tree))
-        tree.since = {each: pairs[pair] for pair, each in said.items()}
-        known = tree.fates(named, known, seen["head"], tree.since.keys())
-        pairs |= {pair: tree.since[each] for pair, each in said.items()}
+        known, since = _found(tree, pairs, said, known, seen["head"])
+        pairs |= since
         seen["unread"] = sorted(tree.declared.unread.items())
     fates = {anchor: known[anchor] for anchor in named}
     if is_due or fresh:
         # busy: the next one does it
         with suppress(sqlite3.OperationalError), changing(index.db):
             _keep(index.db, pairs, fates, {**seen, "head": head})
+    return _summed(pairs, fates)
+
+
+def _found(
+    tree: Codebase,
+    pairs: Mapping[Pair, int],
+    said: Mapping[Pair, Said],
+    known: Mapping[Anchor, Fate],
+    head: str,
+) -> tuple[dict[Anchor, Fate], dict[Pair, int]]:
+    """What has become of all that entries name, and since when the file of each pair
+    in `said` has spoken of it; `known` was found when HEAD was `head`."""
+    named = {anchor for _, anchor in pairs}
+    tree.since = {each: pairs[pair] for pair, each in said.items()}
+    fates = tree.fates(named, known, head, tree.since.keys())
+    return fates, {pair: tree.since[each] for pair, each in said.items()}
+
+
+def _has_untold(fates: Mapping[Anchor, Fate]) -> bool:
+    return any(fate.state == UNTOLD for fate in fates.values())
+
+
+def _summed(pairs: Iterable[Pair], fates: Mapping[Anchor, Fate]) -> Checked:
+    """How many entries name how many, and what has become of those."""
     states = Counter(fate.state for fate in fates.values())
     return Checked(
         entries=len({entry for entry, _ in pairs}),
-        names=len(named),
+        names=len(fates),
         gone=states[GONE] + states[MOVED],
         untold=states[UNTOLD],
     )
@@ -317,9 +345,7 @@ def _files(db: sqlite3.Connection, root: Path, tree: Codebase) -> dict[str, str]
     return {entry: path for entry, path in found.items() if path in tree.files}
 
 
-def _said(
-    pairs: Iterable[tuple[str, Anchor]], files: Mapping[str, str]
-) -> dict[tuple[str, Anchor], Said]:
+def _said(pairs: Iterable[Pair], files: Mapping[str, str]) -> dict[Pair, Said]:
     """Each pair of an entry and what it names, with the file that has it."""
     return {
         (entry, anchor): (anchor, files[entry])
@@ -344,7 +370,7 @@ def _known(db: sqlite3.Connection) -> dict[Anchor, Fate]:
 
 def _keep(
     db: sqlite3.Connection,
-    pairs: Mapping[tuple[str, Anchor], int],
+    pairs: Mapping[Pair, int],
     fates: Mapping[Anchor, Fate],
     seen: Mapping[str, Any],
 ) -> None:
@@ -359,9 +385,7 @@ def _keep(
     db.execute("INSERT OR REPLACE INTO meta VALUES ('anchors', ?)", (now,))
 
 
-def _named(
-    db: sqlite3.Connection, chunk: int
-) -> tuple[dict[tuple[str, Anchor], int], set[str]]:
+def _named(db: sqlite3.Connection, chunk: int) -> tuple[dict[Pair, int], set[str]]:
     """What each entry names, with the place since which it does, and the entries that
     are new since a chunk."""
     parts = defaultdict[str, list[str]](list)

@@ -8,9 +8,10 @@ import json
 import os
 import re
 import sqlite3
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memcli.errors import DataError, RefusedError
 from memcli.index.filters import FORGED, Entries, sealed
@@ -179,13 +180,8 @@ class Index:
                 file_problems = none
                 if problems != "[]":
                     file_problems = tuple(
-                        Problem(path, *item) for item in json.loads(problems)
+                        _problem(path, kept) for kept in json.loads(problems)
                     )
-                    if any(
-                        (type(problem[1]), type(problem[2])) != (int, str)
-                        for problem in file_problems
-                    ):
-                        raise ValueError
                 row = (number, path, *_placed(placed), *state, file_problems)
             except (TypeError, ValueError, RecursionError):
                 raise sqlite3.DatabaseError(FORGED) from None
@@ -207,8 +203,8 @@ class Index:
         select = "SELECT place, count(*), sum(entries) FROM file_meta GROUP BY place"
         try:
             places = [
-                Placed(text, _placed(text)[0], *counts)
-                for text, *counts in self.db.execute(select)
+                Placed(text=text, place=_placed(text)[0], files=files, entries=entries)
+                for text, files, entries in self.db.execute(select)
             ]
         except (TypeError, ValueError, RecursionError):
             raise sqlite3.DatabaseError(FORGED) from None
@@ -373,6 +369,15 @@ def bought(path: Path) -> list[tuple[object, ...]]:
 def place_text(place: Place, tree: str) -> str:
     """The place of a file as the index keeps it."""
     return json.dumps([*place, tree], ensure_ascii=False)
+
+
+def _problem(path: str, kept: Iterable[Any]) -> Problem:
+    """A problem as the index keeps it; raises ValueError or TypeError where somebody
+    forged it."""
+    line, message, severity = kept
+    if type(line) is not int or type(message) is not str:
+        raise ValueError
+    return Problem(path=path, line=line, message=message, severity=severity)
 
 
 @lru_cache(maxsize=1024)

@@ -61,21 +61,20 @@ def _fates(
 ) -> dict[Anchor, Fate]:
     """What these commits, the newest first, made of the places; nothing of what git is
     to ignore now, as what a build makes."""
-    taken = {
-        anchor: [
-            removal
-            for removal in _taken(anchor, commits)
-            if _place(tree, removal) > since.get(anchor, UNKNOWN)
-        ]
-        for anchor in places
-    }
+    taken: dict[Anchor, list[Removal]] = {}
+    for anchor in places:
+        spoken = since.get(anchor, UNKNOWN)
+        removals = _taken(anchor, commits)
+        taken[anchor] = [each for each in removals if _place(tree, each) > spoken]
+    # what a build makes is no loss
     stood = chain.from_iterable(taken.values())
-    made = _ignored(tree, {name for removal in stood for name in removal.named})
+    names = chain.from_iterable(removal.named for removal in stood)
+    made = _ignored(tree, set(names))
     fates = dict.fromkeys(taken, Fate(NEVER))
-    for anchor, removals in taken.items():
-        left = [each for each in removals if made.isdisjoint(each.named)]
-        when_known = since.get(anchor, UNKNOWN) >= 0
-        if left and (when_known or _is_plain(anchor, left)):
+    for anchor, candidates in taken.items():
+        left = [each for each in candidates if made.isdisjoint(each.named)]
+        is_dated = since.get(anchor, UNKNOWN) >= 0
+        if left and (is_dated or _is_plain(anchor, left)):
             fates[anchor] = _fate(tree, anchor, left)
     return fates
 
@@ -111,21 +110,31 @@ def _ignored(tree: WorkTree, places: set[str]) -> set[str]:
 def _used_by_code(tree: WorkTree, fates: Mapping[Anchor, Fate]) -> list[Anchor]:
     """The names of files that are gone here and that several files of today's code have
     in quotes: it reads files of that name elsewhere, so prose may mean one of those."""
-    gone = [
-        anchor
-        for anchor, fate in fates.items()
-        if fate.state == GONE and anchor.kind == "path" and "/" not in anchor.text
-    ]
+    lost = [anchor for anchor, fate in fates.items() if fate.state == GONE]
+    gone = [anchor for anchor in lost if _is_bare_name(anchor)]
     if not gone:
         return []
-    given = [
-        part for a in gone for mark in "\"'" for part in ("-e", mark + a.text + mark)
-    ]
+    quoting = _quoting(tree, [anchor.text for anchor in gone])
+    return [anchor for anchor in gone if quoting[anchor.text] >= QUOTING]
+
+
+def _is_bare_name(anchor: Anchor) -> bool:
+    """Whether a path is the name of a file alone."""
+    return anchor.kind == "path" and "/" not in anchor.text
+
+
+def _quoting(tree: WorkTree, names: Iterable[str]) -> Counter[str]:
+    """How many files of today's code have each of these names in quotes."""
+    asked: list[str] = []
+    for name in names:
+        asked += ("-e", f'"{name}"', "-e", f"'{name}'")
     revision = (tree.revision,) if tree.revision else ()
-    found = tree.git("grep", "-ozFI", *given, *revision, "--", *CODE) or ""
-    by_file = {row.partition("\0")[::2] for row in found.splitlines()}
-    files = Counter(text.strip("\"'") for _, text in by_file)
-    return [anchor for anchor in gone if files[anchor.text] >= QUOTING]
+    found = tree.git("grep", "-ozFI", *asked, *revision, "--", *CODE) or ""
+    quotes: set[tuple[str, str]] = set()
+    for row in found.splitlines():
+        file, _, quote = row.partition("\0")
+        quotes.add((file, quote))
+    return Counter(quote.strip("\"'") for _, quote in quotes)
 
 
 def _fate(tree: WorkTree, anchor: Anchor, removals: Sequence[Removal]) -> Fate:

@@ -47,20 +47,27 @@ def record(
 ) -> tuple[ProseSection, str] | None:
     """The whole text below its title, and its day, where it is the record of one
     decision: it is named so, has one title above all its headings, and one status."""
-    if not is_named_so(path) or len(segments) != 1 or segments[0].kind != "prose":
+    is_all_prose = len(segments) == 1 and segments[0].kind == "prose"
+    if not is_all_prose or not is_named_so(path):
         return None
     preamble, sections = headed(scan, segments[0])
-    is_front_matter = not preamble or preamble.startswith("---")
+    if preamble and not preamble.startswith("---"):
+        return None
     tops = [section for section in sections if len(section.titles) == 1]
-    marks = list(_status().finditer(scan))
-    if not is_front_matter or len(tops) != 1 or len(marks) != 1:
+    marks = [found.start() for found in _status().finditer(scan)]
+    if len(tops) != 1 or len(marks) != 1:
         return None
     whole = tops[0]._replace(end=sections[-1].end)
-    # Its day stands above its first section, or beside its status.
-    (mark,) = marks
-    starts = [section.start for section in sections[1:]]
-    head = scan[: starts[0] if starts else len(scan)]
-    behind = [start for start in starts if start > mark.start()]
-    beside = scan[mark.start() : behind[0] if behind else len(scan)]
+    return whole, _day(scan, marks[0], sections)
+
+
+def _day(scan: str, mark: int, sections: Sequence[ProseSection]) -> str:
+    """The day of a record: above its first section, or beside the mark of its status;
+    "" for none."""
+    ends = [section.start for section in sections[1:]]
+    ends.append(len(scan))
+    head = scan[: ends[0]]
+    mark_ends = next(end for end in ends if end > mark)
+    beside = scan[mark:mark_ends]
     days = map(date_in, (*head.split("\n"), *beside.split("\n")))
-    return whole, next(filter(None, days), "")
+    return next(filter(None, days), "")

@@ -158,7 +158,7 @@ def picked_alone(text: str) -> Iterator[Span]:
     """What looks so much like a password that nothing need speak of access: in 262,000
     lines of manuals and code no value looks so."""
     for found in _alone().finditer(text):
-        yield Span("password", *found.span())
+        yield Span("password", start=found.start(), end=found.end())
 
 
 def likely_secrets(text: str, low: str, there: Collection[str]) -> Iterator[Span]:

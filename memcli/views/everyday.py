@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from memcli.commands.undo import UndoReport
     from memcli.commands.why import WhyReport
     from memcli.history.docs import Doc
+    from memcli.memory.values import Patch
 
 
 def add_keys(report: AddReport | EditReport) -> Keys:
@@ -179,23 +180,14 @@ def undo_text(report: UndoReport, root: str) -> str:
     """What was taken back, and what would be next."""
     if not report.verb:
         return "there is nothing to undo"
-    names = [
-        os.path.relpath(path, root) if path.startswith(f"{root}/") else path
-        for path in report.files
-    ]
+    names = [_seen_from(root, path) for path in report.files]
     lines = [f"took back {report.verb} of {report.time}: {', '.join(names)}"]
-    attributes = [
-        patch.before or ""
-        for patch in report.patches
-        if patch.path.endswith(".gitattributes")
-    ]
-    if any("merge=mem" in text for text in attributes):
+    if any(map(_wired_merges, report.patches)):
         lines.append(
             "the merge driver in git's settings and the index stay:"
             " mem init --remove takes them"
         )
-    for name in report.waiting:
-        lines.append(f"{name[:8]} waits again: mem inbox")
+    lines += [f"{name[:8]} waits again: mem inbox" for name in report.waiting]
     if report.verb == REMOVAL:
         lines.append(
             "that was a removal: what it had taken out is back, and wired."
@@ -207,6 +199,17 @@ def undo_text(report: UndoReport, root: str) -> str:
             what += " (what it took out would be back, and wired)"
         lines.append(f"{what}, is taken back by another mem undo")
     return "\n".join(lines)
+
+
+def _seen_from(root: str, path: str) -> str:
+    """A path from the root where it is below it, else as it is."""
+    return os.path.relpath(path, root) if path.startswith(f"{root}/") else path
+
+
+def _wired_merges(patch: Patch) -> bool:
+    """Whether the write that a patch takes back had git merge by mem."""
+    is_attributes = patch.path.endswith(".gitattributes")
+    return is_attributes and "merge=mem" in (patch.before or "")
 
 
 def told_text(report: ToldReport) -> str:
