@@ -47,18 +47,23 @@ class Codebase(WorkTree):
         """What has become of each anchor; `known` was found when HEAD was `head`. What
         was gone before any of the files in `said` spoke of it is none of theirs."""
         self.said = said
-        fresh = {a: self._held(a, known) for a in named if a.kind in _FRESH}
+        today = self._told_by_files(named, known, head)
+        settled = _settled(self, known) | today
+        missing = [anchor for anchor in named if anchor not in settled]
+        self.spoken_of({anchor for anchor, fate in settled.items() if fate.is_lost})
+        history = _pending(known, self._told_by_history(missing))
+        return dict.fromkeys(named, Fate(UNTOLD)) | history | settled
+
+    def _told_by_files(
+        self, named: Collection[Anchor], known: Mapping[Anchor, Fate], head: str
+    ) -> dict[Anchor, Fate]:
+        """What the work tree says without its history; nothing of what it has not."""
+        compared = [anchor for anchor in named if anchor.kind in _FRESH]
         placed = [anchor for anchor in named if anchor.kind in _PLACED]
         words = {anchor for anchor in named if anchor.kind == "name"}
-        there = {anchor: Fate(HERE) for anchor in placed if self.has(anchor)}
-        there |= self._words_here(words, known, head)
-        known_fates = _settled(self, known) | there | fresh
-        missing = [anchor for anchor in named if anchor not in known_fates]
-        self.spoken_of(
-            {anchor for anchor in known_fates if known_fates[anchor].is_lost}
-        )
-        history = _pending(known, self._told_by_history(missing))
-        return dict.fromkeys(named, Fate(UNTOLD)) | history | known_fates
+        fates = {anchor: self._held(anchor, known) for anchor in compared}
+        fates |= dict.fromkeys(filter(self.has, placed), Fate(HERE))
+        return fates | self._words_here(words, known, head)
 
     def _told_by_history(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
         """What git says of names that the work tree has not; nothing of those that it
@@ -104,15 +109,17 @@ class Codebase(WorkTree):
             return self._seen_in(self.files, wanted)
         touched = set(listed.split("\0"))
         untouched = self.files - touched
-        there = {anchor: known[anchor] for anchor in wanted & known.keys()}
+        stood = {anchor: known[anchor] for anchor in wanted & known.keys()}
         there = {
-            anchor: fate for anchor, fate in there.items() if fate.witness in untouched
+            anchor: fate for anchor, fate in stood.items() if fate.witness in untouched
         }
         there |= self._seen_in(touched & self.files, wanted - there.keys())
         # what was gone before can only be in what changed
         sure = {anchor for anchor, fate in known.items() if fate.state in (GONE, NEVER)}
         lost = wanted - there.keys() - sure
-        return there | (self._seen_in(self.files, lost) if lost else {})
+        if lost:
+            there |= self._seen_in(self.files, lost)
+        return there
 
     def _seen_in(
         self, files: Iterable[str], wanted: Collection[Anchor]
@@ -161,21 +168,19 @@ class Codebase(WorkTree):
             return fate
         commit = self.line[place]
         then = Codebase(self.top, self.root, self.deadline, commit)
-        return (
-            fate if then.declared.compared(anchor.text).state == HERE else Fate(NEVER)
-        )
+        agreed_then = then.declared.compared(anchor.text).state == HERE
+        return fate if agreed_then else Fate(NEVER)
 
 
 def _pending(
     known: Mapping[Anchor, Fate], history: Mapping[Anchor, Fate]
 ) -> dict[Anchor, Fate]:
     """What git says; what was here, and what no commit has taken out, is pending."""
-    return {
-        anchor: PENDING
-        if fate.state == NEVER and known.get(anchor, fate).was_here
-        else fate
-        for anchor, fate in history.items()
-    }
+    fates = dict(history)
+    for anchor, fate in history.items():
+        if fate.state == NEVER and known.get(anchor, fate).was_here:
+            fates[anchor] = PENDING
+    return fates
 
 
 def _broken(tree: Codebase, citation: Citation) -> Fate:
@@ -198,8 +203,14 @@ def _settled(tree: Codebase, known: Mapping[Anchor, Fate]) -> dict[Anchor, Fate]
     """What was found before and holds as long as the name is not there again, as far as
     that can be seen."""
     return {
-        anchor: fate
-        for anchor, fate in known.items()
-        if (fate.state in (NEVER, GONE) or (fate.now and tree.has_path(fate.now)))
-        and not tree.declared.may_have(anchor)
+        anchor: fate for anchor, fate in known.items() if _stays(tree, anchor, fate)
     }
+
+
+def _stays(tree: Codebase, anchor: Anchor, fate: Fate) -> bool:
+    """Whether a fate from before needs no other look: it is over, or what it moved to
+    is there."""
+    is_over = fate.state in (NEVER, GONE)
+    if not is_over and not (fate.now and tree.has_path(fate.now)):
+        return False
+    return not tree.declared.may_have(anchor)

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from memcli.index import targets
-from memcli.index.fates import GONE, HERE, MOVED, NEVER, UNTOLD, Anchor, Fate
+from memcli.index.fates import GONE, HERE, NEVER, UNTOLD, Anchor, Fate
 from memcli.index.removals import removed_places
 from memcli.index.sayings import UNKNOWN
 from memcli.index.stated import KEYS, Reader, agrees, parse_statement
@@ -36,9 +36,10 @@ class Declared:
     def has(self, anchor: Anchor) -> bool:
         """Whether a target can be called today."""
         tool, name = targets.split(anchor.text)
-        return any(
-            name in self._targets(tool, path) for path in self._manifests(tool)
-        ) or any(map(self.tree.has_path, _places(anchor)))
+        for path in self._manifests(tool):
+            if name in self._targets(tool, path):
+                return True
+        return any(map(self.tree.has_path, _places(anchor)))
 
     def may_have(self, anchor: Anchor) -> bool:
         """Whether a manifest that cannot be read may declare a target, once `has` has
@@ -119,11 +120,16 @@ class Declared:
     ) -> dict[Anchor, Fate]:
         """The last commits that took these targets out of a manifest, or the file
         that was one, after the places since which they are spoken of."""
-        by_place = {Anchor("path", place): a for a in missing for place in _places(a)}
-        spoken = {place: since.get(a, UNKNOWN) for place, a in by_place.items()}
+        by_place: dict[Anchor, Anchor] = {}
+        for anchor in missing:
+            for path in _places(anchor):
+                by_place[Anchor("path", path)] = anchor
+        spoken = {
+            place: since.get(anchor, UNKNOWN) for place, anchor in by_place.items()
+        }
         fates: dict[Anchor, Fate] = {}
         for place, fate in removed_places(self.tree, by_place, spoken).items():
-            if fate.state in (GONE, MOVED):
+            if fate.is_lost:
                 fates[by_place[place]] = fate
         by_tool = defaultdict[str, dict[str, Anchor]](dict)
         for anchor in missing:
@@ -145,16 +151,29 @@ class Declared:
         commits = self._of_manifests(specs)
         if commits is None:
             return {}
-        fates = dict[Anchor, Fate]()
+        fates = self._taken_from(tool, commits, wanted, since)
+        is_all = not self.tree.is_late and len(commits) < MOST_COMMITS
+        return never | fates if is_all else fates
+
+    def _taken_from(
+        self,
+        tool: str,
+        commits: Sequence[Logged],
+        wanted: Mapping[str, Anchor],
+        since: Mapping[Anchor, int],
+    ) -> dict[Anchor, Fate]:
+        """What these commits, the newest first, say of the targets; no more than there
+        is time for."""
+        everything = len(set(wanted.values()))
+        fates: dict[Anchor, Fate] = {}
         for start in range(0, len(commits), BATCH):
-            if len(fates) == len(never) or self.tree.is_late:
+            if len(fates) == everything or self.tree.is_late:
                 break
             for name, fate in self._lost(tool, commits[start : start + BATCH]):
                 anchor = wanted.get(name)
                 if anchor is not None and fate.at > since.get(anchor, UNKNOWN):
                     fates.setdefault(anchor, fate)
-        is_all = not self.tree.is_late and len(commits) < MOST_COMMITS
-        return never | fates if is_all else fates
+        return fates
 
     def _of_manifests(self, specs: Iterable[str]) -> list[Logged] | None:
         """The commits that changed or removed these manifests, the newest first; None

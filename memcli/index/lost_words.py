@@ -43,22 +43,30 @@ def removed_words(
     left = set(missing)
     if not left:
         return {}
-    of_memory = f"--max-count={MOST_COMMITS}", "--", ":(glob)**/*.md"
-    logged = tree.git("log", "--first-parent", "--format=%H", *of_memory)
-    if logged is None:
+    commits = _of_memory(tree)
+    if commits is None:
         return {}
-    fates = dict[Anchor, Fate]()
-    sampled = [tree.places.get(commit, UNKNOWN) for commit in logged.split()]
-    written = {since.get(anchor, UNKNOWN) for anchor in missing}
-    known = [place for place in sorted(written) if place >= 0]
-    for place in dict.fromkeys([*_some(sampled), *known]):
-        told = {each for each in left if since.get(each, UNKNOWN) <= place}
-        was = set(_standing(tree, tree.line[place], told))
-        left -= was
-        fates |= _last_seen(tree, was, place)
+    spoken = {anchor: since.get(anchor, UNKNOWN) for anchor in missing}
+    known = [place for place in sorted(set(spoken.values())) if place >= 0]
+    fates: dict[Anchor, Fate] = {}
+    for place in dict.fromkeys([*_some(commits), *known]):
+        told = {anchor for anchor in left if spoken[anchor] <= place}
+        stood = set(_standing(tree, tree.line[place], told))
+        left -= stood
+        fates |= _last_seen(tree, stood, place)
     if tree.is_late:
         return fates
-    return fates | {anchor: Fate(NEVER) for anchor in left}
+    return fates | dict.fromkeys(left, Fate(NEVER))
+
+
+def _of_memory(tree: WorkTree) -> list[int] | None:
+    """The places of the commits of memory, the newest first; None where git does not
+    say."""
+    how = "--first-parent", "--format=%H", f"--max-count={MOST_COMMITS}"
+    logged = tree.git("log", *how, "--", ":(glob)**/*.md")
+    if logged is None:
+        return None
+    return [tree.places.get(commit, UNKNOWN) for commit in logged.split()]
 
 
 def _some(places: list[int]) -> list[int]:
@@ -102,12 +110,14 @@ def _of_code(line: str, names: Collection[str]) -> Iterator[str]:
     for name in names:
         for found in re.finditer(rf"(?<![\w$]){re.escape(name)}(?![\w$])", line):
             before = line[: found.start()]
-            quote = line[found.end() : found.end() + 1]
+            behind = line[found.end() :]
+            quote = behind[:1]
             if quote in ("'", '"'):
                 before = before.removesuffix(quote)
-            of_another = before.endswith((".", "::", "->"))
-            is_set = re.match(r"\s*=[^=]", line[found.end() :])
-            if (is_set or not of_another) and _code_before().fullmatch(before):
+            is_of_another = before.endswith((".", "::", "->"))
+            is_set = re.match(r"\s*=[^=]", behind) is not None
+            is_own = is_set or not is_of_another
+            if is_own and _code_before().fullmatch(before):
                 yield name
                 break
 
@@ -121,13 +131,16 @@ def _last_seen(tree: WorkTree, words: set[Anchor], place: int) -> dict[Anchor, F
     spans = [(-1, len(line) - 1, lost)] if line else []
     while spans:
         there, gone, some = spans.pop()
-        if gone - there == 1 and some and not tree.is_late:
+        if not some:
+            continue
+        is_next = gone - there == 1
+        if is_next and not tree.is_late:
             shown = tree.git("show", "-s", "--format=%h %cs", line[gone]) or ""
             removed, _, day = shown.strip().partition(" ")
             at = place + 1 + gone
             fate = Fate(GONE, commit=removed, day=day, at=at)
             fates |= dict.fromkeys(some, fate)
-        elif some:
+        else:
             half = (there + gone) // 2
             later = set(_standing(tree, line[half], some))
             spans += [(there, half, some - later), (half, gone, later)]

@@ -29,8 +29,10 @@ class Removal(NamedTuple):
     @property
     def named(self) -> tuple[str, str]:
         """The file with the folder that it lay in, or the folder in both forms."""
-        above = self.place.rpartition("/")[0] if self.path == self.place else self.place
-        return self.place, f"{above}/"
+        folder = self.place
+        if self.path == self.place:
+            folder = self.place.rpartition("/")[0]
+        return self.place, f"{folder}/"
 
 
 def removed_places(
@@ -46,10 +48,11 @@ def removed_places(
     shape = git.log_format("%h", "%cs", "%H")
     for start in range(0, len(inside), BATCH):
         some = inside[start : start + BATCH]
-        specs = (spec for anchor in some for spec in _specs(anchor))
+        specs = chain.from_iterable(map(_specs, some))
         logged = tree.git("log", *how, *shape, "--", *specs)
         if logged is not None:
-            fates |= _fates(tree, some, list(git.parse_log(logged, 3)), since)
+            commits = list(git.parse_log(logged, 3))
+            fates |= _fates(tree, some, commits, since)
     return fates | dict.fromkeys(_used_by_code(tree, fates), Fate(NEVER))
 
 
@@ -83,11 +86,13 @@ def _is_plain(anchor: Anchor, removals: Sequence[Removal]) -> bool:
     """Whether it is plain what a name means without its time: the very path, or the
     only place that ever ended so."""
     places = {removal.place for removal in removals}
-    return anchor.kind == "glob" or anchor.end.strip("/") in places or len(places) == 1
+    is_exact = anchor.kind == "glob" or anchor.end.strip("/") in places
+    return is_exact or len(places) == 1
 
 
 def _place(tree: WorkTree, removal: Removal) -> int:
-    return tree.places.get(removal.logged.fields[2], UNKNOWN)
+    _, _, full_commit = removal.logged.fields
+    return tree.places.get(full_commit, UNKNOWN)
 
 
 def _ignored(tree: WorkTree, places: set[str]) -> set[str]:
@@ -97,12 +102,15 @@ def _ignored(tree: WorkTree, places: set[str]) -> set[str]:
     asked = "check-ignore", "--no-index", "--verbose", "--stdin", "-z"
     answer = tree.git(*asked, given=given) if given else None
     fields = (answer or "").split("\0")
+    patterns = fields[2::4]
+    asked_places = fields[3::4]
     ignored: set[str] = set()
-    for pattern, place in zip(fields[2::4], fields[3::4], strict=False):
+    for pattern, place in zip(patterns, asked_places, strict=False):
         wanted = _last_part(pattern)
         name = _last_part(place)
         # `*.log` says nothing of the one file that was tracked
-        if wanted == name or (place.endswith("/") and globs.matches(wanted, name)):
+        is_folder = place.endswith("/")
+        if wanted == name or (is_folder and globs.matches(wanted, name)):
             ignored.add(place)
     return ignored
 
@@ -142,16 +150,22 @@ def _fate(tree: WorkTree, anchor: Anchor, removals: Sequence[Removal]) -> Fate:
     named, if there is one. Where several places had the name, none is told as new."""
     name = anchor.text.removeprefix("./").rstrip("/")
     exact = [each for each in removals if each.place == name]
+    places = {each.place for each in removals}
+    is_one_place = bool(exact) or len(places) == 1
     removal = (exact or removals)[0]
     commit, day, _ = removal.logged.fields
     now = ""
     if anchor.kind == "glob":
         now = _moved_glob(tree, anchor, removal.logged)
-    elif exact or len({each.place for each in removals}) == 1:
+    elif is_one_place:
         now = _renamed(tree, commit, removal.place)
-    state = MOVED if now else GONE
-    place = _place(tree, removal)
-    return Fate(state, commit=commit, day=day, now=now, at=place)
+    return Fate(
+        state=MOVED if now else GONE,
+        commit=commit,
+        day=day,
+        now=now,
+        at=_place(tree, removal),
+    )
 
 
 def _taken(anchor: Anchor, commits: Iterable[Logged]) -> Iterator[Removal]:
@@ -161,9 +175,10 @@ def _taken(anchor: Anchor, commits: Iterable[Logged]) -> Iterator[Removal]:
         for path in logged.names:
             above, end, _ = f"/{path}/".partition(anchor.end)
             if end and not _generating().search(f"{above}/"):
-                yield Removal(logged, path, place=f"{above}{end}".strip("/"))
+                place = f"{above}{end}".strip("/")
+                yield Removal(logged=logged, path=path, place=place)
             elif globs.covers(pattern, path):
-                yield Removal(logged, path, place=path)
+                yield Removal(logged=logged, path=path, place=path)
 
 
 @verbose(ignore_case=True)
@@ -179,7 +194,8 @@ def _renamed(tree: WorkTree, commit: str, place: str) -> str:
     last = "log", "-1", "--diff-filter=D", "--no-renames", "--format=%h", "--"
     for _ in range(HOPS):
         place = _gone_to(tree, commit, place)
-        if not place or place in tree.ends.get(place.rpartition("/")[2], ()):
+        is_there = place in tree.ends.get(_last_part(place), ())
+        if not place or is_there:
             return place
         commit = (tree.git(*last, literal(place)) or "").strip()
         if not commit:
@@ -195,10 +211,11 @@ def _gone_to(tree: WorkTree, commit: str, place: str) -> str:
     for old, new in renames.items():
         if old.startswith(f"{place}/"):
             below = old.removeprefix(place)
-            folders[new.removesuffix(below) if new.endswith(below) else ""] += 1
+            folder = new.removesuffix(below) if new.endswith(below) else ""
+            folders[folder] += 1
     best = max(folders, key=folders.__getitem__, default="")
-    most = best if 2 * folders[best] > folders.total() else ""
-    return renames.get(place, most)
+    is_most = 2 * folders[best] > folders.total()
+    return renames.get(place, best if is_most else "")
 
 
 def _renames(tree: WorkTree, commit: str) -> dict[str, str]:
@@ -206,17 +223,23 @@ def _renames(tree: WorkTree, commit: str) -> dict[str, str]:
     options = "-M70% --diff-filter=R --name-status -z -m --first-parent --format="
     shown = tree.git("show", *options.split(), commit) or ""
     fields = shown.strip("\n").split("\0")
-    return dict(zip(fields[1::3], fields[2::3], strict=False))
+    old_paths = fields[1::3]
+    new_paths = fields[2::3]
+    return dict(zip(old_paths, new_paths, strict=False))
 
 
 def _moved_glob(tree: WorkTree, anchor: Anchor, logged: Logged) -> str:
     """The glob for the folder that all it named went to in one commit, each file under
     its own name."""
-    head = re.split(r"[*?\[]", anchor.text)[0].rpartition("/")[0]
-    renames = _renames(tree, logged.fields[0])
+    literal_start = re.split(r"[*?\[]", anchor.text)[0]
+    head = literal_start.rpartition("/")[0]
+    if not head:
+        return ""
+    commit, _, _ = logged.fields
+    renames = _renames(tree, commit)
     folders: set[str] = set()
     for name in logged.names:
-        if head and globs.covers([anchor.text], name):
+        if globs.covers([anchor.text], name):
             below = name.partition(f"{head}/")[2]
             new = renames.get(name, "")
             kept_its_name = bool(below) and new.endswith(f"/{below}")

@@ -3,8 +3,8 @@
 What was gone before somebody wrote a name down is not what they wrote about."""
 
 import re
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from memcli.index.fates import Anchor
@@ -18,49 +18,61 @@ BROUGHT: Final = -2
 PROSE: Final = tuple(f":(glob)**/*{ending}" for ending in PROSE_ENDINGS)
 
 Said = tuple[Anchor, str]  # an anchor, and a file of memory that has it
+Named = tuple[str, str]  # a name as prose has it, and a file of memory that has it
 
 
 def said_since(tree: WorkTree, said: Collection[Said]) -> dict[Said, int]:
     """The place of the commit since which a file of memory has had each name; UNKNOWN
     where none has brought it."""
-    wanted = defaultdict[str, set[str]](set)
-    for anchor, file in said:
-        if file in tree.files:
-            wanted[file].add(_said(anchor))
-    since = dict[tuple[str, str], int]()
-    counts = defaultdict[tuple[str, str], int](int)
-    for commit, file, rows in _changes(tree, wanted):
-        for name, change in _counted(wanted[file], rows).items():
-            before = counts[name, file]
-            counts[name, file] += change
-            if before <= 0 < before + change and commit in tree.places:
-                since[name, file] = tree.places[commit]
+    tracked = [each for each in said if each[1] in tree.files]
+    since = _came_in(tree, tracked)
     brought = set(_brought(tree, since))
     last = len(tree.line) - 1
     found = dict.fromkeys(said, UNKNOWN)
-    for anchor, file in said:
-        row = _said(anchor), file
+    for anchor, file in tracked:
+        named = (_said(anchor), file)
+        place = since.get(named, last)
         # of a value counts what the manifest said in that commit
-        if row in brought and anchor.kind != "value":
+        if named in brought and anchor.kind != "value":
             found[anchor, file] = BROUGHT
-        elif row in since and since[row] < last:
-            found[anchor, file] = since[row]
+        elif place < last:
+            found[anchor, file] = place
     return found
 
 
-def _brought(
-    tree: WorkTree, since: Mapping[tuple[str, str], int]
-) -> Iterator[tuple[str, str]]:
+def _came_in(tree: WorkTree, said: Iterable[Said]) -> dict[Named, int]:
+    """The place of the last commit of the main line after which a file had a name
+    that it had not before."""
+    wanted = defaultdict[str, set[str]](set)
+    for anchor, file in said:
+        wanted[file].add(_said(anchor))
+    since: dict[Named, int] = {}
+    counts = Counter[Named]()
+    for commit, file, rows in _changes(tree, wanted):
+        place = tree.places.get(commit)
+        for name, change in _counted(wanted[file], rows).items():
+            before = counts[name, file]
+            after = before + change
+            counts[name, file] = after
+            if before <= 0 < after and place is not None:
+                since[name, file] = place
+    return since
+
+
+def _brought(tree: WorkTree, since: Mapping[Named, int]) -> Iterator[Named]:
     """The names and files of what came from other prose in the same commit."""
-    rows_at = defaultdict[int, list[tuple[str, str]]](list)
-    for row, place in since.items():
-        rows_at[place].append(row)
+    named_at = defaultdict[int, list[Named]](list)
+    for named, place in since.items():
+        named_at[place].append(named)
     how = "--first-parent", "-m", "-p", "-U0", "--no-renames", "--format="
-    for place, rows in rows_at.items():
-        patch = tree.git("show", *how, tree.line[place], "--", *PROSE) or ""
-        changed = [line for line in patch.splitlines() if line.startswith(("+", "-"))]
-        more = _counted({name for name, _ in rows}, changed)
-        yield from (row for row in rows if more[row[0]] <= 0)
+    for place, all_named in named_at.items():
+        commit = tree.line[place]
+        patch = tree.git("show", *how, commit, "--", *PROSE) or ""
+        names = {name for name, _ in all_named}
+        added = _counted(names, _signed(patch))
+        for name, file in all_named:
+            if added[name] <= 0:
+                yield name, file
 
 
 def oldest(since: Mapping[Said, int]) -> dict[Anchor, int]:
@@ -75,7 +87,8 @@ def oldest(since: Mapping[Said, int]) -> dict[Anchor, int]:
 def _said(anchor: Anchor) -> str:
     """An anchor's text as it stands in prose: without its tool or key, and the signs
     around it."""
-    return anchor.text.rpartition(" ")[2].removeprefix("./").strip("/").rstrip("+")
+    last_word = anchor.text.rpartition(" ")[2]
+    return last_word.removeprefix("./").strip("/").rstrip("+")
 
 
 def _changes(
@@ -88,16 +101,23 @@ def _changes(
     how = "--reverse", "--first-parent", "-m", "--no-renames", "-p", "-U0"
     shape = "--no-prefix", "--format=%x00%H%x00"
     specs = map(literal, sorted(files))
-    shown = tree.git("log", *how, *shape, tree.revision or "HEAD", "--", *specs) or ""
+    revision = tree.revision or "HEAD"
+    shown = tree.git("log", *how, *shape, revision, "--", *specs) or ""
+    by_heading = {f"{file} {file}": file for file in files}
     parts = shown.split("\0")
-    for commit, patch in zip(parts[1::2], parts[2::2], strict=False):
+    commits = parts[1::2]
+    patches = parts[2::2]
+    for commit, patch in zip(commits, patches, strict=False):
         for change in re.split(r"(?m)^diff --git ", patch)[1:]:
             head, _, body = change.partition("\n@@")
-            names = head.partition("\n")[0]
-            file = next((each for each in files if names == f"{each} {each}"), "")
-            rows = body.splitlines()
+            file = by_heading.get(head.partition("\n")[0])
             if file:
-                yield commit, file, [row for row in rows if row.startswith(("+", "-"))]
+                yield commit, file, _signed(body)
+
+
+def _signed(patch: str) -> list[str]:
+    """The lines that a patch adds and takes."""
+    return [row for row in patch.splitlines() if row.startswith(("+", "-"))]
 
 
 def _counted(names: Collection[str], rows: Sequence[str]) -> dict[str, int]:
@@ -108,6 +128,7 @@ def _counted(names: Collection[str], rows: Sequence[str]) -> dict[str, int]:
     # a name within a longer path is another
     within = re.compile(rf"(?<![\w-])(?<![\w-]/)v?({either})(?![\w-]|/[\w-])")
     for row in rows:
+        change = 1 if row.startswith("+") else -1
         for name in within.findall(row):
-            counts[name] += 1 if row.startswith("+") else -1
+            counts[name] += change
     return counts
