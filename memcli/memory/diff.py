@@ -38,9 +38,11 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
         if not copied <= edit.start <= edit.end <= len(text):
             raise MemError(f"edits overlap or leave the text at character {edit.start}")
-        parts += [text[copied : edit.start], edit.new]
+        parts.append(text[copied : edit.start])
+        parts.append(edit.new)
         copied = edit.end
-    return "".join([*parts, text[copied:]])
+    parts.append(text[copied:])
+    return "".join(parts)
 
 
 def unified_diff(patch: Patch, path: str) -> str:
@@ -59,7 +61,10 @@ def unified_diff(patch: Patch, path: str) -> str:
         shown_old = _shown(old_name, patch.before)
         shown_new = _shown(new_name, patch.after)
         parts.append(f"--- {shown_old}\n+++ {shown_new}\n")
-    return "".join([*parts, *_hunks(_lines(patch.before), _lines(patch.after))])
+    old_lines = _lines(patch.before)
+    new_lines = _lines(patch.after)
+    parts.extend(_hunks(old_lines, new_lines))
+    return "".join(parts)
 
 
 def _shown(name: str, text: str | None) -> str:
@@ -67,8 +72,10 @@ def _shown(name: str, text: str | None) -> str:
     follows is no time stamp."""
     if text is None:
         return "/dev/null"
-    is_bare = not name.startswith('"')
-    return f"{name}\t" if is_bare and " " in name else name
+    is_quoted = name.startswith('"')
+    if " " in name and not is_quoted:
+        return f"{name}\t"
+    return name
 
 
 _ESCAPES = {byte: f"\\{byte:03o}" for byte in (*range(32), *range(127, 256))}
@@ -78,8 +85,8 @@ _ESCAPES |= {ord('"'): '\\"', ord("\\"): r"\\"}
 
 def _quoted(name: str) -> str:
     data = name.encode("utf-8", "surrogateescape").decode("latin-1")
-    text = data.translate(_ESCAPES)
-    return name if text == data else f'"{text}"'
+    escaped = data.translate(_ESCAPES)
+    return name if escaped == data else f'"{escaped}"'
 
 
 def _hunks(old_lines: list[str], new_lines: list[str]) -> Iterator[str]:
@@ -88,46 +95,55 @@ def _hunks(old_lines: list[str], new_lines: list[str]) -> Iterator[str]:
         last = group[-1]
         start = max(first.start - CONTEXT, 0)
         end = min(last.end + CONTEXT, len(old_lines))
-        new_start = first.new_start - (first.start - start)
-        new_end = last.new_end + (end - last.end)
-        yield f"@@ -{_range(start, end)} +{_range(new_start, new_end)} @@\n"
+        lead = first.start - start
+        tail = end - last.end
+        old_range = _range(start, end)
+        new_range = _range(first.new_start - lead, last.new_end + tail)
+        yield f"@@ -{old_range} +{new_range} @@\n"
+        copied = start
         for change in group:
-            yield from _signed(" ", old_lines[start : change.start])
-            yield from _signed("-", old_lines[change.start : change.end])
-            yield from _signed("+", new_lines[change.new_start : change.new_end])
-            start = change.end
-        yield from _signed(" ", old_lines[start:end])
+            removed = old_lines[change.start : change.end]
+            added = new_lines[change.new_start : change.new_end]
+            yield from _signed(" ", old_lines[copied : change.start])
+            yield from _signed("-", removed)
+            yield from _signed("+", added)
+            copied = change.end
+        yield from _signed(" ", old_lines[copied:end])
 
 
 def _range(start: int, end: int) -> str:
-    first_line = start + 1 if end > start else start
-    return f"{first_line},{end - start}"
+    length = end - start
+    first_line = start + 1 if length > 0 else start
+    return f"{first_line},{length}"
 
 
 def _signed(sign: str, lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
-        yield sign + line if line.endswith("\n") else sign + line + _NO_NEWLINE
+        ending = "" if line.endswith("\n") else _NO_NEWLINE
+        yield f"{sign}{line}{ending}"
 
 
 def _grouped(changes: Iterable[_Change]) -> list[list[_Change]]:
     """The changes by hunk: those whose contexts would touch share one."""
     groups: list[list[_Change]] = []
+    reached = -1  # the last line that the context of the last group has
     for change in changes:
-        last = groups[-1] if groups else []
-        if last and change.start - last[-1].end <= 2 * CONTEXT:
-            last.append(change)
+        if groups and change.start - CONTEXT <= reached:
+            groups[-1].append(change)
         else:
             groups.append([change])
+        reached = change.end + CONTEXT
     return groups
 
 
 def _changes(old_lines: list[str], new_lines: list[str]) -> Iterator[_Change]:
     """The stretches that differ between lines which stand once in both (patience
     diff)."""
-    whole = _Change(0, len(old_lines), 0, len(new_lines))
+    whole = _Change(start=0, end=len(old_lines), new_start=0, new_end=len(new_lines))
     remaining = _trimmed(old_lines, new_lines, whole)
-    last = (remaining.end, remaining.new_end)
-    for line, new_line in [*_anchors(old_lines, new_lines, remaining), last]:
+    ends = _anchors(old_lines, new_lines, remaining)
+    ends.append((remaining.end, remaining.new_end))
+    for line, new_line in ends:
         gap = remaining._replace(end=line, new_end=new_line)
         change = _trimmed(old_lines, new_lines, gap)
         is_removed = change.start < change.end
@@ -142,7 +158,9 @@ def _trimmed(old_lines: list[str], new_lines: list[str], gap: _Change) -> _Chang
     old_part = old_lines[gap.start : gap.end]
     new_part = new_lines[gap.new_start : gap.new_end]
     head = _shared(old_part, new_part)
-    tail = _shared(old_part[head:][::-1], new_part[head:][::-1])
+    old_rest = old_part[head:]
+    new_rest = new_part[head:]
+    tail = _shared(old_rest[::-1], new_rest[::-1])
     return _Change(
         start=gap.start + head,
         end=gap.end - tail,
@@ -153,9 +171,10 @@ def _trimmed(old_lines: list[str], new_lines: list[str], gap: _Change) -> _Chang
 
 def _shared(lines: Sequence[str], others: Sequence[str]) -> int:
     """How many lines both begin with."""
-    pairs = enumerate(zip(lines, others, strict=False))
-    differing = (place for place, (line, other) in pairs if line != other)
-    return next(differing, min(len(lines), len(others)))
+    for place, (line, other) in enumerate(zip(lines, others, strict=False)):
+        if line != other:
+            return place
+    return min(len(lines), len(others))
 
 
 def _anchors(
@@ -168,11 +187,11 @@ def _anchors(
     new_places = {
         new_lines[place]: place for place in range(gap.new_start, gap.new_end)
     }
-    pairs = [
-        (place, new_places[old_lines[place]])
-        for place in range(gap.start, gap.end)
-        if counts[old_lines[place]] == new_counts[old_lines[place]] == 1
-    ]
+    pairs: list[tuple[int, int]] = []
+    for place in range(gap.start, gap.end):
+        line = old_lines[place]
+        if counts[line] == new_counts[line] == 1:
+            pairs.append((place, new_places[line]))
     return _ascending(pairs)
 
 
@@ -213,9 +232,11 @@ def taken_back(before: str, after: str, now: str) -> str | None:
     added = entries_after - entries_before
     removed = entries_before - entries_after
     entries_now = _entries(now)
-    is_known = bool(added or removed) and added <= entries_now
-    is_inverse = _entries(text) == entries_now - added + removed
-    return text if is_known and is_inverse else None
+    has_changed = bool(added or removed)
+    if not has_changed or not added <= entries_now:
+        return None
+    wanted = entries_now - added + removed
+    return text if _entries(text) == wanted else None
 
 
 def _inverse(
@@ -223,28 +244,37 @@ def _inverse(
 ) -> Edit | None:
     """The edit of `now` that takes a change of the written lines back; None where they
     do not stand there once."""
-    start, end, new_start, new_end = change
-    pad = int(start == end)  # as many lines around it as it takes to stand only once
+    # with as many lines around it as it takes to stand only once
+    changed = "".join(written[change.start : change.end])
+    pad = 0 if changed else 1
     while pad < len(written):
-        if _stands_once("".join(written[max(start - pad, 0) : end + pad]), after):
+        if _stands_once("".join(_around(written, change, pad)), after):
             break
         pad = 2 * pad + 1
-    lead = "".join(written[max(start - pad, 0) : start])
-    text = lead + "".join(written[start : end + pad])
+    lead, tail = _around(written, change, pad)
+    text = lead + tail
     place = current.find(text)
     begins_line = current[:place][-1:] in ("", "\n")
     if not begins_line or not _stands_once(text, current):
         return None
-    restored = "".join(original[new_start:new_end])
+    restored = "".join(original[change.new_start : change.new_end])
     ends_lines = {text[-1:], restored[-1:]} <= {"", "\n"}
     if not ends_lines and not current.endswith(text):
         return None
     first = place + len(lead)
-    return Edit(first, first + len("".join(written[start:end])), restored)
+    return Edit(start=first, end=first + len(changed), new=restored)
+
+
+def _around(written: list[str], change: _Change, pad: int) -> tuple[str, str]:
+    """So many lines before a change, and the change with so many behind it."""
+    before = written[max(change.start - pad, 0) : change.start]
+    after = written[change.start : change.end + pad]
+    return "".join(before), "".join(after)
 
 
 def _stands_once(part: str, text: str) -> bool:
-    return text.find(part) == text.rfind(part) >= 0
+    first = text.find(part)
+    return first >= 0 and first == text.rfind(part)
 
 
 def _entries(text: str) -> Counter[str]:

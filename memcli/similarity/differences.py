@@ -20,7 +20,10 @@ def guard(first: Claim, second: Claim) -> str | None:
     None."""
     if first == second:
         return None
-    return next((reason for reason, fires in _GUARDS if fires(first, second)), None)
+    for reason, fires in _GUARDS:
+        if fires(first, second):
+            return reason
+    return None
 
 
 def only_in_one(first: Claim, second: Claim) -> tuple[frozenset[str], frozenset[str]]:
@@ -86,7 +89,8 @@ def _mates(claim: Claim) -> dict[str, frozenset[str]]:
     for clause in clauses.values():
         terms = list(clause)
         for start in range(0, len(terms), _LONG_CLAUSE):
-            part = terms[start : start + _LONG_CLAUSE]
+            end = start + _LONG_CLAUSE
+            part = terms[start:end]
             mates += product(part, part)
     return _by_first(mates)
 
@@ -95,9 +99,8 @@ def _rebound(first: Claim, second: Claim) -> bool:
     """Two terms have exchanged the words they belong to: "connect 5 s, read 9 s"."""
     ours = _mates(first)
     theirs = _mates(second)
-    changed = sorted(
-        term for term in ours.keys() & theirs.keys() if ours[term] != theirs[term]
-    )
+    shared = ours.keys() & theirs.keys()
+    changed = sorted(term for term in shared if ours[term] != theirs[term])
     if len(changed) > _LONG_CLAUSE:
         return True  # too much to compare in pairs: kept apart
 
@@ -123,18 +126,22 @@ def _exchanged(terms: Sequence[str], others: Sequence[str]) -> bool:
     if len(moved) != 2:
         return False
     first, second = moved
-    is_swap = terms[first] == others[second] and terms[second] == others[first]
-    return is_swap and second - first > 1
+    is_over_others = second - first > 1
+    were = (terms[first], terms[second])
+    are = (others[first], others[second])
+    return is_over_others and were == are[::-1]
 
 
 def _moved_across(first: Claim, second: Claim) -> bool:
     """Something stands before in one claim and after in the other: "before the
     deploy, never after it"."""
     ours, theirs = map(governed, differing_phrases(first, second))
-    turned = {
-        (term, _TURNED[governor]) for term, governor in ours if governor in _TURNED
-    }
-    return not (turned & theirs) <= ours
+    turned: Pairs = set()
+    for term, governor in ours:
+        if governor in _TURNED:
+            turned.add((term, _TURNED[governor]))
+    moved = turned & theirs
+    return not moved <= ours
 
 
 def reordered(first: Claim, second: Claim) -> bool:
@@ -147,9 +154,12 @@ def reordered(first: Claim, second: Claim) -> bool:
     others = content_terms(second)
     shared = set(terms) & set(others)
     order = [term for term in terms if term in shared]
-    if order == [term for term in others if term in shared]:
+    other_order = [term for term in others if term in shared]
+    if order == other_order:
         return False
-    if swaps(_ordered(ours, 1), _ordered(theirs, 1)) or _exchanged(terms, others):
+    if swaps(_ordered(ours, 1), _ordered(theirs, 1)):
+        return True
+    if _exchanged(terms, others):
         return True
     return _turned(ours, theirs) or _rebound(first, second)
 
@@ -165,17 +175,23 @@ def _turned(ours: Iterable[Phrase], theirs: Iterable[Phrase]) -> bool:
 
 def negated_terms(claim: Claim) -> set[str]:
     """The terms of all negated phrases."""
-    return {term for phrase in claim.phrases if phrase.negated for term in phrase.terms}
+    terms: set[str] = set()
+    for phrase in claim.phrases:
+        if phrase.negated:
+            terms.update(phrase.terms)
+    return terms
 
 
 def denies(first: Claim, second: Claim) -> bool:
     """Whether the first negates something that the second asserts."""
     asserted = set(content_terms(second)) - negated_terms(second)
+    light = WORDS["light"]
     for phrase in first.phrases:
         if phrase.governor == "not" and phrase.terms:
             # A negation is about the first term that is no light verb.
-            heavy = (term for term in phrase.terms if term not in WORDS["light"])
-            if next(heavy, phrase.terms[-1]) in asserted:
+            heavy = (term for term in phrase.terms if term not in light)
+            denied = next(heavy, phrase.terms[-1])
+            if denied in asserted:
                 return True
     return False
 
@@ -187,8 +203,11 @@ def _negation(first: Claim, second: Claim) -> bool:
         return True
     ours = negated_terms(first)
     theirs = negated_terms(second)
-    only_ours = (ours - theirs).intersection(content_terms(second))
-    return bool(only_ours and (theirs - ours).intersection(content_terms(first)))
+    only_ours = ours - theirs
+    only_theirs = theirs - ours
+    if only_ours.isdisjoint(content_terms(second)):
+        return False
+    return not only_theirs.isdisjoint(content_terms(first))
 
 
 def _has_negation(claim: Claim) -> bool:
@@ -201,13 +220,15 @@ def _facing(ours: Set[str], theirs: Set[str], name: str) -> Pairs:
     table = against(name)
     pairs: Pairs = set()
     for term in table.keys() & ours:
-        pairs |= {(term, other) for other in table[term] & theirs}
+        faced = table[term] & theirs
+        pairs |= {(term, other) for other in faced}
     return pairs
 
 
 def contrasted(first: Claim, second: Claim) -> bool:
     """Whether the two differ in words that mean something else (first, second)."""
-    return bool(_facing(*only_in_one(first, second), "contrasts"))
+    ours, theirs = only_in_one(first, second)
+    return bool(_facing(ours, theirs, "contrasts"))
 
 
 def _antonym(first: Claim, second: Claim) -> bool:
@@ -217,14 +238,17 @@ def _antonym(first: Claim, second: Claim) -> bool:
 def _code(first: Claim, second: Claim) -> bool:
     """Different names, or code in one claim that the other does not even say in
     words."""
+    if first.names != second.names:
+        return True
     is_said = first.code <= second.spoken and second.code <= first.spoken
-    return first.names != second.names or not is_said
+    return not is_said
 
 
 def _prefixed(ours: frozenset[str], theirs: frozenset[str]) -> bool:
     """A word faces its own negation: valid, invalid; stateless, stateful."""
     long = (term for term in ours if len(term) > 3)
-    negations = set(map("".join, product(WORDS["prefixes"], long)))
+    pairs = product(WORDS["prefixes"], long)
+    negations = set(map("".join, pairs))
     for term in ours:
         if term.endswith("less"):
             negations.add(term.removesuffix("less") + "ful")
@@ -249,20 +273,24 @@ def opposing(first: Claim, second: Claim) -> bool:
     ours, theirs = only_in_one(first, second)
     pairs = _facing(ours, theirs, "opposites")
     if _turned_round(first, second) or _turned_round(second, first):
-        pairs -= {(canonical("before"), "after"), ("after", canonical("before"))}
-    return bool(pairs) or _prefixed(ours, theirs) or _prefixed(theirs, ours)
+        before = canonical("before")
+        pairs -= {(before, "after"), ("after", before)}
+    if pairs:
+        return True
+    return _prefixed(ours, theirs) or _prefixed(theirs, ours)
 
 
 def _letter(first: Claim, second: Claim) -> bool:
     """Different single letters: node a, node b. An additional article does not
     count."""
-    letters = {
-        word for word in first.words ^ second.words if len(word) == 1 and word.isalpha()
-    }
+    differing = first.words ^ second.words
+    letters = {word for word in differing if len(word) == 1 and word.isalpha()}
     spoken = WORDS["transparent"] | WORDS["joiners"] | GOVERNORS.keys()
-    if any(letter.isascii() and letter.islower() for letter in letters - spoken):
-        return True
-    return not (letters <= first.words or letters <= second.words)
+    for letter in letters - spoken:
+        if letter.isascii() and letter.islower():
+            return True
+    is_in_one = letters <= first.words or letters <= second.words
+    return not is_in_one
 
 
 def _number(first: Claim, second: Claim) -> bool:
@@ -270,7 +298,8 @@ def _number(first: Claim, second: Claim) -> bool:
     (sha1, sha256)."""
     if first.numbers != second.numbers:
         return True
-    if (first.words ^ second.words) & WORDS["magnitudes"]:
+    differing = first.words ^ second.words
+    if differing & WORDS["magnitudes"]:
         return True
     ours = _named_with_digits(first, second)
     return not ours.isdisjoint(_named_with_digits(second, first))
@@ -280,14 +309,15 @@ def _named_with_digits(first: Claim, second: Claim) -> set[str]:
     """The words with digits that only the first has, without their digits."""
     words = (first.words - second.words).difference(*literals_of(first))
     with_digits = (word for word in words if re.search(r"\d", word))
-    return {re.sub(r"\d", "", word) for word in with_digits} - {""}
+    without = {re.sub(r"\d", "", word) for word in with_digits}
+    return without - {""}
 
 
 def _without_kin(ours: set[str], theirs: set[str]) -> set[str]:
     """`ours` without the words of which `theirs` has one of the same family:
     configure, configuration."""
-
-    known = set(chain.from_iterable(map(_beginnings, theirs)))
+    beginnings = map(_beginnings, theirs)
+    known = set(chain.from_iterable(beginnings))
     return {word for word in ours if known.isdisjoint(_beginnings(word))}
 
 
@@ -318,7 +348,8 @@ def _own_terms(first: Claim, second: Claim) -> tuple[set[str], set[str]]:
     others = set(content_terms(second))
     ours = terms - others
     theirs = others - terms
-    opposed = set(chain.from_iterable(_facing(ours, theirs, "opposites")))
+    facing = _facing(ours, theirs, "opposites")
+    opposed = set(chain.from_iterable(facing))
     our_words = _without_kin(ours, theirs) - opposed
     their_words = _without_kin(theirs, ours) - opposed
     return (
@@ -331,7 +362,8 @@ def _without_joints(ours: set[str], theirs: set[str]) -> set[str]:
     """Without the pairs of characters that close a gap where the other text has
     more."""
     known = set("".join(theirs))
-    joints = {term for term in ours if _is_unspaced(term) and known.issuperset(term)}
+    unspaced = filter(_is_unspaced, ours)
+    joints = {term for term in unspaced if known.issuperset(term)}
     return ours - joints
 
 
@@ -365,8 +397,10 @@ def _share_a_side(slots: Pairs, others: Pairs) -> bool:
     """Whether two slots have the same neighbour before or after them."""
     befores = {before for before, _ in others} - {""}
     afters = {after for _, after in others} - {""}
-    is_beside = any(before in befores or after in afters for before, after in slots)
-    return is_beside or not slots.isdisjoint(others)
+    for before, after in slots:
+        if before in befores or after in afters:
+            return True
+    return not slots.isdisjoint(others)
 
 
 def word_for_word(first: Claim, second: Claim) -> bool:
@@ -379,8 +413,12 @@ def word_for_word(first: Claim, second: Claim) -> bool:
     others = content_terms(second)
     if not _replaced(terms, others, ours, theirs):
         return False
-    is_short = min(_weight(terms), _weight(others)) < _LONG_TEXT
-    return is_short or bool(ours & first.proper and theirs & second.proper)
+    weight = min(_weight(terms), _weight(others))
+    if weight < _LONG_TEXT:
+        return True
+    our_names = ours & first.proper
+    their_names = theirs & second.proper
+    return bool(our_names and their_names)
 
 
 def _weight(terms: Iterable[str]) -> float:

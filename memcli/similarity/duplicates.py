@@ -23,32 +23,39 @@ def similar_pairs(
     """All pairs (i, j, Jaccard), i < j, of sets with members, with Jaccard above
     `threshold`."""
     # By prefix and size (Bayardo, Ma and Srikant, WWW 2007; Xiao et al., WWW 2008): two
-    # sets share
-    # a token among the first n - ceil(t n) + 1 of either in any one global order.
+    # sets share a token among the first n - ceil(t n) + 1 of either in any one global
+    # order.
     ranked = _by_rarity(sets)
     order = sorted(range(len(sets)), key=lambda number: len(sets[number]))
     sizes = [len(sets[number]) for number in order]
     signatures = [_signature(ranked[number]) for number in order]
+    common = 2 * threshold / (1 + threshold)  # of the tokens of two sets of one size
     index = defaultdict[int, list[int]](list)
     for place, number in enumerate(order):
         size = sizes[place]
+        ranks = ranked[number]
+        # the smaller sets that have one of its first tokens, large enough themselves
         least = ceil(threshold * size - 1e-9)
         smallest = bisect_left(sizes, least)
         candidates: set[int] = set()
-        for token in ranked[number][: size - least + 1]:
+        for token in ranks[: size - least + 1]:
             places = index[token]
-            candidates.update(places[bisect_left(places, smallest) :])
+            first_place = bisect_left(places, smallest)
+            candidates.update(places[first_place:])
         # The other is no larger: so many tokens at most are in one of the two alone.
         most = floor(2 * size * (1 - threshold) / (1 + threshold) + 1e-9)
+        signature = signatures[place]
         for candidate in candidates:
-            if (signatures[place] ^ signatures[candidate]).bit_count() > most:
+            differing_bits = signature ^ signatures[candidate]
+            if differing_bits.bit_count() > most:
                 continue
             other = order[candidate]
             score = overlap(sets[number], sets[other])
             if score > threshold:
                 yield min(number, other), max(number, other), score
-        shared = ceil(2 * threshold / (1 + threshold) * size - 1e-9)
-        for token in ranked[number][: size - shared + 1]:
+        # where the larger ones will find it
+        shared = ceil(common * size - 1e-9)
+        for token in ranks[: size - shared + 1]:
             index[token].append(place)
 
 
@@ -57,14 +64,15 @@ def _by_rarity(sets: Sequence[frozenset[str]]) -> list[list[int]]:
     frequency = Counter(chain.from_iterable(sets))
     rarest = sorted(frequency, key=lambda token: (frequency[token], token))
     rank = {token: number for number, token in enumerate(rarest)}
-    return [sorted(rank[token] for token in tokens) for tokens in sets]
+    return [sorted(map(rank.__getitem__, tokens)) for tokens in sets]
 
 
 def _signature(ranks: Iterable[int]) -> int:
     """A set as a few bits: two differ in no more bits than the sets in tokens."""
     bits = 0
-    for token in ranks:
-        bits |= 1 << token % _BITS
+    for rank in ranks:
+        place = rank % _BITS
+        bits |= 1 << place
     return bits
 
 
@@ -101,13 +109,17 @@ class Cluster(NamedTuple):
 
 def near_duplicate(first: Claim, second: Claim) -> bool:
     """Whether the two say the same: by Jaccard of words or of content, and no guard."""
-    return _alike(first, second) and differ.guard(first, second) is None
+    if not _alike(first, second):
+        return False
+    return differ.guard(first, second) is None
 
 
 def _alike(first: Claim, second: Claim) -> bool:
     score = overlap(first.words, second.words)
-    if score > _ALIKE or score <= _MAYBE:
-        return score > _ALIKE
+    if score > _ALIKE:
+        return True
+    if score <= _MAYBE:
+        return False
     return overlap(_content(first), _content(second)) > _SAME
 
 
@@ -126,7 +138,8 @@ def clusters(
     for bucket in _by(distinct, literals_of).values():
         for component in _components(bucket, pairs):
             places = {claim: distinct[claim] for claim in component}
-            if sum(map(len, places.values())) > 1:
+            bodies = sum(map(len, places.values()))
+            if bodies > 1:
                 together.append(_cluster(places))
     return sorted(together)
 
@@ -137,19 +150,26 @@ def _components(
     part_of = {claim: [claim] for claim in claims}
     named = [pair for pair in further if part_of.keys() >= set(pair)]
     for first, second in chain(_near_pairs(claims), named):
-        smaller, larger = sorted((part_of[first], part_of[second]), key=len)
-        if smaller is not larger and differ.guard(first, second) is None:
+        parts = (part_of[first], part_of[second])
+        smaller, larger = sorted(parts, key=len)
+        if smaller is larger:
+            continue
+        if differ.guard(first, second) is None:
             larger += smaller
             part_of.update(dict.fromkeys(smaller, larger))
     return {id(part): part for part in part_of.values()}.values()
 
 
 def _near_pairs(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:
-    by_words = similar_pairs([claim.words for claim in claims], _ALIKE)
-    by_content = similar_pairs(list(map(_content, claims)), _SAME)
-    for first, second, _ in chain(by_words, by_content):
-        if _alike(claims[first], claims[second]):
-            yield claims[first], claims[second]
+    words = [claim.words for claim in claims]
+    contents = list(map(_content, claims))
+    by_words = similar_pairs(words, _ALIKE)
+    by_content = similar_pairs(contents, _SAME)
+    for number, other_number, _ in chain(by_words, by_content):
+        first = claims[number]
+        second = claims[other_number]
+        if _alike(first, second):
+            yield first, second
 
 
 def _cluster(places: Mapping[Claim, Sequence[int]]) -> Cluster:
@@ -158,18 +178,21 @@ def _cluster(places: Mapping[Claim, Sequence[int]]) -> Cluster:
     first_of = {numbers[0]: claim for claim, numbers in places.items()}
     firsts = sorted(first_of)
     if len(firsts) > _CROWD:
-        return Cluster(members, ((firsts[0], firsts[1], "crowd"),))
+        crowd = (firsts[0], firsts[1], "crowd")
+        return Cluster(members=members, guarded=(crowd,))
     guarded = []
     for first, second in combinations(firsts, 2):
-        if reason := differ.guard(first_of[first], first_of[second]):
+        reason = differ.guard(first_of[first], first_of[second])
+        if reason:
             guarded.append((first, second, reason))
-    return Cluster(members, tuple(guarded))
+    return Cluster(members=members, guarded=tuple(guarded))
 
 
 def _subject(claim: Claim) -> frozenset[str]:
     """What a claim is about: its content terms without numbers and without words
     that have an opposite."""
-    return _content(claim).difference(claim.numbers, against("opposites"))
+    opposed = against("opposites")
+    return _content(claim).difference(claim.numbers, opposed)
 
 
 def _masked(claim: Claim) -> tuple[object, ...]:
@@ -186,40 +209,54 @@ def _masked(claim: Claim) -> tuple[object, ...]:
 
 def _masked_number(number: str) -> str:
     """Its unit alone; a date stays."""
-    if number.count("-") > 1:
+    is_date = number.count("-") > 1
+    if is_date:
         return number
-    unit = (letter for letter in number if letter.isalpha() or letter == "%")
-    return "# " + "".join(unit)
+    unit = "".join(letter for letter in number if letter.isalpha() or letter == "%")
+    return f"# {unit}"
 
 
 def _opposed(first: Claim, second: Claim) -> bool:
     """Same literals and conditions; exactly one of order, negation, antonym turned
     round."""
-    if literals_of(first) != literals_of(second) or first.limits != second.limits:
-        return False
-    if _conditions(first) != _conditions(second):
+    if not _is_same_case(first, second):
         return False
     is_polar = differ.opposing(first, second)
     negates = differ.denies(first, second) != differ.denies(second, first)
-    is_alike = bool(differ.negated_terms(first)) == bool(differ.negated_terms(second))
-    if is_polar == negates:
-        return not is_polar and is_alike and _turned(first, second)
+    has_negated = bool(differ.negated_terms(first))
+    is_alike = has_negated == bool(differ.negated_terms(second))
+    if is_polar and negates:
+        return False
+    if not is_polar and not negates:
+        return is_alike and _turned(first, second)
     if is_polar and not is_alike:
         return False
     others = (differ.contrasted, differ.reordered, differ.word_for_word)
     return not any(differs(first, second) for differs in others)
 
 
+def _is_same_case(first: Claim, second: Claim) -> bool:
+    """Whether two claims name the same, for the same conditions."""
+    if literals_of(first) != literals_of(second):
+        return False
+    if first.limits != second.limits:
+        return False
+    return _conditions(first) == _conditions(second)
+
+
 def _conditions(claim: Claim) -> set[str]:
-    return {phrase.governor for phrase in claim.phrases} & WORDS["conditions"]
+    governors = {phrase.governor for phrase in claim.phrases}
+    return governors & WORDS["conditions"]
 
 
 def _turned(first: Claim, second: Claim) -> bool:
     """Two terms have changed places around a "before", "not", "over" or their like."""
-    ours, theirs = map(differ.governed, differ.differing_phrases(first, second))
+    phrases = differ.differing_phrases(first, second)
+    ours, theirs = map(differ.governed, phrases)
+    directed = WORDS["directed"]
     for governors in differ.swaps(ours, theirs):
         named = governors - {""}
-        if named and named <= WORDS["directed"]:
+        if named and named <= directed:
             return not differ.word_for_word(first, second)
     return False
 
@@ -229,9 +266,11 @@ def contradictions(claims: Sequence[Claim]) -> list[tuple[int, int]]:
     series and make no pairs."""
     distinct = _by_claim(claims)
     opposed: set[tuple[int, int]] = set()
-    for first, second in chain(_other_numbers(distinct), _opposites(distinct)):
-        low, high = sorted((distinct[first][0], distinct[second][0]))
-        opposed.add((low, high))
+    pairs = chain(_other_numbers(distinct), _opposites(distinct))
+    for first, second in pairs:
+        place = distinct[first][0]
+        other = distinct[second][0]
+        opposed.add((min(place, other), max(place, other)))
     return sorted(opposed)
 
 
@@ -239,7 +278,8 @@ def _other_numbers(claims: Iterable[Claim]) -> Iterator[tuple[Claim, Claim]]:
     """The pairs that say the same of another number."""
     counted = (claim for claim in claims if claim.numbers)
     for group in _by(counted, _masked).values():
-        if len(group) <= _SERIES and _subject(group[0]):
+        is_series = len(group) > _SERIES
+        if not is_series and _subject(group[0]):
             for first, second in combinations(group, 2):
                 if first.numbers != second.numbers:
                     yield first, second
@@ -249,6 +289,8 @@ def _opposites(claims: Iterable[Claim]) -> Iterator[tuple[Claim, Claim]]:
     """The pairs that say the opposite about the same."""
     for bucket in _by(claims, literals_of).values():
         subjects = list(map(_subject, bucket))
-        for first, second, _ in similar_pairs(subjects, _SAME_SUBJECT):
-            if _opposed(bucket[first], bucket[second]):
-                yield bucket[first], bucket[second]
+        for number, other_number, _ in similar_pairs(subjects, _SAME_SUBJECT):
+            first = bucket[number]
+            second = bucket[other_number]
+            if _opposed(first, second):
+                yield first, second
