@@ -24,7 +24,7 @@ else:
         _field_defaults = {}  # noqa: RUF012
         _filled = []  # noqa: RUF012
 
-        def __new__(cls, *args, **given):
+        def __new__(cls, /, *args, **given):
             if given or len(args) != len(cls._fields):
                 args = _fill(cls, args, given)
             return tuple.__new__(cls, args)
@@ -38,7 +38,7 @@ else:
                 )
             return made
 
-        def _replace(self, **given):
+        def _replace(self, /, **given):
             made = self._make(map(given.pop, self._fields, self))
             if given:
                 raise ValueError(f"{type(self).__name__} has no {', '.join(given)}")
@@ -73,8 +73,10 @@ else:
         cls._filled.append(None)
         if len(cls._filled) == COMPILED:
             names = ", ".join(fields)
+            # no field begins with `_`, so none hides what the constructor needs
             cls.__new__ = eval(
-                f"lambda cls, {names}: new(cls, ({names},))", {"new": tuple.__new__}
+                f"lambda _class, {names}: _make(_class, ({names},))",
+                {"_make": tuple.__new__},
             )
             cls.__new__.__defaults__ = tuple(defaults.values())
         return (*args, *map(known.get, rest))

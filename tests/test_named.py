@@ -62,6 +62,18 @@ def test_it_is_a_tuple_with_names(base: Any) -> None:
             assert (first, second) == (1, "y")
 
 
+@pytest.mark.parametrize("base", [typing.NamedTuple, named.NamedTuple])
+def test_a_field_may_be_named_as_what_a_constructor_uses(base: Any) -> None:
+    """Before and after a class has its own constructor."""
+
+    class Change(base):  # type: ignore[misc]
+        cls: str
+        new: str
+
+    for number in range(100):
+        assert Change(cls="a", new=f"{number}") == ("a", f"{number}")
+
+
 def test_it_travels() -> None:
     """To another process, as `pickle` has it."""
     from memcli.memory.values import Place
