@@ -123,6 +123,7 @@ def test_an_index_with_code_in_it_is_moved_aside(
     zebra.remembers("Zebra", "zebra changed")
     result = zebra.mem("recall", "zebra", "--json")
     assert result.titles == ["Zebra"] and "pwned" not in result.out
+    assert "it has a view or a trigger" in result.err
     assert "moved to" in result.err and len(list(zebra.root.glob(f"{DB}.aside-*"))) == 1
     assert zebra.mem("recall", "zebra").err == ""
 
