@@ -119,6 +119,10 @@ class Instructions:
         return "\n".join(self.texts.values()).lower()
 
     @cached_property
+    def _whole(self) -> str:
+        return _on_one_line(self._low)
+
+    @cached_property
     def _lines(self) -> list[tuple[str, set[str]]]:
         lines = [
             line
@@ -136,6 +140,11 @@ class Instructions:
         """Whether they say all that an entry says."""
         if not self.texts:
             return False
+        # Word for word, as a table is that was imported; a line alone may be a part of
+        # one that says the opposite.
+        is_whole = "\n" in text.strip()
+        if is_whole and _on_one_line(text.lower()) in self._whole:
+            return True
         parts = [each for each in re.split(_SENTENCES, text) if _is_said_much(each)]
         return all(map(self._says, parts or [title]))
 
@@ -151,6 +160,10 @@ class Instructions:
             if len(own & theirs) > ALIKE * len(own | theirs)
         )
         return any(_are_one(sentence, line) for line in alike)
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _is_said_much(sentence: str) -> bool:

@@ -388,7 +388,10 @@ def pointer(item: Hit, *, alone: bool = True) -> Hit:
     line = made.head.partition(BETWEEN)[0]
     if tokens(line) < HEADING or not alone:
         best = made.brief(BELOW) if made.brief else made.text
-        line = ": ".join(filter(None, (line, in_one_line(best))))
+        told = best.removesuffix(f": mem show {item.key[:8]})")
+        if told != best:  # how much is left out; the handle leads there, too
+            told = told.rpartition("\n")[0]
+        line = ": ".join(filter(None, (line, in_one_line(told))))
     handle = f"{BETWEEN}id {item.key[:8]}"
     head = f"- {_cut_line(line, POINTER_TOKENS - tokens(handle) - 1)}{handle}"
     return made._replace(layer=POINTED, head=head, text="", note="", brief=None)

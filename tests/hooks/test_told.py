@@ -14,6 +14,7 @@ from memcli.compaction.plan import CompactRequest
 from memcli.compaction.reinforce import WaitingUses
 from memcli.extraction.extract import ExtractRequest
 from memcli.hooks import pipeline, prompts
+from memcli.hooks.instructions import InstructionReader, Instructions
 from memcli.hooks.prompts import EMPTY
 from memcli.hooks.told import SESSION_TOKENS
 from memcli.hooks.uses import note_uses
@@ -465,6 +466,10 @@ def test_lines_that_point_at_parts_of_one_section_are_told_apart() -> None:
     lines = [item.head for item in prompts._pointers([], [winter, summer], EMPTY)]
     assert f"- {title}: The winter timetable" in lines[0]
     assert f"- {title}: The summer timetable" in lines[1]
+    left_out = "- The summer timetable waits.\n(2 more lines: mem show - The su)"
+    summer = summer._replace(brief=lambda room: left_out)
+    lines = [item.head for item in prompts._pointers([], [winter, summer], EMPTY)]
+    assert f"- {title}: The summer timetable waits. · id" in lines[1]
     lines = [item.head for item in prompts._pointers([], [winter, other], EMPTY)]
     assert [line.partition(" · ")[0] for line in lines] == [
         f"- {winter.title}",
@@ -521,3 +526,19 @@ def test_a_prompt_that_was_given_up_is_answered_with_the_next(
     assert heard(shop, "prompt", **go_on, session_id="other") == ""
     assert "frozen_clock" in heard(shop, "prompt", **go_on)
     assert heard(shop, "prompt", prompt="and now?") == ""
+
+
+def test_a_table_that_the_agent_has_read_is_said_whatever_its_cells_are(
+    tmp_path: Path,
+) -> None:
+    """A line within one that says the opposite is not."""
+    table = "| Port | Use |\n| --- | --- |\n| 9464 | metrics |"
+    rules = f"# Ports\n\n{table}\n\nNever push to main.\n"
+    (tmp_path / "AGENTS.md").write_text(rules, encoding="utf-8")
+    reader = InstructionReader(
+        agent="codex", folder=str(tmp_path), home=tmp_path / "home", environ={}
+    )
+    read = Instructions(reader)
+    assert read.say("Ports", table)
+    assert not read.say("Ports", table.replace("9464", "9465"))
+    assert not read.say("Push", "push to main")
