@@ -9,7 +9,8 @@ journal, its rename, the rename of a file, ...), the others random instants of a
 run, every second one in its later half; at the end of a session its worker dies with
 it. After each kill:
 
-- every file is the old or the new one, or that of a write in between, byte for byte;
+- every file is the old or the new one, or that of a write in between, byte for byte
+  (one that git was writing is judged as git's newest commit has it);
 - every entry there ever was is in a file or in an archive, unless an undo was to take
   it away;
 - the same command run again succeeds and ends where an undisturbed one ends;
@@ -531,6 +532,8 @@ class Drill:
             label += f" after {after * 1000:.0f} ms"
             killed = self.run(verb, after=after)
         now = self.world.files()
+        if verb.own:
+            now |= self._half_written_by_git(whole, now)
         self._count(whole, now, killed=killed)
         wrong = [*torn(whole, now), *lost(whole.old, now, allowed=_taken(verb, whole))]
         self._expect(self.again(verb), verb, f"again after {label}")
@@ -541,6 +544,22 @@ class Drill:
         wrong += lost({**whole.old, **now}, end, allowed=_taken(verb, whole))
         wrong += [*litter(self.world), *unlike_a_rebuild(self.world)]
         self.failures += [f"{label}: {what}" for what in wrong]
+
+    def _half_written_by_git(self, whole: Whole, now: dict[str, str]) -> dict[str, str]:
+        """The files that git itself was writing, as its newest commit has them.
+
+        git takes a file away and writes the new one in its place: killed in between, it
+        leaves none or the beginning of the new one, and the old one in its objects."""
+        found = {}
+        for name, text in whole.old.items():
+            left = now.get(name, "")
+            if left != text and any(
+                end.get(name, "").startswith(left) and end.get(name) != left
+                for end in whole.ends
+            ):
+                inner = (self.world.base / name).relative_to(self.world.root)
+                found[name] = self.world.git("show", f"HEAD:{inner}").stdout
+        return found
 
     def _count(self, whole: Whole, now: dict[str, str], *, killed: bool) -> None:
         if not killed:
