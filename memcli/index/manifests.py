@@ -165,22 +165,15 @@ def rake(text: str) -> Iterator[str]:
             yield ":".join([*(outer for _, outer in around), name])
 
 
-def functions(*decorators: str) -> Callable[[str], Iterator[str]]:
-    """A reader of the functions of a Python file that carry one of these decorators,
-    by their name or the one that the decorator gives."""
-
-    def read(text: str) -> Iterator[str]:
-        for node in ast.parse(text).body:
-            if not isinstance(node, ast.FunctionDef):
-                continue
-            for decorator in node.decorator_list:
-                called = (
-                    decorator.func if isinstance(decorator, ast.Call) else decorator
-                )
-                if ast.unparse(called) in decorators:
-                    yield from _names_of(node, decorator)
-
-    return read
+def nox(text: str) -> Iterator[str]:
+    """The sessions of nox, by their name or the one that the decorator gives."""
+    for node in ast.parse(text).body:
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        for decorator in node.decorator_list:
+            called = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if ast.unparse(called) in ("nox.session", "session"):
+                yield from _names_of(node, decorator)
 
 
 def _names_of(node: ast.FunctionDef, decorator: ast.expr) -> Iterator[str]:
@@ -241,10 +234,6 @@ _SCRIPT_TABLES = (
     ("project", "gui-scripts"),
     ("tool", "poetry", "scripts"),
     ("tool", "pdm", "scripts"),
-    ("tool", "rye", "scripts"),
-    ("tool", "poe", "tasks"),
-    ("tool", "taskipy", "tasks"),
-    ("tool", "pixi", "tasks"),
 )
 
 
@@ -264,14 +253,15 @@ def python_scripts(text: str) -> Iterator[str]:
 
 
 def cargo_names(part: str) -> Callable[[str], Iterator[str]]:
-    """A reader of the names in `[[bin]]` and the like; a package is one of its own."""
+    """A reader of the names in `[[bin]]` or `[[example]]`; a package is a binary of its
+    own."""
 
     def read(text: str) -> Iterator[str]:
         settings = tomllib.loads(text)
         rows = settings.get(part)
         for row in rows if isinstance(rows, list) else []:
             yield str(_table(row).get("name", ""))
-        if part in ("bin", "package"):
+        if part == "bin":
             yield str(_table(settings, "package").get("name", ""))
 
     return read
@@ -283,13 +273,6 @@ def dotnet_tools(text: str) -> Iterator[str]:
     for name in tools:
         commands = _table(tools, name).get("commands")
         yield from map(str, commands) if isinstance(commands, list) else (name,)
-
-
-def turbo(text: str) -> Iterator[str]:
-    """The tasks of Turborepo, as it calls them now and once did."""
-    settings = json.loads(text)
-    yield from _table(settings, "tasks")
-    yield from _table(settings, "pipeline")
 
 
 @verbose(lines=True)

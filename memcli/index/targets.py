@@ -85,8 +85,6 @@ _OF_MIX = _words(
 
 TOOLS: Final[Mapping[str, Tool]] = {
     "npm run": Tool(_PACKAGE, manifests.json_at("scripts"), built_in=_OF_NODE),
-    "turbo run": Tool(("turbo.json",), manifests.turbo),
-    "deno task": Tool(("deno.json", "deno.jsonc"), manifests.json_at("tasks")),
     "composer": Tool(
         ("composer.json",), manifests.json_at("scripts"), built_in=_OF_COMPOSER
     ),
@@ -101,8 +99,6 @@ TOOLS: Final[Mapping[str, Tool]] = {
         ("Taskfile.yml", "Taskfile.yaml", "Taskfile.dist.yml", "Taskfile.dist.yaml"),
         manifests.taskfile,
     ),
-    "mise run": Tool(("mise.toml", ".mise.toml"), manifests.toml_at("tasks")),
-    "pixi run": Tool(("pixi.toml",), manifests.toml_at("tasks")),
     "cargo": Tool(
         ("*.cargo/config.toml", "*.cargo/config"),
         manifests.toml_at("alias"),
@@ -116,11 +112,6 @@ TOOLS: Final[Mapping[str, Tool]] = {
         manifests.cargo_names("example"),
         ("examples/{}.rs", "examples/{}/main.rs"),
     ),
-    "cargo --bench": Tool(_CARGO, manifests.cargo_names("bench"), ("benches/{}.rs",)),
-    "cargo --test": Tool(
-        _CARGO, manifests.cargo_names("test"), ("tests/{}.rs", "tests/{}/main.rs")
-    ),
-    "cargo -p": Tool(_CARGO, manifests.cargo_names("package")),
     "gradle": Tool(
         _GRADLE_FILES,
         manifests.matches(manifests.gradle),
@@ -129,12 +120,10 @@ TOOLS: Final[Mapping[str, Tool]] = {
     ),
     "mvn -P": Tool(("pom.xml",), manifests.matches(manifests.maven_profile)),
     "script": Tool(("pyproject.toml", "hatch.toml"), manifests.python_scripts),
-    "pipenv run": Tool(("Pipfile",), manifests.toml_at("scripts")),
     "tox -e": Tool(
         ("tox.ini", "tox.toml", "pyproject.toml", "setup.cfg"), manifests.tox
     ),
-    "nox -s": Tool(("noxfile.py",), manifests.functions("nox.session", "session")),
-    "invoke": Tool(("tasks.py",), manifests.functions("task", "invoke.task")),
+    "nox -s": Tool(("noxfile.py",), manifests.nox),
     "rake": Tool(("Rakefile", "rakefile", "*.rake"), manifests.rake),
     "mix": Tool(("mix.exs", "*.ex"), manifests.mix, built_in=_OF_MIX),
     "dotnet": Tool(("dotnet-tools.json",), manifests.dotnet_tools),
@@ -159,16 +148,6 @@ _NPM = ("run", "run-script")
 _YARN = (*_NPM, "workspace")
 _UV_VALUED = ("--with", "--extra", "--group", "--project", "-p", "--python", "--env")
 _CARGO_VALUED = ("--features", "-F", "--manifest-path", "--target", "--profile")
-_CARGO_CALLS = tuple(
-    CommandForm(f"cargo {option}", option=(option, *more))
-    for option, *more in (
-        ("--bin",),
-        ("--example",),
-        ("--bench",),
-        ("--test",),
-        ("-p", "--package"),
-    )
-)
 
 CALLS: Final[Mapping[str, tuple[CommandForm, ...]]] = {
     "npm": (
@@ -183,10 +162,6 @@ CALLS: Final[Mapping[str, tuple[CommandForm, ...]]] = {
         ),
     ),
     "bun": (CommandForm("npm run", before=("run",), valued=_NPM_VALUED),),
-    "turbo": (CommandForm("turbo run", before=("run",), bare=True, several=True),),
-    "deno": (
-        CommandForm("deno task", before=("task",), valued=("--cwd", "--config", "-c")),
-    ),
     "composer": (
         CommandForm("composer", before=_NPM, bare=True, valued=("-d", "--working-dir")),
     ),
@@ -200,14 +175,12 @@ CALLS: Final[Mapping[str, tuple[CommandForm, ...]]] = {
     ),
     "task": (
         CommandForm("task", bare=True, valued=("-t", "-d", "--dir"), several=True),
-        CommandForm("script", bare=True),
     ),
-    "mise": (CommandForm("mise run", before=("run", "r")),),
-    "pixi": (
-        CommandForm("pixi run", before=("run",), valued=("-e", "--environment")),
-        CommandForm("script", before=("run",), valued=("-e", "--environment")),
+    "cargo": (
+        CommandForm("cargo", bare=True, valued=_CARGO_VALUED),
+        CommandForm("cargo --bin", option=("--bin",)),
+        CommandForm("cargo --example", option=("--example",)),
     ),
-    "cargo": (CommandForm("cargo", bare=True, valued=_CARGO_VALUED), *_CARGO_CALLS),
     "gradle": (
         CommandForm(
             "gradle", bare=True, valued=("-p", "-x", "-b", "--tests"), several=True
@@ -217,14 +190,9 @@ CALLS: Final[Mapping[str, tuple[CommandForm, ...]]] = {
     "poetry": (CommandForm("script", before=("run",)),),
     "hatch": (CommandForm("script", before=("run",), valued=("-e", "--env")),),
     "pdm": (CommandForm("script", before=("run",), bare=True),),
-    "rye": (CommandForm("script", before=("run",)),),
     "uv": (CommandForm("script", before=("run",), valued=_UV_VALUED),),
-    "poe": (CommandForm("script", bare=True),),
-    "pipenv": (CommandForm("pipenv run", before=("run",)),),
     "tox": (CommandForm("tox -e", option=("-e", "--env")),),
     "nox": (CommandForm("nox -s", option=("-s", "--session", "--sessions", "-e")),),
-    "inv": (CommandForm("invoke", bare=True, several=True),),
-    "invoke": (CommandForm("invoke", bare=True, several=True),),
     "rake": (CommandForm("rake", bare=True, several=True),),
     "mix": (CommandForm("mix", bare=True),),
     "dotnet": (CommandForm("dotnet", before=("tool", "run"), bare=True),),
@@ -244,7 +212,6 @@ _RUNNERS = {
     ("pdm", "run"),
     ("uv", "run"),
     ("hatch", "run"),
-    ("pipenv", "run"),
     ("corepack",),
     ("npx",),
     ("sudo",),

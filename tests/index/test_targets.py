@@ -41,7 +41,8 @@ def states(project: Project) -> dict[str, str]:
 
 @pytest.mark.parametrize("tool", CASES)
 def test_a_target_that_is_gone_is_named(project: Project, tool: str) -> None:
-    """With its commit; one that is still there, or never was, is no finding."""
+    """With its commit; one that is still there, or never was, is no finding. With its
+    manifest it goes, too."""
     case = CASES[tool]
     entries = [
         project.entry(f"G{number}", f"Run `{command}` first.", id=f"g{number}")
@@ -60,6 +61,9 @@ def test_a_target_that_is_gone_is_named(project: Project, tool: str) -> None:
     found = states(project)
     assert set(found) == {f"G{number}" for number in range(len(case.gone))}
     assert all(f"gone since {commit}" in detail for detail in found.values()), found
+    project.drops(case.file)
+    commit = project.git("rev-parse", "--short=9", "HEAD").strip()
+    assert states(project)["S"].endswith(f"since {commit}")
 
 
 @pytest.mark.parametrize(
@@ -90,17 +94,6 @@ def test_a_task_that_a_plug_in_declares_now(project: Project, line: str) -> None
     assert one_entry(project, "Run `./gradlew dokka`.") == ""
 
 
-@pytest.mark.parametrize("tool", CASES)
-def test_the_targets_of_a_manifest_that_is_deleted(project: Project, tool: str) -> None:
-    """Each form has a reader of its own; none of them fails at no text."""
-    case = CASES[tool]
-    project.write(case.file, case.before)
-    project.commit("start")
-    project.drops(case.file)
-    commit = project.git("rev-parse", "--short=9", "HEAD").strip()
-    assert one_entry(project, f"Run `{case.gone[0]}`.").endswith(f"since {commit}")
-
-
 def test_a_manifest_that_cannot_be_read_hides_its_own_targets_only(
     project: Project,
 ) -> None:
@@ -123,7 +116,6 @@ def test_a_manifest_that_cannot_be_read_hides_its_own_targets_only(
         ("go test ./internal/cart/...", Anchor("path", "internal/cart")),
         ("cd web && npm run build", Anchor("script", "npm run build")),
         ("python -m shop.tools.seed", Anchor("script", "python -m shop/tools/seed")),
-        ("invoke docs", Anchor("script", "invoke docs")),
     ],
 )
 def test_what_a_command_names(command: str, target: Anchor) -> None:
