@@ -5,12 +5,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from fnmatch import translate
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 
 from memcli.named import NamedTuple
 from memcli.storage.files import ENTRIES, SMALL_BYTES, Unreadable, read_text
-from memcli.text.matching import verbose
 
 LONGEST = 1024  # A longer pattern matches nothing
 MOST = 200  # patterns of one entry that are tried
@@ -18,116 +18,42 @@ WILD = frozenset("*?[")
 MOST_RULES = 2000  # lines of an ignore file that are read
 
 
-class _Piece(NamedTuple):
-    """What stands between two `*` of a pattern: plain text, or a regex, of `size`
-    characters."""
-
-    plain: str
-    regex: re.Pattern[str] | None
-    size: int
-
-    def begins(self, text: str, position: int) -> bool:
-        if self.regex is None:
-            return text.startswith(self.plain, position)
-        return self.regex.match(text, position) is not None
-
-    def find(self, text: str, position: int) -> int:
-        """Where the leftmost occurrence ends, -1 without one."""
-        if self.regex is None:
-            place = text.find(self.plain, position)
-        else:
-            found = self.regex.search(text, position)
-            place = found.start() if found else -1
-        return place + self.size if place >= 0 else -1
-
-
-Pieces = tuple[_Piece, ...]
-Parts = Sequence[Pieces | None]  # None is `**`
+Parts = Sequence[str | None]  # names as a shell has them; None is `**`
 
 
 def matches(pattern: str, text: str) -> bool:
     """Whether a whole text matches `*`, `?`, `[a-z]`, `[!a]`; each `*` runs over
     anything."""
+    return len(pattern) <= LONGEST and _fits(_in_shell(pattern), text)
+
+
+def _fits(pattern: str, text: str) -> bool:
     if WILD.isdisjoint(pattern):
         return pattern == text
-    return len(pattern) <= LONGEST and _matches(_pieces(pattern, escapes=False), text)
-
-
-def _matches(pieces: Pieces, text: str) -> bool:
-    """Take the leftmost place for each piece in turn: it is never wrong, so nothing
-    is tried twice."""
-    first_piece = pieces[0]
-    last_piece = pieces[-1]
-    place = first_piece.size
-    if not first_piece.begins(text, 0):
-        return False
-    if len(pieces) == 1:
-        return place == len(text)
-    for piece in pieces[1:-1]:
-        place = piece.find(text, place)
-        if place < 0:
-            return False
-    end = len(text) - last_piece.size
-    return end >= place and last_piece.begins(text, end)
-
-
-@verbose(dot_all=True)
-def _glob_token() -> str:
-    """A set of characters as groups (its mark, what is in it), a letter after a
-    backslash, or any letter."""
-    return r"""
-        \[ (?P<mark>[!^]?) (?P<set> \][^\]]* | [^\]]+ ) \]
-      | \\ (?P<plain>.)
-      | .
-    """
+    return _regex(pattern).match(text) is not None
 
 
 @lru_cache(2048)
-def _pieces(pattern: str, *, escapes: bool) -> Pieces:
-    """The pattern cut at each `*`; in gitignore a backslash makes a letter plain."""
-    pieces: list[list[str]] = [[]]
-    place = 0
-    while token := _glob_token().match(pattern, place):
-        place = token.end()
-        if token["plain"] is not None and not escapes:
-            place -= 1  # the backslash alone
-        if token[0] == "*":
-            pieces.append([])
-        else:
-            pieces[-1].append(_as_regex(token, escapes=escapes))
-    inner = [letters for letters in pieces[1:-1] if letters]
-    return tuple(map(_piece, [pieces[0], *inner, *pieces[1:][-1:]]))
+def _regex(pattern: str) -> re.Pattern[str]:
+    """The pattern of a shell as a regex; each `*` takes the leftmost place of what
+    follows it, and nothing is tried twice."""
+    return re.compile(translate(pattern))
 
 
-def _as_regex(token: re.Match[str], *, escapes: bool) -> str:
-    if token["set"]:
-        return _set(token["mark"], token["set"])
-    if token["plain"] is not None:
-        return re.escape(token["plain"] if escapes else "\\")
-    return "." if token[0] == "?" else re.escape(token[0])
+def _in_shell(pattern: str) -> str:
+    """A pattern as `fnmatch` has it, which knows no `[^a]`."""
+    return pattern.replace("[^", "[!")
 
 
-def _set(mark: str, inner: str) -> str:
-    """A set of characters as a regex; a range that runs backwards holds nothing."""
-    parts = []
-    for low, high, letter in re.findall(
-        r"(.)-(.)|(.)", inner.replace("\\", ""), re.DOTALL
-    ):
-        if not low:
-            parts.append(re.escape(letter))
-        elif low <= high:
-            parts.append(f"{re.escape(low)}-{re.escape(high)}")
-    if parts:
-        return f"[{'^' if mark else ''}{''.join(parts)}]"
-    return "." if mark else r"[^\s\S]"
+def _unescaped(pattern: str) -> str:
+    """A part of an ignore file's pattern as `fnmatch` has it: a backslash makes a
+    letter plain."""
 
+    def plain(escaped: re.Match[str]) -> str:
+        letter = escaped[1]
+        return f"[{letter}]" if letter in WILD else letter
 
-def _piece(letters: Sequence[str]) -> _Piece:
-    if all(re.fullmatch(r"[^.]|\\.", letter, re.DOTALL) for letter in letters):
-        plain = "".join(letter[-1] for letter in letters)
-        return _Piece(plain=plain, regex=None, size=len(letters))
-    regex = re.compile("".join(letters), re.DOTALL)
-    return _Piece(plain="", regex=regex, size=len(letters))
+    return _in_shell(re.sub(r"\\(.)", plain, pattern))
 
 
 class _Rule(NamedTuple):
@@ -154,26 +80,25 @@ def _rule(line: str) -> _Rule | None:
         body = body.rstrip()
     if not body.strip("/") or len(body) > LONGEST or is_comment:
         return None
-    parts = _parts(body)
-    plain = [piece.plain for piece in chain.from_iterable(filter(None, parts))]
+    ends = [re.split(r"[]*?![^\\]", name)[-1] for name in body.split("/")]
     return _Rule(
-        parts=parts,
+        parts=_parts(body),
         folder=body.endswith("/"),
         negated=negated,
-        hint=max(plain, key=len, default=""),
+        hint=max(ends, key=len, default=""),
     )
 
 
-def _parts(pattern: str) -> tuple[Pieces | None, ...]:
+def _parts(pattern: str) -> tuple[str | None, ...]:
     names = pattern.strip("/").split("/")
     if len(names) == 1 and not pattern.startswith("/"):
         names = ["**", *names]
     if names[-1] == "**" and len(names) > 1:
         names.append("*")  # what lies inside, not the folder itself
-    parts: list[Pieces | None] = []
+    parts: list[str | None] = []
     for name in names:
         if name != "**":
-            parts.append(_pieces(name, escapes=True))
+            parts.append(_unescaped(name))
         elif parts[-1:] != [None]:  # two in a row are one
             parts.append(None)
     return tuple(parts)
@@ -223,16 +148,16 @@ def _step(parts: Parts, reached: set[int], name: str) -> set[int]:
     path."""
     step = set()
     for place in reached - {len(parts)}:
-        pieces = parts[place]
-        if pieces is None:
+        part = parts[place]
+        if part is None:
             step.add(place)
-        elif _matches(pieces, name):
+        elif _fits(part, name):
             step.add(place + 1)
     return _past_stars(step, parts)
 
 
 def _past_stars(places: set[int], parts: Parts) -> set[int]:
-    stars = {place for place, pieces in enumerate(parts) if pieces is None}
+    stars = {place for place, part in enumerate(parts) if part is None}
     return places | {place + 1 for place in places & stars}
 
 
@@ -270,11 +195,6 @@ class Ignored:
         return []
 
 
-def _of_names(names: Sequence[str]) -> list[Pieces | None]:
-    """The parts of a pattern by the names between its slashes."""
-    return [None if name == "**" else _pieces(name, escapes=False) for name in names]
-
-
 class Walk:
     """A bounded walk by patterns; whether it was `cut` short, and the `links` that
     it did not enter."""
@@ -295,7 +215,7 @@ class Walk:
 
     def _found(self, names: Sequence[str]) -> list[str]:
         """The paths by the names of a pattern's parts, in the order of the walk."""
-        parts = _of_names(names)
+        parts = [None if name == "**" else _in_shell(name) for name in names]
         finish = len(parts)
         matching: list[str] = []
         pending = [("", _past_stars({0}, parts))]
