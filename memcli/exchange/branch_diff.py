@@ -232,24 +232,11 @@ def _text(root: Path, commit: str, name: str) -> str:
 
 def blobs(root: Path, names: Sequence[str]) -> Iterator[str]:
     """The text of each blob (`COMMIT:./PATH`, or its own name), "" where it is none.
-    Git is asked by lines, so a name that holds a line end is not asked for."""
+    Git is asked by lines: no name may hold a line end."""
     for start in range(0, len(names), AT_ONCE):
-        some = names[start : start + AT_ONCE]
-        asked = "".join(f"{name}\n" for name in some if "\n" not in name)
+        asked = "".join(f"{name}\n" for name in names[start : start + AT_ONCE])
         process = git.run(["cat-file", "--batch"], root, given=asked)
-        answer = process.stdout.encode("utf-8", "surrogateescape")
-        place = 0
-        for name in some:
-            text = b""
-            if "\n" not in name:
-                line_end = answer.index(b"\n", place)
-                head = answer[place:line_end]
-                place = line_end + 1
-                if found := re.fullmatch(rb"[0-9a-f]+ (\w+) (\d+)", head):
-                    end = place + int(found[2])
-                    text = answer[place:end] if found[1] == b"blob" else b""
-                    place = end + 1
-            yield text.decode("utf-8", "replace")
+        yield from git.parse_batch(process.stdout)
 
 
 AT_ONCE = 50  # texts that git is asked for in one call

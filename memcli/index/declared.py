@@ -205,7 +205,8 @@ class Declared:
         lacks_some = sizes is None or any(row[1:] == ["missing"] for row in rows)
         self.tree.has_gaps |= lacks_some
         small = [row[0] for row in rows if _is_small(row)]
-        return _batch(self.tree.git("cat-file", "--batch", given=_lines(small)) or "")
+        answer = self.tree.git("cat-file", "--batch", given=_lines(small)) or ""
+        return dict(zip(small, git.parse_batch(answer), strict=False))
 
 
 def _lines(names: Iterable[str]) -> str:
@@ -215,19 +216,6 @@ def _lines(names: Iterable[str]) -> str:
 def _is_small(row: Sequence[str]) -> bool:
     """Whether a row of `cat-file --batch-check` is of a file that is read."""
     return row[1:2] == ["blob"] and int(row[2]) <= SMALL_BYTES
-
-
-def _batch(answer: str) -> dict[str, str]:
-    """The texts in what `cat-file --batch` says, by the names of their blobs."""
-    data = answer.encode("utf-8", "surrogateescape")
-    texts: dict[str, str] = {}
-    start = 0
-    while (line_end := data.find(b"\n", start)) > 0:
-        name, _, size = data[start:line_end].decode().split(" ")
-        end = line_end + 1 + int(size)
-        texts[name] = data[line_end + 1 : end].decode(errors="replace")
-        start = end + 1
-    return texts
 
 
 @verbose(ignore_case=True)
