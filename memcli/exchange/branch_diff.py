@@ -14,6 +14,7 @@ from memcli.app import App
 from memcli.errors import RefusedError, UsageError
 from memcli.exchange.review import BranchFinding, review
 from memcli.index.view import day_of
+from memcli.index.worktree import parse_batch
 from memcli.memory.entry_values import CORE_KEYS
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import ARCHIVE, Entry, Place, Problem, archive_of, place
@@ -236,7 +237,7 @@ def blobs(root: Path, names: Sequence[str]) -> Iterator[str]:
     for start in range(0, len(names), AT_ONCE):
         asked = "".join(f"{name}\n" for name in names[start : start + AT_ONCE])
         process = git.run(["cat-file", "--batch"], root, given=asked)
-        yield from git.parse_batch(process.stdout)
+        yield from parse_batch(process.stdout)
 
 
 AT_ONCE = 50  # texts that git is asked for in one call

@@ -11,7 +11,7 @@ from memcli.index.fates import GONE, HERE, NEVER, UNTOLD, Anchor, Fate
 from memcli.index.removals import removed_places
 from memcli.index.sayings import UNKNOWN
 from memcli.index.stated import KEYS, Reader, agrees, parse_statement
-from memcli.index.worktree import WorkTree
+from memcli.index.worktree import WorkTree, parse_batch
 from memcli.project import git
 from memcli.project.git import Logged
 from memcli.storage.files import SMALL_BYTES, Unreadable
@@ -206,7 +206,7 @@ class Declared:
         self.tree.has_gaps |= lacks_some
         small = [row[0] for row in rows if _is_small(row)]
         answer = self.tree.git("cat-file", "--batch", given=_lines(small)) or ""
-        return dict(zip(small, git.parse_batch(answer), strict=False))
+        return dict(zip(small, parse_batch(answer), strict=False))
 
 
 def _lines(names: Iterable[str]) -> str:

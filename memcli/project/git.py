@@ -1,7 +1,6 @@
 """Git: what its files tell, the one place that starts it, and whose a file is."""
 
 import os
-import re
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -219,23 +218,6 @@ def ask(
         process = run(words, tree_top, timeout, given=given)
         return process.stdout if process.returncode == 0 else None
     return None
-
-
-def parse_batch(answer: str) -> Iterator[str]:
-    """The text of each object in what `git cat-file --batch` says, "" where it is no
-    file."""
-    data = answer.encode("utf-8", "surrogateescape")
-    place = 0
-    while place < len(data):
-        line_end = data.index(b"\n", place)
-        head = re.fullmatch(rb"[0-9a-f]+ (\w+) (\d+)", data[place:line_end])
-        place = line_end + 1
-        text = b""
-        if head:
-            end = place + int(head[2])
-            text = data[place:end] if head[1] == b"blob" else b""
-            place = end + 1
-        yield text.decode("utf-8", "replace")
 
 
 def global_setting(key: str) -> str | None:
