@@ -9,6 +9,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -242,8 +243,9 @@ class _Request(BaseHTTPRequestHandler):
         for name, value in HEADERS.items():
             self.send_header(name, value)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
-        self.end_headers()
-        self.wfile.write(text.encode("utf-8", "replace"))
+        with suppress(ConnectionError):  # the page was closed, or loaded again
+            self.end_headers()
+            self.wfile.write(text.encode("utf-8", "replace"))
 
     def log_message(self, format: str, *args: object) -> None:
         pass  # addresses hold tokens

@@ -19,5 +19,5 @@ def inbox(app: App) -> InboxReport:
     gone is said."""
     path = state_dir() / "state.db"
     if not path.exists():
-        app.notes.append(f"there is no state file ({path}): what it held is lost")
+        app.notes.append(f"no state file yet, or it was deleted: {path}")
     return InboxReport(tuple(proposals.waiting(app)))

@@ -89,7 +89,11 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
     if not request.remove:
         targets = _beside_found(app.project, targets, notes)
     report = apply(app, targets, notes, remove=request.remove, dry_run=dry_run)
-    told_lines = [*report.done, *_beside_files(app, request, top, dry_run=dry_run)]
+    gone = {patch.path for patch in report.patches if patch.after is None}
+    told_lines = [
+        *report.done,
+        *_beside_files(app, request, top, gone, dry_run=dry_run),
+    ]
     if notes and not (told_lines or request.remove):
         told_lines.append(IN_PLACE)
     told_lines += dict.fromkeys(notes)
@@ -153,7 +157,7 @@ def _check_git_dir(top: Path) -> None:
 
 
 def _beside_files(
-    app: App, request: InitRequest, top: Path | None, *, dry_run: bool
+    app: App, request: InitRequest, top: Path | None, gone: set[str], *, dry_run: bool
 ) -> list[str]:
     """Put the merge driver in place, or take it and the index away; what was done."""
     changes: list[str] = []
@@ -161,7 +165,7 @@ def _beside_files(
     if top is not None and (request.all_of_it or not request.remove):
         changes += git.set_driver(top, remove=request.remove, dry_run=dry_run)
     if root is not None and request.all_of_it:
-        changes += _without_index(app, root, dry_run=dry_run)
+        changes += _without_index(app, root, gone, dry_run=dry_run)
     return changes
 
 
@@ -174,7 +178,7 @@ def _refreshed(app: App) -> list[str]:
     return [guard] if guard else []
 
 
-def _without_index(app: App, root: Path, *, dry_run: bool) -> list[str]:
+def _without_index(app: App, root: Path, gone: set[str], *, dry_run: bool) -> list[str]:
     """Remove the index and say what stays. An index that is not ours is left, and
     kept out of git."""
     path = root / ".memory.db"
@@ -186,13 +190,13 @@ def _without_index(app: App, root: Path, *, dry_run: bool) -> list[str]:
             discard(Path(f"{path}{end}") for end in ("", "-wal", "-shm"))
         if any(name.startswith(".memory.db") for name in os.listdir(root)):
             git.exclude(root)
-    app.notes += _what_stays(app.project, root)
+    app.notes += _what_stays(app.project, root, gone)
     return ["removed .memory.db: the index of the memory files"] if is_ours else []
 
 
-def _what_stays(project: Project, root: Path) -> Iterator[str]:
+def _what_stays(project: Project, root: Path, gone: set[str]) -> Iterator[str]:
     """What of mem is left on this machine, and how it goes."""
-    if stay := _memory_that_stays(project, root):
+    if stay := _memory_that_stays(project, root, gone):
         more = " …" if len(stay) > 3 else ""
         yield f"memory is yours and stays: {', '.join(stay[:3])}{more}"
     if (record := record_of(project)) is not None:
@@ -205,10 +209,11 @@ def _what_stays(project: Project, root: Path) -> Iterator[str]:
     yield f"what was told and counted in all repositories stays in {state_dir()}"
 
 
-def _memory_that_stays(project: Project, root: Path) -> list[str]:
+def _memory_that_stays(project: Project, root: Path, gone: set[str]) -> list[str]:
     """The names of the memory files of mem's own kind in the repository."""
     names = (file.name for file in project.listing.files if not file.found)
-    return [name for name in names if name[0] not in "~/" and (root / name).exists()]
+    here = [name for name in names if name[0] not in "~/" and (root / name).exists()]
+    return [name for name in here if str(root / name) not in gone]
 
 
 def _told(root: Path, listing: Listing, found: Sequence[str]) -> list[str]:

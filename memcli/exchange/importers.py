@@ -446,7 +446,10 @@ def _rule_files(path: Path) -> list[Path]:
     files = [name for name in names if name.is_file()]
     for folder in folders:
         files += _below(folder, (".mdc", ".md"))
-    return list(dict.fromkeys(files))
+    once: dict[str, Path] = {}
+    for file in sorted(files, key=Path.is_symlink):  # a link is another file's name
+        once.setdefault(os.path.realpath(file), file)
+    return list(once.values())
 
 
 def _below(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:

@@ -1,7 +1,6 @@
 """What is shown of a hit: not the words that matched, but what was concluded after
 them. Pure."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
@@ -19,16 +18,28 @@ LONGEST: Final = 420  # characters of the longest sentence that is shown whole
 def _sentence_end() -> str:
     """The end of a sentence, or of a line."""
     return r"""
-        (?<=[.!?]) \s+ (?= [^\W_a-z] | [`'"*({] )   # before what may begin another
+        (?<=[.!?]) \s+ (?= \(? [^\W_a-z] | [`'"*{] )   # before what may begin another
       | (?<=[。！？；])
       | \n+
     """
 
 
+@verbose
+def _wrapped() -> str:
+    """A line break inside of a sentence."""
+    return r"""
+        (?<=\S) \n (?= [a-z(] )
+      | (?<= [^\n]{50} ) (?<! [.!?:;] ) \n (?= [^\W\d_] | [`'"] )   # after a full line
+    """
+
+
 @verbose(lines=True, dot_all=True)
 def _code() -> str:
-    """A fenced block."""
-    return r"^ (?: ``` | ~~~ ) .*? (?: ^ (?: ``` | ~~~ ) \s* $ | \Z )"
+    """A fenced block, or a comment that no page shows."""
+    return r"""
+        ^ (?: ``` | ~~~ ) .*? (?: ^ (?: ``` | ~~~ ) \s* $ | \Z )
+      | <!-- .*? -->
+    """
 
 
 @verbose
@@ -154,9 +165,11 @@ def commit_excerpt(doc: Doc, asked: Asked, room: int) -> str:
     kept = subject.strip()
     left = room - len(subject)
     about = _about(asked, doc)
-    parts = enumerate(_split(re.sub(r"(?<=\S)\n(?=[a-z(])", " ", body)))
+    parts = enumerate(_split(_wrapped().sub(" ", body)))
     pieces = [
-        SaidSentence("person", part, (0, 0, at), last=False) for at, part in parts
+        SaidSentence("person", part, (0, 0, at), last=False)
+        for at, part in parts
+        if len(_words(part)) > 2  # "Fixes #12" alone says nothing
     ]
     chosen = []
     for each in sorted(pieces, key=lambda each: (-_weight(each, about, 1), each.place)):

@@ -3,7 +3,7 @@
 // Memory text is data: it becomes text nodes and attribute values, never markup, address or style.
 let data = JSON.parse(document.getElementById("data").textContent);
 const $ = (id) => document.getElementById(id);
-const DAY = 86400000, ROW = 66;
+const DAY = 86400000, ROW = 80;
 
 function fill(node, props, children) {
   for (const [name, value] of Object.entries(props)) {
@@ -92,6 +92,7 @@ function find() {
     }));
     shown.sort((a, b) => rank.get(b) - rank.get(a));
   } else shown.sort(SORTS[sort][1] || SORTS.new[1]);
+  $("sort").value = sort === "best" && !words.length ? "new" : sort;
   $("tally").textContent = shown.length === items.length ? counted() : `${shown.length.toLocaleString("en")} of ${items.length.toLocaleString("en")}`;
   $("rows").style.height = `${Math.max(1, shown.length) * ROW}px`;
   $("list").scrollTop = 0;
@@ -310,7 +311,7 @@ function timeline() {
     const from = new Date(today - ((n - i) * step - 1) * DAY).toISOString().slice(0, 10);
     const total = Object.entries(one).map(([what, count]) => `${count} ${EVENTS[what]}`).join(", ");
     chart.append(svg("rect", { class: "hit", x: i * wide, y: 0, width: wide, height: 195, click: () => { bucket = bucket === i ? null : i; timeline(); } }, svg("title", {}, `${from}: ${total || "nothing"}`)));
-    if (i % Math.ceil(n * 120 / width) === 0) chart.append(svg("text", { x: i * wide + 2, y: 210 }, from));
+    if (i % Math.ceil(n * 120 / width) === 0 && i * wide + 72 < width) chart.append(svg("text", { x: i * wide + 2, y: 210 }, from));
   });
   const listed = bucket === null ? all : all.filter((event) => at(event) === bucket);
   refill($("timeline"),
@@ -334,7 +335,7 @@ function select(options, value, change, label) {
 
 // --- relations: at most so many nodes, the best linked ones, laid out once
 
-const NODES = 220, LABELLED = 60, unlinked = new Set();
+const NODES = 220, unlinked = new Set();
 function graph() {
   const edges = [], degree = new Map(), known = new Set();
   for (const item of items) for (const [kind, other] of item.links) {
@@ -348,6 +349,8 @@ function graph() {
   const nodes = new Map(ids.map((id, i) => [id, { id, x: 12 * Math.sqrt(i) * Math.cos(i * 2.4), y: 12 * Math.sqrt(i) * Math.sin(i * 2.4), r: 7 + Math.min(9, Math.sqrt(degree.get(id)) * 2), u: 0, v: 0 }]));
   const drawn = used.filter(([a, b]) => nodes.has(a) && nodes.has(b)).map(([a, b, kind]) => [nodes.get(a), nodes.get(b), kind]);
   settle([...nodes.values()], drawn);
+  const labelled = new Set([...nodes.values()].slice(0, innerWidth > 860 ? 60 : 10));
+  spread([...nodes.values()], labelled);
   const told = el("p", { class: "soft", "aria-live": "polite" }, "Point at a circle, or go through the list below.");
   const stage = svg("svg", { class: "stage", role: "img", "aria-label": `Graph of ${many(nodes.size, "entry", "entries")} and ${many(drawn.length, "relation")}` });
   for (const [a, b, kind] of drawn) stage.append(svg("line", { class: kind, x1: a.x, y1: a.y, x2: b.x, y2: b.y }));
@@ -355,7 +358,7 @@ function graph() {
     const item = byId.get(node.id);
     const group = svg("g", { click: () => open(item), pointerenter: () => { told.textContent = `${item.title} (${item.kind || item.what}, ${item.path}:${item.line})`; group.classList.add("over"); }, pointerleave: () => group.classList.remove("over") },
       svg("circle", { class: `${item.kind}${item.past ? " past" : ""}`, cx: node.x, cy: node.y, r: node.r }), svg("title", {}, item.title),
-      nodes.size <= LABELLED ? svg("text", { class: "name", x: node.x, y: node.y + node.r + 11, "text-anchor": "middle" }, label(item.title)) : "");
+      labelled.has(node) ? svg("text", { class: "name", "text-anchor": "middle" }, label(item.title).map((line, i) => svg("tspan", { x: node.x, y: node.y + node.r + 11 + 13 * i }, line))) : "");
     stage.append(group);
   }
   view(stage, [...nodes.values()]);
@@ -365,7 +368,29 @@ function graph() {
     ids.length ? el("div", { class: "panel" }, stage, told, left ? el("p", { class: "soft" }, `${many(left, "entry", "entries")} with fewer relations ${left === 1 ? "is" : "are"} not drawn.`) : "") : el("p", { class: "none" }, "No entry names another one."),
     ids.length ? el("div", { class: "panel" }, el("h3", {}, "Best linked"), el("ul", { class: "events" }, ids.slice(0, 60).map((id) => el("li", {}, el("time", {}, many(degree.get(id), "relation")), el("b", { class: byId.get(id).kind }, byId.get(id).kind), link(id))))) : "");
 }
-const label = (title) => { const last = title.split(" > ").pop().split(": - ").pop().replaceAll("`", ""); return last.length > 24 ? `${last.slice(0, 23)}…` : last; };
+// A title below its circle: two lines of what the title says last.
+const WIDE = 24;
+function label(title) {
+  const lines = [""];
+  for (const word of title.split(" > ").pop().replaceAll(": - ", ": ").replaceAll("`", "").split(" ")) {
+    if (!lines.at(-1) || lines.at(-1).length + word.length < WIDE) lines.push(`${lines.pop()} ${word}`.trim());
+    else lines.push(word);
+  }
+  const kept = lines.slice(0, 2).map((line) => line.length > WIDE ? `${line.slice(0, WIDE - 1)}…` : line);
+  if (lines.length > 2) kept[1] += " …";
+  return kept;
+}
+// Circles move apart until no label lies on another one.
+function spread(nodes, labelled) {
+  const half = (node) => labelled.has(node) ? [74, node.r / 2 + 20] : [node.r, node.r];
+  for (let turn = 0; turn < 80; turn++) for (const [i, a] of nodes.entries()) for (const b of nodes.slice(i + 1)) {
+    const x = b.x - a.x, y = b.y - a.y, [aw, ah] = half(a), [bw, bh] = half(b);
+    const overX = aw + bw - Math.abs(x), overY = ah + bh - Math.abs(y);
+    if (overX <= 0 || overY <= 0) continue;
+    if (overX < overY) { const by = Math.sign(x || 1) * overX / 2; a.x -= by; b.x += by; }
+    else { const by = Math.sign(y || 1) * overY / 2; a.y -= by; b.y += by; }
+  }
+}
 function settle(nodes, edges) {
   for (let turn = 0, heat = 1; turn < 160; turn++, heat *= .98) {
     for (let i = 0; i < nodes.length; i++) {
@@ -476,6 +501,7 @@ function ask(title, fields, done, then) {
   dialog.showModal();
 }
 async function act(task) {
+  say("One moment …");
   try {
     const reply = await (await fetch("act", { method: "POST", headers: { "Content-Type": "application/json", "X-Mem-Token": data.served }, body: JSON.stringify(task) })).json();
     say(reply.said);
@@ -517,7 +543,6 @@ function controls() {
   refill($("filters"), Object.entries(fields).map(([key, [name, options]]) => el("label", {}, name, select(options, filter[key], set(key), name))), el("label", {}, "Path", path),
     button("Clear", () => { for (const key of Object.keys(filter)) filter[key] = ""; $("more").classList.remove("on"); controls(); find(); }));
   $("sort").replaceChildren(...Object.entries(SORTS).map(([key, [name]]) => el("option", { value: key }, name)));
-  $("sort").value = sort;
   $("tabs").replaceChildren(...Object.entries(VIEWS).map(([key, [name]]) => {
     const node = button(name, () => go(key), { "data-view": key });
     if (key === "review" && data.pairs.length) node.append(el("small", {}, data.pairs.length));

@@ -226,7 +226,7 @@ def test_ten_thousand_entries_are_a_window_of_rows(
     shown(browser, tmp_path, report(*(item(number) for number in range(10_000))))
     rows = "return [...document.querySelectorAll('.row')].map((row) => +row.getAttribute('aria-posinset'))"
     assert len(browser.js(rows)) < 60
-    browser.js("document.getElementById('list').scrollTop = 66 * 5000")
+    browser.js("document.getElementById('list').scrollTop = 80 * 5000")
     browser.until("return document.getElementById('row-5000') !== null")
     assert len(found := browser.js(rows)) < 60
     assert 5001 in found

@@ -9,6 +9,7 @@ import pytest
 
 from memcli.cli.program import run
 from memcli.providers.embed import local
+from tests.conftest import Project
 
 PROMPT = "The upstream is rate-limiting us: our Retrier goes past its attempt budget and crosses the window"
 CHAT = [
@@ -148,6 +149,27 @@ def test_commits_that_have_only_a_subject_are_shown_side_by_side(
     assert "manual" not in found
     assert "older than" not in found
     assert said(capsys, "recall", "manual").count("of the manual") == 5
+
+
+def test_a_commit_is_quoted_in_whole_sentences(project: Project) -> None:
+    """Lines are joined where a mailer broke them; what no page shows is left out."""
+    project.write("cart.py", "x = 1\n")
+    project.commit(
+        "Freeze the cart clock\n\n"
+        "Around midnight the fixture and the assertion disagree, which makes\n"
+        "`test_expiry` fail. It is frozen now. (unlike the orders clock)\n\n"
+        "<!-- Describe your change here -->\n\nFixes #12\n"
+    )
+    project.ok("index", "--history")
+    quoted = [
+        line
+        for line in project.ok("recall", "cart clock expiry").out.splitlines()
+        if line.startswith("> ")
+    ]
+    assert quoted == [
+        "> Around midnight the fixture and the assertion disagree, which makes"
+        " `test_expiry` fail. It is frozen now. (unlike the orders clock)"
+    ]
 
 
 def test_the_first_commits_of_a_repository_are_found_by_recall(

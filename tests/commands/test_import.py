@@ -234,6 +234,15 @@ def test_what_cannot_be_read_is_named_and_the_others_are_imported(
     assert len(entries(project)) == 1
 
 
+def test_rules_under_two_names_are_read_once(project: Project) -> None:
+    """CLAUDE.md is often a link to AGENTS.md."""
+    project.write("AGENTS.md", "- Never mock the payment gateway.\n")
+    (project.root / "CLAUDE.md").symlink_to("AGENTS.md")
+    got = project.mem("import", ".")
+    assert got.out.splitlines()[1:] == ["1 added"]
+    assert "source: agents-md:AGENTS.md" in project.read("MEMORY.md").replace("'", "")
+
+
 def test_what_was_archived_or_merged_is_not_written_again(project: Project) -> None:
     """An id in an archive, and one in merged_from, count as known."""
     rules = "- Never mock the payment gateway.\n- Prefer freezing the clock over sleeping.\n"

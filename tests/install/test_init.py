@@ -403,6 +403,9 @@ def test_all_has_history_without_being_asked(project: Project) -> None:
     assert (
         "emptied at midnight" in project.mem("recall", "when is the cart emptied").out
     )
+    dry = project.mem("init", "--all", "--remove", "--dry-run")
+    assert "removed MEMORY.md" in dry.err
+    assert "stays: MEMORY.md" not in dry.err
     left = project.mem("init", "--all", "--remove")
     assert "history of this repository stays" in left.err
     assert "mem forget --all" in left.err
