@@ -226,8 +226,22 @@ def _port() -> str:
     return r"\b (?:ports?|puerto|porta|порт|端口|ポート|포트) (?:\s+is\b)? [ ]? [=:]? [ ]? (\d{2,5})\b"
 
 
+@verbose
+def _joint() -> str:
+    """What ends a simple command right behind its last word."""
+    return r"(?<=[^\s;&|]) ( ; | && | \|\| ) (?=\s)"
+
+
+def _words(span: str) -> list[str]:
+    """The words of a code span, those that part commands by themselves."""
+    text = span.removeprefix("$ ")
+    if text.startswith("(") and text.endswith(")"):
+        text = text[1:-1]
+    return _joint().sub(r" \1", text).split()
+
+
 def _of_span(span: str) -> Iterator[Anchor]:
-    words = span.removeprefix("$ ").split()
+    words = _words(span)
     if len(words) > 1:
         yield from _of_command(words)
     elif path := _file(span):

@@ -37,7 +37,7 @@ class Declared:
         """Whether a target can be called today."""
         tool, name = targets.split(anchor.text)
         for path in self._manifests(tool):
-            if name in self._targets(tool, path):
+            if targets.declares(self._targets(tool, path), name):
                 return True
         return any(map(self.tree.has_path, _places(anchor)))
 
@@ -83,7 +83,7 @@ class Declared:
             self.unread[path] = "it is not valid"
 
     def _manifests(self, tool: str) -> list[str]:
-        return self._files(targets.TOOLS[tool].files)
+        return self._files(targets.TOOLS[tool].sources)
 
     def _files(self, names: Iterable[str]) -> list[str]:
         """The tracked files of these names, or endings after `*`, from the top down."""
@@ -108,7 +108,7 @@ class Declared:
             with self._noting(path):
                 text = self._text(path)
                 configured = targets.TOOLS[tool].configured(text)
-                known = targets.declared(tool, text).union(configured)
+                known = targets.declared(tool, path, text).union(configured)
             self._known[tool, path] = known
         return known
 
@@ -145,7 +145,7 @@ class Declared:
     ) -> dict[Anchor, Fate]:
         """What the history of a tool's manifests says of targets that none has now."""
         never = dict.fromkeys(wanted.values(), Fate(NEVER))
-        specs = [_deep(name) for name in targets.TOOLS[tool].files]
+        specs = [_deep(name) for name in targets.TOOLS[tool].sources]
         if not specs:
             return never
         commits = self._of_manifests(specs)
@@ -256,13 +256,13 @@ def _taken_out(
     rows = zip(logged.names[::2], logged.names[1::2], strict=True)
     for row, path in rows:
         _, _, old, new, *_ = row.split(" ")
-        before = _readable(tool, texts.get(old, ""))
-        after = _readable(tool, texts.get(new, ""))
+        before = _readable(tool, path, texts.get(old, ""))
+        after = _readable(tool, path, texts.get(new, ""))
         yield from ((path, name) for name in before - after)
 
 
-def _readable(tool: str, text: str) -> frozenset[str]:
+def _readable(tool: str, path: str, text: str) -> frozenset[str]:
     """The targets that a version of a manifest declares, none where it is invalid."""
     with suppress(ValueError):
-        return targets.declared(tool, text)
+        return targets.declared(tool, path, text)
     return frozenset()

@@ -16,6 +16,8 @@ from memcli.text.matching import verbose
 
 MOST_NAMES: Final = 2000  # of one manifest, and of one list of environments
 
+Reader = Callable[[str], Iterable[str]]
+
 
 def matches(pattern: Callable[[], re.Pattern[str]]) -> Callable[[str], list[str]]:
     """A reader that takes the first group that took part in each match."""
@@ -50,19 +52,25 @@ def toml_at(*keys: str) -> Callable[[str], Iterable[str]]:
 @verbose(lines=True)
 def _rules() -> str:
     """The targets of a rule of make, several of which may share one."""
-    return r"^ ([\w][^:=\#\n$%]*) : (?![=:])"
+    return r"^ ([\w%][^:=\#\n$]*) ::? (?![=:])"
 
 
 def make(text: str) -> list[str]:
-    """The targets of make; those with a variable or a pattern are left out."""
-    return [name for rule in _rules().findall(text) for name in rule.split()]
+    """The targets of make, patterns of them with a `*`; those with a variable are left
+    out."""
+    rules = _rules().findall(text.replace("\\\n", " "))
+    return [name.replace("%", "*") for rule in rules for name in rule.split()]
 
 
 @verbose(lines=True)
 def recipe() -> str:
-    """A recipe of just with its parameters, or an alias."""
+    """A recipe of just with its parameters, which may have defaults, or an alias."""
     return r"""
-        ^ @? ([\w-]+) (?: [ \t] [^:=\n]* )? : (?!=)
+        ^ @? ([\w-]+)
+          (?: [ \t]+ [*+$]* [\w-]+
+              (?: = (?: "[^"\n]*" | '[^'\n]*' | `[^`\n]*` | [\w.-]* (?: \( [^()\n]* \) )? ) )?
+          )*
+          [ \t]* : (?!=)
       | ^ alias [ \t]+ ([\w-]+) [ \t]* :=
     """
 
@@ -89,9 +97,10 @@ def gradle() -> str:
     """A task of gradle, declared in Groovy or Kotlin."""
     return r"""
         \b tasks? \. (?: register | create | registering | creating )
-            (?: < [^>\n]{1,80} > )? \( [ ]* ["'] ([\w-]+)
+            (?: < [^>\n]{1,80} > )? \( [ ]* (?: name: [ ]* )? ["'] ([\w-]+)
       | ^ [ \t]* task [ (]+ ["']? ([\w-]+)
-      | \b val [ ] (\w+) [ ] by [ ] tasks \. (?: registering | creating )
+      | \b val [ ] (\w+) (?: [ ]? : [ ]? [\w<>.]{1,80} )?
+            [ ] by [ ] tasks \. (?: registering | creating )
     """
 
 
@@ -101,14 +110,29 @@ def gradle_configured() -> str:
     return r"""
         \b tasks? \. named (?: < [^>\n]{1,80} > )? \( [ ]* ["'] ([\w-]+)
       | \b tasks? \. (\w+)
-      | ^ [ \t]* (\w+) (?: \.configure )? [ ]* \{
+      | \b val [ ] (\w+) [ ] by [ ] (?: \w+ \. )? (?: registering | getting )
+      | ^ [ \t]* (\w+) (?: \.configure )? (?: \( [^()\n]* \) )? [ ]* \{
     """
 
 
-@verbose
-def maven_profile() -> str:
-    """The id of a profile of Maven."""
-    return r"<profile> \s* <id> \s* ([\w.-]+)"
+def _elements(text: str) -> Iterator[Any]:
+    """The elements of an XML text without their name spaces. Raises ValueError for one
+    that declares entities, which can grow without end."""
+    from xml.etree import ElementTree  # few repositories have such a manifest
+
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise ValueError("it declares entities")
+    for element in ElementTree.fromstring(text.lstrip("\ufeff")).iter():
+        if isinstance(element.tag, str):
+            element.tag = element.tag.rpartition("}")[2]
+            yield element
+
+
+def maven_profiles(text: str) -> Iterator[str]:
+    """The ids of the profiles of Maven."""
+    for element in list(_elements(text)):
+        if element.tag == "profile":
+            yield str(element.findtext("id") or "").strip()
 
 
 @verbose(lines=True)
@@ -125,15 +149,34 @@ def _mix_modules(text: str) -> Iterator[str]:
         yield ".".join(parts).lower()
 
 
-@verbose(lines=True)
-def _alias_of_mix() -> str:
-    return r"""^ [ \t]* (?: "([\w.]+)" : | (\w+) : ) [ \t]* (?: [\["&] | fn\b )"""
+@verbose
+def _aliases_head() -> str:
+    """Where the list of aliases of mix begins."""
+    return r"\b aliases (?: \(\) )? (?: : \s* | ,? \s+ do:? \s+ ) \["
 
 
-def _mix_aliases(text: str) -> list[str]:
-    head = re.search(r"(?m)^ *defp? aliases\b", text)
-    body = text[head.end() :].partition("\n  end\n")[0] if head else ""
-    return matches(_alias_of_mix)(body)
+@verbose
+def _part_of_list() -> str:
+    """A key of a list of Elixir, a text, a remark, or a bracket."""
+    return r"""
+        (?: "(?P<quoted>[\w.]+)" | \b(?P<plain>\w+) ) : (?=\s)
+      | "[^"\n]*" | \#[^\n]* | (?P<opened> [\[({] ) | (?P<closed> [\])}] )
+    """
+
+
+def _mix_aliases(text: str) -> Iterator[str]:
+    head = _aliases_head().search(text)
+    depth = 1
+    for part in _part_of_list().finditer(text, head.end()) if head else ():
+        key = part["quoted"] or part["plain"]
+        if key and depth == 1:
+            yield key
+        if part["opened"]:
+            depth += 1
+        if part["closed"]:
+            depth -= 1
+        if depth == 0:
+            return
 
 
 def mix(text: str) -> list[str]:
@@ -145,7 +188,8 @@ def mix(text: str) -> list[str]:
 def _rake_line() -> str:
     """A namespace or a task of rake: its indentation, which it is, and its name."""
     return r"""
-        ([ \t]*) (namespace | task | multitask | file) [ (]+ :? ["']? ([\w:.-]+)
+        ([ \t]*) (namespace | task | multitask | file | [\w:]+ Task \. (?: new | create ) )
+        [ (]+ :? ["']? ([\w:.-]+)
     """
 
 
@@ -195,7 +239,8 @@ def _environments(text: str) -> Iterator[str]:
         yield from map("".join, islice(product(*choices), MOST_NAMES))
 
 
-def _tox_ini(text: str) -> Iterator[str]:
+def tox_ini(text: str) -> Iterator[str]:
+    """The environments of tox in an INI file."""
     parser = configparser.ConfigParser(strict=False, interpolation=None)
     try:
         parser.read_string(text)
@@ -215,18 +260,18 @@ def _tox_table(given: Mapping[str, Any]) -> Iterator[str]:
         (str(environment) for environment in listed) if isinstance(listed, list) else ()
     )
     if isinstance(given.get("legacy_tox_ini"), str):
-        yield from _tox_ini(given["legacy_tox_ini"])
+        yield from tox_ini(given["legacy_tox_ini"])
 
 
-def tox(text: str) -> Iterator[str]:
-    """All four files of tox: an INI file begins with a section that TOML has not."""
-    try:
-        settings = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        yield from _tox_ini(text)
-        return
-    yield from _tox_table(settings)
-    yield from _tox_table(_table(settings, "tool", "tox"))
+def tox_toml(*keys: str) -> Reader:
+    """A reader of the environments in the table of tox at a path of keys."""
+    return lambda text: _tox_table(_table(tomllib.loads(text), *keys))
+
+
+@verbose
+def entry_point() -> str:
+    """A script that setuptools makes of a function."""
+    return r"""(?<![\w.-]) ([\w.-]+) [ \t]* = [ \t]* [\w.]+ : [\w.]+"""
 
 
 _SCRIPT_TABLES = (
@@ -271,17 +316,25 @@ def dotnet_tools(text: str) -> Iterator[str]:
     """The commands of local tools of .NET."""
     tools = _table(json.loads(text), "tools")
     for name in tools:
-        commands = _table(tools, name).get("commands")
-        yield from map(str, commands) if isinstance(commands, list) else (name,)
+        listed = _table(tools, name).get("commands")
+        commands = map(str, listed) if isinstance(listed, list) else [name]
+        for command in commands:
+            yield command
+            yield command.removeprefix("dotnet-")
 
 
 @verbose(lines=True)
 def _published() -> str:
-    """A port of a compose file: `- "8080:80"`, `published: 8080` or `target: 80`."""
+    """A port of a compose file: `- "8080:80"`, with the start of a range or a default
+    (`${PORT:-3000}:3000`), alone or in a list in one line; `published: 8080` or
+    `target: 80`."""
     return r"""
-        ^ [ \t]* (?: - [ \t]* ["']? (?: \d+ \. [\d.]+ : )? (\d{2,5}) (?: : (\d{2,5}) )? (?: /\w+ )?
-                    ["']? \s* (?: \#.* )? $
-               | (?: published | target ): \s* ["']? (\d{2,5}) )
+        (?: ^ [ \t]* - | [\[,] ) [ \t]* ["']?
+            (?: \d+ \. [\d.]+ : )?
+            (?: \$ \{ \w+ :?- )? (\d{2,5}) \}? (?: - \d+ )?
+            (?: : (\d{2,5}) (?: - \d+ )? )?
+            (?: / \w+ )? ["']? [ \t]* (?: \#.* | (?= [\],] ) | $ )
+      | ^ [ \t]* (?: - [ \t]+ )? (?: published | target ): \s* ["']? (\d{2,5})
     """
 
 

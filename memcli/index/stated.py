@@ -73,6 +73,23 @@ def _found(pattern: str) -> Reader:
     return lambda text: re.findall(rf"(?m){pattern}", text)
 
 
+@verbose(lines=True, ignore_case=True)
+def _argument() -> str:
+    """A variable of a Dockerfile with its default."""
+    return r"^ [ \t]* ARG [ \t]+ (\w+) = [\"']? ([^\s\"']+)"
+
+
+def _with_arguments(reader: Reader) -> Reader:
+    """A reader of a Dockerfile whose variables have their defaults."""
+
+    def read(text: str) -> Iterable[str]:
+        given = dict(_argument().findall(text))
+        variable = re.compile(r"\$\{?(\w+)\}?")
+        return reader(variable.sub(lambda each: given.get(each[1], each[0]), text))
+
+    return read
+
+
 def _package_manager(name: str) -> Reader:
     def read(text: str) -> Iterator[str]:
         settings = json.loads(text)
@@ -91,7 +108,9 @@ def _image(*names: str) -> dict[str, Reader]:
     service = _found(rf"^[ \t]*image:[ \t]*[\"']?{image}")
     compose = ("compose.yaml", "compose.yml", "*compose.yaml", "*compose.yml")
     return {
-        **dict.fromkeys(("Dockerfile", "*.Dockerfile", "*.dockerfile"), from_line),
+        **dict.fromkeys(
+            ("Dockerfile", "*.Dockerfile", "*.dockerfile"), _with_arguments(from_line)
+        ),
         **dict.fromkeys(compose, service),
     }
 
@@ -111,7 +130,7 @@ def _sdk(name: str) -> dict[str, Reader]:
 
 _SDK_WORD = r"[\s_-]?sdk(?:[\s_-]?(?:version|level))?"
 _IMAGES = (
-    *("postgres", "mysql", "mariadb", "redis", "valkey", "mongo", "nginx"),
+    *("postgres", "mysql", "mariadb", "redis", "valkey", "mongo"),
     *("alpine", "debian", "ubuntu", "elasticsearch", "rabbitmq", "kafka"),
 )
 
@@ -122,6 +141,7 @@ KEYS: Final[Mapping[str, ManifestKey]] = {
         {
             "package.json": _json("engines", "node"),
             **dict.fromkeys((".nvmrc", ".node-version"), _first_line),
+            ".tool-versions": _found(r"^nodejs[ \t]+(\S+)"),
             **_image("node"),
         },
     ),
@@ -138,13 +158,19 @@ KEYS: Final[Mapping[str, ManifestKey]] = {
                 ("tool", "poetry", "dependencies", "python"),
             ),
             "setup.cfg": _found(r"^[ \t]*python_requires[ \t]*=[ \t]*(.+)$"),
+            "setup.py": _found(r"\bpython_requires[ \t]*=[ \t]*[\"']([^\"'\n]+)"),
             ".python-version": _first_line,
+            ".tool-versions": _found(r"^python[ \t]+(\S+)"),
             **_image("python"),
         },
     ),
     "Go": ManifestKey(
         r"go(?:lang)?(?=[^\d\n]{0,12}1\.\d)",
-        {"go.mod": _found(r"^go\s+(\S+)"), **_image("golang")},
+        {
+            "go.mod": _found(r"^(?:toolchain[ \t]+)?go[ \t]*(\d\S*)"),
+            ".tool-versions": _found(r"^golang[ \t]+(\S+)"),
+            **_image("golang"),
+        },
     ),
     "Rust": ManifestKey(
         r"rust|msrv",
@@ -160,6 +186,8 @@ KEYS: Final[Mapping[str, ManifestKey]] = {
     "minSdk": ManifestKey(rf"min(?:imum)?{_SDK_WORD}", _sdk("minSdk")),
     "compileSdk": ManifestKey(rf"compile{_SDK_WORD}", _sdk("compileSdk")),
     "targetSdk": ManifestKey(rf"target{_SDK_WORD}", _sdk("targetSdk")),
+    # a number alone behind nginx is a port
+    "Nginx": ManifestKey(r"nginx(?=[^\d\n]{0,20}\d\.\d)", _image("nginx")),
     **{
         name.capitalize(): ManifestKey(
             f"{name}(?:ql|db)?" if name in ("postgres", "mongo") else name, _image(name)
@@ -180,11 +208,15 @@ def _statement() -> str:
     return rf"""
         (?P<before> \b (?: {_LEAST} ) \s+ )?
         (?<![\w./@-]) (?: {names} )
-        (?: \s+ (?: versions? | image | api | lts ) )?
-        \s* (?: \b(?: is | stays\ at | of ) \b | = | : | (?P<least> {_LEAST} ) )? \s*
-        (?: v | (?<! [a-z] ) ) (?P<version> \d{{1,4}} (?: \.\d{{1,4}} ){{0,2}} )
+        (?: \*\* )?
+        (?: (?P<tag> [@:] (?= \d+ [.-] ) )
+          | (?: \s+ (?: versions? | image | api | lts ) )?
+            \s* (?: \b(?: is | stays\ at | of ) \b | = | : | (?P<least> {_LEAST} ) )?
+            (?: \*\* )? \s* (?: API\b \s* )?
+            (?: \( (?= v?\d+[.+] | [v>≥] ) )? (?P<sign> [>≥] =? \s* )? )
+        (?: v | (?<! [a-z] ) ) (?P<version> \d{{1,2}} (?: \.\d{{1,4}} ){{0,2}} )
         (?P<more> \+ | \s+ or\ (?: newer | later | higher | above ) )?
-        (?! [\w-] | \.\d | \s* (?: → | -> | to\ v?\d ) )
+        (?! \w | \.\d | \s* (?: → | -> | to\ v?\d ) ) (?(tag) | (?!-) )
     """
 
 
@@ -222,7 +254,8 @@ def statements(text: str) -> Iterator[StatedValue]:
             continue
         groups = stated.groupdict()
         number = next(place for place in range(len(KEYS)) if groups[f"key{place}"])
-        least = bool(groups["before"] or groups["least"] or groups["more"])
+        signs = ("before", "least", "sign", "more")
+        least = any(groups[sign] for sign in signs)
         yield StatedValue(
             key=list(KEYS)[number], version=stated["version"], least=least
         )
@@ -273,8 +306,19 @@ def _keeps_all(bounds: _Bounds, stated: tuple[int, ...]) -> bool:
 
 
 def _keeps(stated: tuple[int, ...], sign: str, version: tuple[int, ...]) -> bool:
-    if sign in (">=", ">"):
-        return stated > version
+    """Whether a version that does not begin a bound keeps it."""
     if sign in ("<", "<="):
-        return stated < version
-    return sign == "!=" and stated != version
+        zeros = (0,) * (len(version) - len(stated))
+        return (*stated, *zeros) < version
+    if sign == "!=":
+        return stated != version
+    # so many parts stay the same
+    fixed = {
+        ">=": 0,
+        ">": 0,
+        "~=": len(version) - 1,
+        "~": 2,
+        "^": 1 if version[0] else 2,
+    }
+    parts = fixed.get(sign, len(version))
+    return stated > version and stated[:parts] == version[:parts]

@@ -4,49 +4,53 @@ A new tool is a row of TOOLS and a row of CALLS."""
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import dropwhile, islice
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import dropwhile, islice, takewhile
 from typing import Final, NamedTuple
 
 from memcli.index import manifests
-from memcli.index.manifests import MOST_NAMES
+from memcli.index.manifests import MOST_NAMES, Reader
+from memcli.project import globs
 
 _NAME = r"[\w@][\w:.@/-]*"
 
 
 class Tool(NamedTuple):
-    """`files` are base names, or endings of paths that begin with `*`; `targets` reads
-    one of them; a target may also be a file: `places` with the target for `{}`. A
-    word of `built_in` means what the tool itself can do, unless `before` leads it;
-    what a manifest has `configured` some plug-in declares."""
+    """`sources` are base names of manifests, or endings of paths that begin with `*`,
+    with what reads each; a target may also be a file: `places` with the target for
+    `{}`. What a manifest has `configured` some plug-in declares; the targets of one in
+    a folder, or with a name of its own, are also known by that and `within`."""
 
-    files: tuple[str, ...]
-    targets: Callable[[str], Iterable[str]]
+    sources: Mapping[str, Reader] = {}
     places: tuple[str, ...] = ()
-    built_in: frozenset[str] = frozenset()
-    configured: Callable[[str], Iterable[str]] = manifests.nothing
+    configured: Reader = manifests.nothing
+    within: str = ""
 
 
 class CommandForm(NamedTuple):
     """How a command line of a program names targets of a tool.
 
-    `before` are words that lead to the target (with `bare`, none need stand there),
-    `itself` words that are one; `option` is the option that carries it instead;
-    `valued` options take a word; `several`: every word that follows is a target."""
+    `before` are words that lead to the target (with `bare`, none need stand there, and
+    a word of `built_in` means what the program itself can do), `itself` words that are
+    one; `option` is the option or variable that carries it instead; `valued` options
+    take a word; `several`: every word that follows is a target; `joined` stands
+    between two words that are one; `spelled` gives the target its own name."""
 
     tool: str
     before: tuple[str, ...] = ()
-    itself: tuple[str, ...] = ()
+    itself: frozenset[str] = frozenset()
     bare: bool = False
     option: tuple[str, ...] = ()
     valued: tuple[str, ...] = ()
     several: bool = False
+    joined: str = ""
+    built_in: frozenset[str] = frozenset()
+    spelled: Callable[[str], str] = str
 
 
-_PACKAGE = ("package.json",)
-_GRADLE_FILES = ("build.gradle", "*.gradle.kts", "*.gradle")
-_CARGO = ("Cargo.toml",)
-_MAKE_PARTS = ("*Makefile.common", "*Makefile.inc", "*Makefile.am")
+def _in(names: str, reader: Reader) -> dict[str, Reader]:
+    """The same reader for several manifests."""
+    return dict.fromkeys(names.split(), reader)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -83,120 +87,212 @@ _OF_MIX = _words(
     local.rebar new release run test xref"""
 )
 
+_OF_BUN = _OF_NODE | {"build", "pm", "repl", "test", "x"}
+_OF_RAILS = _words(
+    """console dbconsole destroy generate new plugin routes runner server test"""
+)
+_OF_PYTHON = sys.stdlib_module_names | {"build", "pip", "pytest", "twine"}
+
+_CARGO_FILE = "Cargo.toml"
+_SCRIPTS: Final[Mapping[str, Reader]] = {
+    "pyproject.toml": manifests.python_scripts,
+    "hatch.toml": manifests.python_scripts,
+    "setup.cfg": manifests.matches(manifests.entry_point),
+    "setup.py": manifests.matches(manifests.entry_point),
+}
+_TOX: Final[Mapping[str, Reader]] = {
+    "tox.ini": manifests.tox_ini,
+    "setup.cfg": manifests.tox_ini,
+    "tox.toml": manifests.tox_toml(),
+    "pyproject.toml": manifests.tox_toml("tool", "tox"),
+}
+
 TOOLS: Final[Mapping[str, Tool]] = {
-    "npm run": Tool(_PACKAGE, manifests.json_at("scripts"), built_in=_OF_NODE),
-    "composer": Tool(
-        ("composer.json",), manifests.json_at("scripts"), built_in=_OF_COMPOSER
-    ),
+    "npm run": Tool({"package.json": manifests.json_at("scripts")}),
+    "composer": Tool({"composer.json": manifests.json_at("scripts")}),
     "make": Tool(
-        ("Makefile", "makefile", "GNUmakefile", "*.mk", *_MAKE_PARTS), manifests.make
+        _in(
+            """Makefile makefile GNUmakefile *.mk *Makefile.common *Makefile.inc
+            *Makefile.am""",
+            manifests.make,
+        )
     ),
     "just": Tool(
-        ("justfile", "Justfile", ".justfile", "*.just"),
-        manifests.matches(manifests.recipe),
+        _in("justfile Justfile .justfile *.just", manifests.matches(manifests.recipe)),
+        within="::",
     ),
     "task": Tool(
-        ("Taskfile.yml", "Taskfile.yaml", "Taskfile.dist.yml", "Taskfile.dist.yaml"),
-        manifests.taskfile,
+        _in(
+            """Taskfile.yml Taskfile.yaml Taskfile.dist.yml Taskfile.dist.yaml
+            taskfile.yml taskfile.yaml""",
+            manifests.taskfile,
+        ),
+        within=":",
     ),
     "cargo": Tool(
-        ("*.cargo/config.toml", "*.cargo/config"),
-        manifests.toml_at("alias"),
-        built_in=_OF_CARGO,
+        _in("*.cargo/config.toml *.cargo/config", manifests.toml_at("alias"))
     ),
     "cargo --bin": Tool(
-        _CARGO, manifests.cargo_names("bin"), ("src/bin/{}.rs", "src/bin/{}/main.rs")
+        {_CARGO_FILE: manifests.cargo_names("bin")},
+        places=("src/bin/{}.rs", "src/bin/{}/main.rs"),
     ),
     "cargo --example": Tool(
-        _CARGO,
-        manifests.cargo_names("example"),
-        ("examples/{}.rs", "examples/{}/main.rs"),
+        {_CARGO_FILE: manifests.cargo_names("example")},
+        places=("examples/{}.rs", "examples/{}/main.rs"),
     ),
     "gradle": Tool(
-        _GRADLE_FILES,
-        manifests.matches(manifests.gradle),
-        built_in=_OF_GRADLE,
+        _in("build.gradle *.gradle.kts *.gradle", manifests.matches(manifests.gradle)),
         configured=manifests.matches(manifests.gradle_configured),
     ),
-    "mvn -P": Tool(("pom.xml",), manifests.matches(manifests.maven_profile)),
-    "script": Tool(("pyproject.toml", "hatch.toml"), manifests.python_scripts),
-    "tox -e": Tool(
-        ("tox.ini", "tox.toml", "pyproject.toml", "setup.cfg"), manifests.tox
-    ),
-    "nox -s": Tool(("noxfile.py",), manifests.nox),
-    "rake": Tool(("Rakefile", "rakefile", "*.rake"), manifests.rake),
-    "mix": Tool(("mix.exs", "*.ex"), manifests.mix, built_in=_OF_MIX),
-    "dotnet": Tool(("dotnet-tools.json",), manifests.dotnet_tools),
+    "mvn -P": Tool({"pom.xml": manifests.maven_profiles}),
+    "script": Tool(_SCRIPTS),
+    "tox -e": Tool(_TOX),
+    "nox -s": Tool({"noxfile.py": manifests.nox}),
+    "rake": Tool(_in("Rakefile rakefile *.rake", manifests.rake)),
+    "mix": Tool(_in("mix.exs *.ex", manifests.mix)),
+    "dotnet": Tool({"dotnet-tools.json": manifests.dotnet_tools}),
     "port": Tool(
-        ("compose.yaml", "compose.yml", "*compose.yaml", "*compose.yml"),
-        manifests.ports,
+        _in("compose.yaml compose.yml *compose.yaml *compose.yml", manifests.ports)
     ),
-    "python -m": Tool(
-        (),
-        manifests.nothing,
-        ("{}.py", "{}/__main__.py"),
-        built_in=sys.stdlib_module_names | {"build", "pip", "pytest", "twine"},
-    ),
+    "python -m": Tool(places=("{}.py", "{}/__main__.py")),
 }
 """The tool, as it stands before a target in what is told, and what declares one."""
 
-_NPM_VALUED = (
-    *("--prefix", "-C", "--dir", "--cwd", "--filter", "-F"),
-    *("-w", "--workspace", "-c", "--config"),
-)
+_PNPM_VALUED = ("--prefix", "-C", "--dir", "--cwd", "--filter", "-F", "--config")
+_NPM_VALUED = (*_PNPM_VALUED, "-w", "--workspace", "-c")
 _NPM = ("run", "run-script")
 _YARN = (*_NPM, "workspace")
-_UV_VALUED = ("--with", "--extra", "--group", "--project", "-p", "--python", "--env")
+_UV_VALUED = (
+    *("--with", "--extra", "--group", "--project", "--directory", "--from"),
+    *("-p", "--python", "--env"),
+)
+_POETRY_VALUED = ("-C", "--directory", "-P", "--project")
 _CARGO_VALUED = ("--features", "-F", "--manifest-path", "--target", "--profile")
+
+
+def _behind_colon(target: str) -> str:
+    return target.rpartition(":")[2]
+
+
+def _without_sign(target: str) -> str:
+    """A profile of Maven without the sign that turns it on or off."""
+    return target.lstrip("!+-?=")
+
+
+def _without_arguments(target: str) -> str:
+    """A task of rake without its arguments."""
+    return target.partition("[")[0]
+
+
+def _without_choice(target: str) -> str:
+    """A session of nox without the Python and the parameters that it is run with."""
+    return re.sub(r"(?:-[23]\.\d+)?(?:\(.*)?$", "", target)
+
+
+def _as_path(target: str) -> str:
+    return target.replace(".", "/")
+
+
+_RAKE = CommandForm("rake", bare=True, several=True, spelled=_without_arguments)
 
 CALLS: Final[Mapping[str, tuple[CommandForm, ...]]] = {
     "npm": (
         CommandForm(
-            "npm run", before=_NPM, itself=("test", "start"), valued=_NPM_VALUED
+            "npm run", before=_NPM, itself=_words("test start"), valued=_NPM_VALUED
         ),
     ),
-    "pnpm": (CommandForm("npm run", before=_NPM, bare=True, valued=_NPM_VALUED),),
+    "pnpm": (
+        CommandForm(
+            "npm run", before=_NPM, bare=True, valued=_PNPM_VALUED, built_in=_OF_NODE
+        ),
+    ),
     "yarn": (
         CommandForm(
-            "npm run", before=_YARN, bare=True, valued=(*_NPM_VALUED, "workspace")
+            "npm run",
+            before=_YARN,
+            bare=True,
+            valued=(*_NPM_VALUED, "workspace"),
+            built_in=_OF_NODE,
         ),
     ),
-    "bun": (CommandForm("npm run", before=("run",), valued=_NPM_VALUED),),
+    "bun": (
+        CommandForm(
+            "npm run", before=_NPM, bare=True, valued=_NPM_VALUED, built_in=_OF_BUN
+        ),
+    ),
     "composer": (
-        CommandForm("composer", before=_NPM, bare=True, valued=("-d", "--working-dir")),
+        CommandForm(
+            "composer",
+            before=_NPM,
+            bare=True,
+            valued=("-d", "--working-dir"),
+            built_in=_OF_COMPOSER,
+        ),
     ),
     "make": (
         CommandForm(
-            "make", bare=True, valued=("-C", "-f", "-j", "-I", "-o"), several=True
+            "make",
+            bare=True,
+            valued=("-C", "--directory", "-f", "--file", "-j", "-I", "-o"),
+            several=True,
         ),
     ),
     "just": (
-        CommandForm("just", bare=True, valued=("-f", "--justfile", "-d", "--set")),
+        CommandForm(
+            "just",
+            bare=True,
+            valued=("-f", "--justfile", "-d", "--set"),
+            joined="::",
+        ),
     ),
     "task": (
         CommandForm("task", bare=True, valued=("-t", "-d", "--dir"), several=True),
     ),
     "cargo": (
-        CommandForm("cargo", bare=True, valued=_CARGO_VALUED),
+        CommandForm("cargo", bare=True, valued=_CARGO_VALUED, built_in=_OF_CARGO),
         CommandForm("cargo --bin", option=("--bin",)),
         CommandForm("cargo --example", option=("--example",)),
     ),
     "gradle": (
         CommandForm(
-            "gradle", bare=True, valued=("-p", "-x", "-b", "--tests"), several=True
+            "gradle",
+            bare=True,
+            valued=("-p", "-x", "-b", "--tests"),
+            several=True,
+            built_in=_OF_GRADLE,
+            spelled=_behind_colon,
         ),
     ),
-    "mvn": (CommandForm("mvn -P", option=("-P", "--activate-profiles")),),
-    "poetry": (CommandForm("script", before=("run",)),),
+    "mvn": (
+        CommandForm(
+            "mvn -P", option=("-P", "--activate-profiles"), spelled=_without_sign
+        ),
+    ),
+    "poetry": (CommandForm("script", before=("run",), valued=_POETRY_VALUED),),
     "hatch": (CommandForm("script", before=("run",), valued=("-e", "--env")),),
     "pdm": (CommandForm("script", before=("run",), bare=True),),
     "uv": (CommandForm("script", before=("run",), valued=_UV_VALUED),),
-    "tox": (CommandForm("tox -e", option=("-e", "--env")),),
-    "nox": (CommandForm("nox -s", option=("-s", "--session", "--sessions", "-e")),),
-    "rake": (CommandForm("rake", bare=True, several=True),),
-    "mix": (CommandForm("mix", bare=True),),
+    "uvx": (CommandForm("script", bare=True, valued=_UV_VALUED),),
+    "pipx": (CommandForm("script", before=("run",), valued=("--spec",)),),
+    "tox": (CommandForm("tox -e", option=("-e", "--env", "TOXENV")),),
+    "nox": (
+        CommandForm(
+            "nox -s",
+            option=("-s", "--session", "--sessions", "-e"),
+            several=True,
+            spelled=_without_choice,
+        ),
+    ),
+    "rake": (_RAKE,),
+    "rails": (_RAKE._replace(built_in=_OF_RAILS),),
+    "mix": (
+        CommandForm("mix", bare=True, built_in=_OF_MIX),
+        CommandForm("mix", before=("do",), several=True),
+    ),
     "dotnet": (CommandForm("dotnet", before=("tool", "run"), bare=True),),
-    "python": (CommandForm("python -m", option=("-m",)),),
+    "python": (
+        CommandForm("python -m", option=("-m",), built_in=_OF_PYTHON, spelled=_as_path),
+    ),
 }
 """A program, by its base name, and how its command line names targets."""
 
@@ -205,60 +301,55 @@ _SAME = {
     **dict.fromkeys(("mvnw", "mvnd"), "mvn"),
     **dict.fromkeys(("gmake", "bmake"), "make"),
     **dict.fromkeys(("python3", "py"), "python"),
+    "composer.phar": "composer",
+    "cross": "cargo",
+    "go-task": "task",
+    "rust-just": "just",
 }
-_RUNNERS = {
-    ("bundle", "exec"),
-    ("poetry", "run"),
-    ("pdm", "run"),
-    ("uv", "run"),
-    ("hatch", "run"),
-    ("corepack",),
-    ("npx",),
-    ("sudo",),
-    ("time",),
-}
-"""What stands before a command that is a command itself."""
 
 
 def called(words: Sequence[str]) -> Iterator[str]:
-    """What a simple command calls, as "tool target", also behind a runner."""
-    while words and "=" in words[0]:
-        words = words[1:]
-    if not words:
-        return
-    program = words[0].rpartition("/")[2]
-    program = _SAME.get(program, program)
-    for call in CALLS.get(program, ()):
-        yield from _targets(call, words[1:])
-    if program not in CALLS and re.fullmatch(r"[a-z][\w-]{2,40}", words[0]):
-        yield f"script {words[0]}"
-    for runner in _RUNNERS:
-        if tuple(words[: len(runner)]) == runner:
-            yield from called(words[len(runner) :])
+    """What a simple command calls, as "tool target", also by a program behind another
+    that runs it."""
+    settings = list(takewhile(lambda word: "=" in word, words))
+    command = words[len(settings) :]
+    programs = [word.rpartition("/")[2] for word in command]
+    programs = [_SAME.get(program, program) for program in programs]
+    for number, program in enumerate(programs):
+        # `cargo make` is no make
+        if "cargo" not in programs[max(0, number - 1) : number]:
+            for call in CALLS.get(program, ()):
+                yield from _targets(call, [*settings, *command[number + 1 :]])
+    is_name = programs and re.fullmatch(r"[a-z][\w-]{2,40}", command[0])
+    if is_name and programs[0] not in CALLS:
+        yield f"script {command[0]}"
 
 
 def _targets(call: CommandForm, words: Sequence[str]) -> Iterator[str]:
-    built_in = TOOLS[call.tool].built_in
     if call.option:
-        named = _optional(call.option, words)
+        wanted = [each for each in _optional(call, words) if each not in call.built_in]
     else:
-        plain = list(_plain(words, call.valued))
-        named = list(dropwhile(call.before.__contains__, plain))
-        is_itself = not set(plain[:1]).isdisjoint(call.itself)
-        if len(named) < len(plain) or is_itself:
-            built_in = frozenset()
-        elif not call.bare:
-            return
-        if not call.several:
-            named = named[:1]
-    for target in named:
-        name = target
-        if call.tool == "gradle":
-            name = target.rpartition(":")[2]
-        elif call.tool == "python -m":
-            name = target.replace(".", "/")
-        if re.fullmatch(_NAME, name) and name not in built_in:
+        wanted = _wanted(call, list(_plain(words, call.valued)))
+    for target in wanted:
+        name = call.spelled(target.strip("'\"").rstrip(","))
+        if re.fullmatch(_NAME, name):
             yield f"{call.tool} {name}"
+
+
+def _wanted(call: CommandForm, plain: list[str]) -> list[str]:
+    """The targets among the words of a call that are no options."""
+    led = list(dropwhile(lambda word: word not in call.before, plain))
+    first = plain[:1]
+    if led:
+        named = list(dropwhile(call.before.__contains__, led))
+    elif not call.itself.isdisjoint(first):
+        named = first
+    elif not call.bare or (not call.several and not call.built_in.isdisjoint(first)):
+        named = []
+    else:
+        named = [word for word in plain if word not in call.built_in]
+    joined = [call.joined.join(named[:2])] if call.joined and named[1:] else []
+    return [*(named if call.several else named[:1]), *joined]
 
 
 def _plain(words: Sequence[str], valued: Sequence[str]) -> Iterator[str]:
@@ -268,25 +359,40 @@ def _plain(words: Sequence[str], valued: Sequence[str]) -> Iterator[str]:
     for word in words:
         if word == "--":
             return
-        if not (is_value or word.startswith("-") or "=" in word):
+        if not (is_value or word.startswith(("-", "+")) or "=" in word):
             yield word
         is_value = word in valued
 
 
-def _optional(options: Sequence[str], words: Sequence[str]) -> list[str]:
-    """What stands at one of these options: in the next word, behind `=`, or right
-    behind a short one; commas separate several."""
-    values: list[str] = []
+def _optional(call: CommandForm, words: Sequence[str]) -> Iterator[str]:
+    """What stands at one of the options of a call: in the next word, or in several,
+    behind `=`, or right behind a short one; commas separate several."""
     for number, word in enumerate(words):
-        for option in options:
-            short = len(option) == 2 and word.startswith(option) and word != option
-            if word == option:
-                values += words[number + 1 : number + 2]
+        for option in call.option:
+            is_short = len(option) == 2 and word.startswith(option)
+            if word == option or _ends_cluster(word, option):
+                behind = takewhile(_is_value, words[number + 1 :])
+                values = (
+                    list(behind) if call.several else words[number + 1 : number + 2]
+                )
             elif word.startswith(f"{option}="):
-                values.append(word.removeprefix(f"{option}="))
-            elif short:
-                values.append(word.removeprefix(option))
-    return [name for value in values for name in value.split(",")]
+                values = [word.removeprefix(f"{option}=")]
+            elif is_short:
+                values = [word.removeprefix(option)]
+            else:
+                continue
+            for value in values:
+                yield from value.split(",")
+
+
+def _is_value(word: str) -> bool:
+    return not word.startswith("-")
+
+
+def _ends_cluster(word: str, option: str) -> bool:
+    """Whether a short option is the last of several in one word."""
+    is_short = len(option) == 2 and option.startswith("-")
+    return is_short and re.fullmatch(f"-[A-Za-z]+{option[1]}", word) is not None
 
 
 def split(target: str) -> tuple[str, str]:
@@ -295,11 +401,38 @@ def split(target: str) -> tuple[str, str]:
     return tool, name
 
 
-def declared(tool: str, text: str) -> frozenset[str]:
-    """The targets of a tool that the text of a manifest declares, none where there is
-    no text. Raises ValueError for one that cannot be read."""
+def declared(tool: str, path: str, text: str) -> frozenset[str]:
+    """The targets of a tool that a manifest with this text declares, none where there
+    is no text. Raises ValueError for one that cannot be read."""
     try:
-        names = TOOLS[tool].targets(text) if text.strip() else ()
-        return frozenset(islice(names, MOST_NAMES))
+        names = list(_read(tool, path, text)) if text.strip() else []
     except (RecursionError, MemoryError, SyntaxError) as error:
         raise ValueError(str(error)) from error
+    inside = TOOLS[tool].within
+    around = _known_as(path) if inside else ""
+    longer = [f"{around}{inside}{name}" for name in names] if around else []
+    return frozenset([*names, *longer])
+
+
+def _read(tool: str, path: str, text: str) -> Iterator[str]:
+    sources = TOOLS[tool].sources
+    base_name = path.rpartition("/")[2]
+    for name, read in sources.items():
+        if name == base_name or (name[0] == "*" and path.endswith(name[1:])):
+            return islice(read(text), MOST_NAMES)
+    return iter(())
+
+
+def _known_as(path: str) -> str:
+    """What another manifest calls this one by custom: by its own name, if it has one
+    (`infra.just`), else by that of its folder."""
+    folder, _, base_name = f"/{path}".rpartition("/")
+    stem, _, ending = base_name.rpartition(".")
+    has_own_name = ending == "just" and stem not in ("", "mod")
+    return stem if has_own_name else folder.rpartition("/")[2]
+
+
+def declares(names: frozenset[str], name: str) -> bool:
+    """Whether a target is among these names and patterns (`test-*`)."""
+    patterns = (each for each in names if "*" in each)
+    return name in names or any(globs.matches(each, name) for each in patterns)

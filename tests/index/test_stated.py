@@ -4,6 +4,7 @@ from contextlib import suppress
 
 import pytest
 
+from memcli.index import manifests
 from memcli.index.stated import KEYS, StatedValue, agrees, parse_statement, statements
 from tests.conftest import Project
 from tests.index.test_targets import states
@@ -25,6 +26,8 @@ AGREES = (
     *("Python 3.12", "Go 1.22", "go version 1.22.3", "MSRV is 1.75", "Rust 1.75"),
     *("minimum SDK is 28", "minSdkVersion 28", "compile SDK: 35", "Postgres 16"),
     *("PostgreSQL 16.2", "nginx 1.27", "listens on port 9090", "port 5432 inside"),
+    *("VS Code 1.95", "pnpm@9.4.0", "`postgres:16-alpine`", "Python (3.11+)"),
+    "**Node.js**: 20.x",
 )
 DIFFERS = {
     "Use Node 18.": "says Node 18, package.json says >=20 <23",
@@ -40,6 +43,10 @@ DIFFERS = {
     "compileSdk = 34": "says compileSdk 34, app/build.gradle.kts says 35",
     "Postgres 14 in production": "says Postgres 14, compose.yaml says 16.2",
     "nginx 1.25": "says Nginx 1.25, Dockerfile says 1.27-alpine",
+    "**Node.js**: 16.x": "says Node 16, package.json says >=20 <23",
+    "Node.js (v16+)": "says Node 16+, package.json says >=20 <23",
+    "`postgres:14-alpine`": "says Postgres 14, compose.yaml says 16.2",
+    "Minimum SDK: API 21": "says minSdk 21, app/build.gradle.kts says 28",
 }
 SILENT = (
     *("Since Node 18 fetch is there.", "Upgraded from pnpm 8 to 9.", "node 3 is down"),
@@ -59,6 +66,7 @@ SILENT = (
     ),
     *("`1.32.x` lasts until September. (MSRV 1.63)", "This release needs Node 12."),
     *("It was measured on Linux with Node 16.",),
+    *("Postgres: 5432", "nginx: 80", "Postgres (16 connections)", "a Postgres 16-way"),
     *("redis 7", "Unlike Python 3.9, this works.", "Deno 2", "postgres-14 is a host"),
 )
 
@@ -136,10 +144,47 @@ def test_a_manifest_of_a_test_case_does_not_speak_for_the_project(
         ("Go 1.2", "1.22", False),
         ("Python 3.10", "~=3.10", True),
         ("Python 3.11", "3.11.*", True),
+        ("Python 3.13", "~=3.10", True),
+        ("pnpm 9.4", "^9.0.0", True),
+        ("pnpm 10", "^9.0.0", False),
+        ("Rust 0.9", "^0.8.1", False),
+        ("npm 9.1.4", "~9.1.2", True),
+        ("npm 9.2", "~9.1.2", False),
+        ("Node 23", ">=18.0.0 <23.0.0", False),
+        ("Node 20", ">=18 <20.5", True),
     ],
 )
 def test_ranges(stated: str, given: str, verdict: bool | None) -> None:
     assert agrees(parse_statement(stated), given) is verdict
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("key", "name", "text", "values"),
+    [
+        ("Python", "setup.py", "setup(python_requires='>=3.9')", [">=3.9"]),
+        ("Go", "go.mod", "go 1.22.0\n\ntoolchain go1.22.5\n", ["1.22.0", "1.22.5"]),
+        ("Node", "Dockerfile", "ARG V=20\nFROM node:${V}-slim AS x", ["20-slim"]),
+        ("Node", ".tool-versions", "python 3.12\nnodejs 20.1.0\n", ["20.1.0"]),
+    ],
+)
+def test_what_manifests_say(key: str, name: str, text: str, values: list[str]) -> None:
+    assert list(KEYS[key].sources[name](text)) == values
+
+
+@pytest.mark.unit
+def test_ports_of_a_compose_file_in_all_forms() -> None:
+    """What stands in quotes, in one line, as a range, as a default, in long form."""
+    text = """
+    ports: ["8080:80", '127.0.0.1:9229:9230']
+    ports:
+      - 4000-4001:5000-5001
+      - "${PORT:-3000}:3001/tcp" # web
+      - target: 6379
+        published: "6380"
+"""
+    ports = "8080 80 9229 9230 4000 5000 3000 3001 6379 6380"
+    assert list(manifests.ports(text)) == ports.split()
 
 
 @pytest.mark.unit

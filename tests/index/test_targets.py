@@ -13,14 +13,22 @@ from tests.conftest import Project
 
 
 class Case(NamedTuple):
-    """A manifest that declares two targets, the same without the first, and commands
-    that call the first and the second."""
+    """The manifests of a repository before and after a commit (an empty one is
+    removed), commands whose targets are gone then, and others."""
 
-    file: str
-    before: str
-    after: str
     gone: list[str]
-    stays: str
+    stays: list[str]
+    before: dict[str, str]
+    after: dict[str, str]
+
+    def put(self, project: Project, files: dict[str, str]) -> None:
+        """Commit these files as they are then."""
+        removed = [name for name, text in files.items() if not text]
+        if removed:
+            project.git("rm", "-qr", *removed)
+        for name in files.keys() - removed:
+            project.write(name, files[name])
+        project.commit("as it is then")
 
 
 TABLE = Path(__file__).with_name("targets.toml").read_text("utf-8")
@@ -41,29 +49,22 @@ def states(project: Project) -> dict[str, str]:
 
 @pytest.mark.parametrize("tool", CASES)
 def test_a_target_that_is_gone_is_named(project: Project, tool: str) -> None:
-    """With its commit; one that is still there, or never was, is no finding. With its
-    manifest it goes, too."""
+    """With its commit; one that is still there, or never was, is no finding."""
     case = CASES[tool]
-    entries = [
-        project.entry(f"G{number}", f"Run `{command}` first.", id=f"g{number}")
-        for number, command in enumerate(case.gone)
-    ]
-    entries.append(project.entry("S", f"Then `{case.stays}`.", id="s1"))
-    never = case.stays.rpartition(" ")[0] + " never-was"
-    entries.append(project.entry("N", f"Not `{never}`.", id="n1"))
-    project.write(case.file, case.before)
-    project.commit("start")
-    project.write(case.file, case.after)
-    project.commit("a target less")
+    case.put(project, case.before)
+    case.put(project, case.after)
     commit = project.git("rev-parse", "--short", "HEAD").strip()
     # written after it had gone, and not committed
+    entries = [
+        project.entry(f"{number}", f"Run `{command}` first.", id=f"e{number}")
+        for number, command in enumerate((*case.gone, *case.stays))
+    ]
     project.write("MEMORY.md", "".join(entries))
     found = states(project)
-    assert set(found) == {f"G{number}" for number in range(len(case.gone))}
+    commands = [*case.gone, *case.stays]
+    named = {commands[int(number)] for number in found}
+    assert named == set(case.gone)
     assert all(f"gone since {commit}" in detail for detail in found.values()), found
-    project.drops(case.file)
-    commit = project.git("rev-parse", "--short=9", "HEAD").strip()
-    assert states(project)["S"].endswith(f"since {commit}")
 
 
 @pytest.mark.parametrize(
@@ -92,6 +93,16 @@ def test_a_task_that_a_plug_in_declares_now(project: Project, line: str) -> None
     project.write("build.gradle.kts", f"{line}\n")
     project.commit("by a plug-in")
     assert one_entry(project, "Run `./gradlew dokka`.") == ""
+
+
+@pytest.mark.parametrize("tool", CASES)
+def test_the_targets_of_manifests_that_are_deleted(project: Project, tool: str) -> None:
+    """Each form has a reader of its own; none of them fails at no text."""
+    case = CASES[tool]
+    case.put(project, case.before)
+    case.put(project, dict.fromkeys(case.before, ""))
+    commit = project.git("rev-parse", "--short", "HEAD").strip()
+    assert f"since {commit}" in one_entry(project, f"Run `{case.gone[0]}`.")
 
 
 def test_a_manifest_that_cannot_be_read_hides_its_own_targets_only(
@@ -224,6 +235,14 @@ def test_what_is_no_regular_file_is_skipped_and_named(
     rows = project.mem("doctor", "--stale", "--json").checks
     assert "WARN" not in {row["status"] for row in rows}, rows
     assert "package.json cannot be read" in rows[0]["detail"]
+
+
+@pytest.mark.unit
+def test_a_manifest_that_declares_entities_is_not_parsed() -> None:
+    """Entities of XML can grow without end."""
+    bomb = '<!DOCTYPE p [<!ENTITY a "aa">]><p><profile><id>&a;</id></profile></p>'
+    with pytest.raises(ValueError, match="entities"):
+        targets.declared("mvn -P", "pom.xml", bomb)
 
 
 @pytest.mark.unit
