@@ -62,8 +62,9 @@ class HistoryLayer:
                 and self._cover(_text(hit)) >= weights.COVERED
             )
         ]
+        self._found = found
         self._gone = gone
-        self._by_key = {hit.doc.handle: hit for hit in self.hits}
+        self._by_key = {hit.doc.handle: hit for hit in found}
         self._learned: Mapping[str, Candidate] = {}
 
     def learned(self, chosen: "Mapping[str, Candidate]") -> None:
@@ -181,9 +182,10 @@ class HistoryLayer:
         return found
 
     def listed(self) -> list[Hit]:
-        """History alone as one list, whatever tokens it takes."""
+        """History alone as one list, whatever tokens it takes: where a hit passes the
+        gate, the record answers, and the list goes on below it."""
         shown: list[Hit] = []
-        for hit in self.hits:
+        for hit in self._found if self.hits else ():
             self._put(shown, hit, _LONGEST)
         return shown
 

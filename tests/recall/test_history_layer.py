@@ -68,6 +68,27 @@ def test_what_an_entry_was_learned_from_is_not_told_beside_it(tmp_path: Path) ->
     assert [item.key for item in layer.items(400)]
 
 
+def test_a_list_goes_on_below_the_gate_where_something_passes_it(
+    tmp_path: Path,
+) -> None:
+    """In a block a hit that falls short is left out; a record that answers nothing
+    lists nothing."""
+    with opened(tmp_path / "record.db", make=True) as record:
+        assert record is not None
+        record.add([exchange("one", 1, "Which port for the exporter?", "Port 9464.")])
+        record.add(
+            exchange(f"noise{number}", 1, f"Rename port {number} of the page", "Done.")
+            for number in range(30)
+        )
+        asked, found = search(record, TASK)
+    layer = HistoryLayer(asked, found, {})
+    weak = [hit._replace(strength=0.0, met=1) for hit in found]
+    assert len(layer.items(4000)) == len(layer.hits) == 1
+    assert len(layer.listed()) > 1
+    assert layer.listed()[0].key == layer.items(4000)[0].key
+    assert HistoryLayer(asked, weak, {}).listed() == []
+
+
 def test_one_list_is_numbered_through() -> None:
     """Whichever tier a hit is of; apart, history has no numbers."""
     layers = ("ranked", "history", "ranked")
