@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from memcli.errors import DataError
 from memcli.history.commits import Progress, add_commits
@@ -22,13 +22,11 @@ from memcli.sessions.tools import changed_by, shell_line
 from memcli.storage.files import transaction
 from memcli.text.injections import neutralise
 
-ERROR: Final = 200  # characters of an error line that are kept
-SAID: Final = (6000, 10_000)
+ERROR = 200  # characters of an error line that are kept
+SAID = (6000, 10_000)
 """Characters of an answer that are kept, of its beginning and of its end."""
-_FACETS: Final = 30
-_ERRORS: Final = "error,exception,failed,failure,fatal,cannot,not found,denied".split(
-    ","
-)
+_FACETS = 30
+_ERRORS = "error,exception,failed,failure,fatal,cannot,not found,denied".split(",")
 
 
 def exchanges(session: Session) -> Iterator[Doc]:
@@ -140,7 +138,7 @@ def _about(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
                 yield "commands", text
 
 
-LARGEST: Final = 2 << 30  # bytes of the largest session file that is read
+LARGEST = 2 << 30  # bytes of the largest session file that is read
 
 
 class BackfillReport(NamedTuple):

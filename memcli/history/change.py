@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Collection
-from typing import Final
 
 from memcli.memory.words import stems
 from memcli.text.matching import regex
 
-CHANGES: Final = r"""
+CHANGES = r"""
       \bno\ longer\b | (?:\bnot\b|n['’]t\b) .{1,60} \bany\s?(?:more|longer)\b   # English
     | \binstead\b | \bin\ place\ of\b | \brather\ than\b
     | \bfrom\ now\ on\b | \bas\ of\ (?:now|today|this|next|version)\b
@@ -48,8 +47,8 @@ CHANGES: Final = r"""
 """Words by which people say that something was otherwise before, in the languages of
 the rules for learning."""
 
-_SENTENCE: Final = r"(?<=[.!?])\s+|(?<=[。！？])|\n+"
-_NEAR: Final = 1  # sentences on either side in which the thing that changes is named
+_SENTENCE = r"(?<=[.!?])\s+|(?<=[。！？])|\n+"
+_NEAR = 1  # sentences on either side in which the thing that changes is named
 
 
 def says_so(text: str, thing: Collection[str], asked: Collection[str]) -> bool:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from memcli.history.docs import Doc
 from memcli.history.record import HistoryRecord
@@ -14,13 +14,13 @@ from memcli.storage.files import transaction
 from memcli.text.matching import verbose
 
 Progress = Callable[[str, int, int], None]
-BATCH: Final = 2000
-FEW: Final = 50  # so many new commits a recall adds by itself
-_SUBJECT: Final = 2000  # characters of a commit's first line
-_BODY: Final = 8000
-_TRAILERS: Final = 2000
+BATCH = 2000
+FEW = 50  # so many new commits a recall adds by itself
+_SUBJECT = 2000  # characters of a commit's first line
+_BODY = 8000
+_TRAILERS = 2000
 _FILES = 30
-_FIELDS: Final = ("%H", "%aI", "%an", "%ae", "%P", "%B")
+_FIELDS = ("%H", "%aI", "%an", "%ae", "%P", "%B")
 
 
 @verbose(ignore_case=True)
@@ -89,8 +89,8 @@ def _trailer() -> str:
     """
 
 
-_SHALLOW: Final = "a shallow clone: older commits are not here (git fetch --unshallow)"
-_git: Final = partial(git.ask, timeout=3600)
+_SHALLOW = "a shallow clone: older commits are not here (git fetch --unshallow)"
+_git = partial(git.ask, timeout=3600)
 
 
 class _Missing(NamedTuple):

@@ -4,15 +4,12 @@ searched. Pure."""
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
 
 from memcli.memory.words import clean, sub_words
 from memcli.named import NamedTuple
 
-PART: Final = (
-    2400  # characters that are searched as one; a longer text is searched in parts
-)
-PARTS: Final = 64
+PART = 2400  # characters that are searched as one; a longer text is searched in parts
+PARTS = 64
 
 
 class Doc(NamedTuple):

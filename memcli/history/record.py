@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from memcli.errors import DataError
 from memcli.history.docs import PARTS, Doc, DocPlace, parts_of, touches, unpacked
@@ -24,11 +24,11 @@ from memcli.sessions.taking_back import taken_back
 from memcli.storage.files import ONE_OF, make_private, private_dir, transaction
 from memcli.text.matching import table
 
-VERSION: Final = 1
-_PAGE: Final = 8192  # bytes: of 4096 a quarter is lost behind the ends of exchanges
+VERSION = 1
+_PAGE = 8192  # bytes: of 4096 a quarter is lost behind the ends of exchanges
 _VOCABULARY = 4000
-COMMON: Final = 800  # parts from which on a word is common, or a share of all
-COMMON_SHARE: Final = 33
+COMMON = 800  # parts from which on a word is common, or a share of all
+COMMON_SHARE = 33
 _APPLICATION = 0x6D656D48
 
 

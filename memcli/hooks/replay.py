@@ -5,7 +5,6 @@ import datetime
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Final
 
 from memcli.app import App
 from memcli.commands.history import Correction, ReplayReport, ToldPrompts
@@ -26,21 +25,21 @@ from memcli.sessions.model import Turn
 from memcli.similarity.claims import claim
 from memcli.similarity.differences import denies
 
-ENOUGH: Final = 20  # sessions below which a share says nothing
-SECONDS: Final = 60.0  # after so long it ends with what it has, the newest sessions
-MOST: Final = 3  # corrections of a session that are looked at
-PROMPTS: Final = 5  # prompts before a correction at which a hook could have told
+ENOUGH = 20  # sessions below which a share says nothing
+SECONDS = 60.0  # after so long it ends with what it has, the newest sessions
+MOST = 3  # corrections of a session that are looked at
+PROMPTS = 5  # prompts before a correction at which a hook could have told
 # prompts of a session, from its first, at which what is told is counted
-COUNTED: Final = 3
+COUNTED = 3
 # entries, and tokens of history, that a recall would show
 BEST = 5
 ROOM = 600
-SAYS: Final = 0.6  # share of its words from which on a sentence says the same
-UNITS: Final = (
+SAYS = 0.6  # share of its words from which on a sentence says the same
+UNITS = (
     "SELECT unit FROM docs WHERE source = 'session'"
     " GROUP BY unit ORDER BY min(date) DESC"
 )
-_ORIGINS: Final = {"person": "user", "agent": "assistant", "error": "tool:Bash"}
+_ORIGINS = {"person": "user", "agent": "assistant", "error": "tool:Bash"}
 
 
 def replay(app: App, progress: Callable[[int, int], None]) -> ReplayReport:

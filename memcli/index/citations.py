@@ -8,12 +8,12 @@ file the lines have gone to, and says how much of them is left."""
 import hashlib
 import re
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-LINES_KEPT: Final = 12
-DIGITS: Final = 4
-STANDING: Final = 0.5  # below this share of its lines a place has changed much
-LONGEST: Final = 2000  # lines that one citation may span
+LINES_KEPT = 12
+DIGITS = 4
+STANDING = 0.5  # below this share of its lines a place has changed much
+LONGEST = 2000  # lines that one citation may span
 
 
 class Citation(NamedTuple):

@@ -6,7 +6,6 @@ changed."""
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 from memcli.index.citations import Citation, parse_citation, stands
 from memcli.index.declared import Declared
@@ -17,10 +16,10 @@ from memcli.index.sayings import UNKNOWN, Said, oldest, said_since
 from memcli.index.worktree import CODE, WorkTree, is_prose
 from memcli.project import git
 
-VERSIONS: Final = 50  # of a file that are looked at for what changed a citation
-MOST_BYTES: Final = 300_000_000
-_PLACED: Final = frozenset({"path", "glob", "script"})
-_FRESH: Final = frozenset({"value", "lines"})
+VERSIONS = 50  # of a file that are looked at for what changed a citation
+MOST_BYTES = 300_000_000
+_PLACED = frozenset({"path", "glob", "script"})
+_FRESH = frozenset({"value", "lines"})
 _WORD = re.compile(rb"[A-Za-z_$][\w$]{3,}")
 
 

@@ -4,7 +4,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Final
 
 from memcli.index import targets
 from memcli.index.fates import GONE, HERE, NEVER, UNTOLD, Anchor, Fate
@@ -18,9 +17,9 @@ from memcli.storage.files import SMALL_BYTES, Unreadable
 from memcli.text.controls import named
 from memcli.text.matching import verbose
 
-MOST_COMMITS: Final = 2000  # of manifests
-BATCH: Final = 50  # commits whose manifests are read at once
-SHORT: Final = 9  # digits of a commit: --no-abbrev, for blobs, lengthens %h as well
+MOST_COMMITS = 2000  # of manifests
+BATCH = 50  # commits whose manifests are read at once
+SHORT = 9  # digits of a commit: --no-abbrev, for blobs, lengthens %h as well
 
 
 class Declared:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
 from heapq import nlargest
-from typing import Final, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from memcli.index import weights
 from memcli.index.lexical import EITHER, Query
@@ -18,10 +18,10 @@ from memcli.storage.files import ONE_OF
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-SCORED: Final = 2000  # so many matches are all scored; beyond, the `LEADERS`
-LEADERS: Final = 1000  # rows that cover most of the query, and that may tie
-POOL: Final = 200  # how many best-matching rows are weighed
-MOST_WEIGHT: Final = 20
+SCORED = 2000  # so many matches are all scored; beyond, the `LEADERS`
+LEADERS = 1000  # rows that cover most of the query, and that may tie
+POOL = 200  # how many best-matching rows are weighed
+MOST_WEIGHT = 20
 
 
 class Passing(NamedTuple):
@@ -39,7 +39,7 @@ class Passing(NamedTuple):
         return [pair for pair in kept if pair[0] in self.allowed]
 
 
-ALL: Final = Passing()
+ALL = Passing()
 
 
 class TermMatches(NamedTuple):

@@ -3,7 +3,6 @@
 import re
 import time
 from collections.abc import Collection, Iterator, Mapping
-from typing import Final
 
 from memcli.index.fates import GONE, NEVER, PENDING, Anchor, Fate
 from memcli.index.sayings import UNKNOWN
@@ -11,16 +10,16 @@ from memcli.index.worktree import CODE, WorkTree
 from memcli.project import git
 from memcli.text.matching import verbose
 
-BATCH: Final = 50  # names that one question to git is about
-MOST_COMMITS: Final = 2000  # of memory that are known of
-SAMPLES: Final = (7, 20)
+BATCH = 50  # names that one question to git is about
+MOST_COMMITS = 2000  # of memory that are known of
+SAMPLES = (7, 20)
 """So many commits of memory are looked at for a lost name, then so many more."""
-LONGEST: Final = 2000  # characters of a line of code; a longer one is made by a tool
+LONGEST = 2000  # characters of a line of code; a longer one is made by a tool
 _INVENTED = (
     *("fixtures", "__fixtures__", "testdata", "examples", "templates"),
     *("website", "docs", ".*"),
 )
-LIVING: Final = (*CODE, *(f":(exclude,glob)**/{name}/**" for name in _INVENTED))
+LIVING = (*CODE, *(f":(exclude,glob)**/{name}/**" for name in _INVENTED))
 """Where a name must have stood to be missed: not only in an example, nor in what tells
 agents or tools how to behave."""
 

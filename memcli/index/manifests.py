@@ -10,11 +10,11 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice, product
-from typing import Any, Final
+from typing import Any
 
 from memcli.text.matching import verbose
 
-MOST_NAMES: Final = 2000  # of one manifest, and of one list of environments
+MOST_NAMES = 2000  # of one manifest, and of one list of environments
 
 Reader = Callable[[str], Iterable[str]]
 

@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Final
 
 from memcli.index.fates import GONE, MOVED, NEVER, Anchor, Fate
 from memcli.index.sayings import UNKNOWN
@@ -14,9 +13,9 @@ from memcli.project import git, globs
 from memcli.project.git import Logged
 from memcli.text.matching import verbose
 
-BATCH: Final = 50  # places that one question to git is about
-QUOTING: Final = 3  # files that have a name in quotes: the code works with such files
-HOPS: Final = 5  # renames that one place is followed through
+BATCH = 50  # places that one question to git is about
+QUOTING = 3  # files that have a name in quotes: the code works with such files
+HOPS = 5  # renames that one place is followed through
 
 
 class Removal(NamedTuple):

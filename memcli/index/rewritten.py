@@ -4,11 +4,10 @@ import datetime
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Final
 
 from memcli.index.worktree import WorkTree, literal
 
-TOGETHER: Final = 1000  # files that one comparison names
+TOGETHER = 1000  # files that one comparison names
 
 
 def rewritten(

@@ -5,17 +5,16 @@ What was gone before somebody wrote a name down is not what they wrote about."""
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final
 
 from memcli.index.fates import Anchor
 from memcli.index.worktree import PROSE_ENDINGS, WorkTree, literal
 
-UNKNOWN: Final = -1
+UNKNOWN = -1
 """The place of what no commit has brought in, or only the last one: before all of the
 line. Nobody can tell yet whether it was written about what was gone before."""
-BROUGHT: Final = -2
+BROUGHT = -2
 """The place of what a commit only brought from other prose: its time is not told."""
-PROSE: Final = tuple(f":(glob)**/*{ending}" for ending in PROSE_ENDINGS)
+PROSE = tuple(f":(glob)**/*{ending}" for ending in PROSE_ENDINGS)
 
 Said = tuple[Anchor, str]  # an anchor, and a file of memory that has it
 Named = tuple[str, str]  # a name as prose has it, and a file of memory that has it

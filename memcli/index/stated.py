@@ -8,7 +8,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from memcli.text.matching import verbose
 
@@ -134,7 +134,7 @@ _IMAGES = (
     *("alpine", "debian", "ubuntu", "elasticsearch", "rabbitmq", "kafka"),
 )
 
-KEYS: Final[Mapping[str, ManifestKey]] = {
+KEYS: Mapping[str, ManifestKey] = {
     "Node": ManifestKey(
         # a node with a small number is one of a cluster, if it is no name
         r"(?: node(?=[^\d\n]{0,20}[1-9]\d) | node\.?js | (?-i:Node)(?!\ [1-3]\b) )",

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import dropwhile, islice, takewhile
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from memcli.index import manifests
 from memcli.index.manifests import MOST_NAMES, Reader
@@ -94,20 +94,20 @@ _OF_RAILS = _words(
 _OF_PYTHON = sys.stdlib_module_names | {"build", "pip", "pytest", "twine"}
 
 _CARGO_FILE = "Cargo.toml"
-_SCRIPTS: Final[Mapping[str, Reader]] = {
+_SCRIPTS: Mapping[str, Reader] = {
     "pyproject.toml": manifests.python_scripts,
     "hatch.toml": manifests.python_scripts,
     "setup.cfg": manifests.matches(manifests.entry_point),
     "setup.py": manifests.matches(manifests.entry_point),
 }
-_TOX: Final[Mapping[str, Reader]] = {
+_TOX: Mapping[str, Reader] = {
     "tox.ini": manifests.tox_ini,
     "setup.cfg": manifests.tox_ini,
     "tox.toml": manifests.tox_toml(),
     "pyproject.toml": manifests.tox_toml("tool", "tox"),
 }
 
-TOOLS: Final[Mapping[str, Tool]] = {
+TOOLS: Mapping[str, Tool] = {
     "npm run": Tool({"package.json": manifests.json_at("scripts")}),
     "composer": Tool({"composer.json": manifests.json_at("scripts")}),
     "make": Tool(
@@ -195,7 +195,7 @@ def _as_path(target: str) -> str:
 
 _RAKE = CommandForm("rake", bare=True, several=True, spelled=_without_arguments)
 
-CALLS: Final[Mapping[str, tuple[CommandForm, ...]]] = {
+CALLS: Mapping[str, tuple[CommandForm, ...]] = {
     "npm": (
         CommandForm(
             "npm run", before=_NPM, itself=_words("test start"), valued=_NPM_VALUED

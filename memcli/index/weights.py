@@ -6,47 +6,45 @@ measures what a change of each does. What moved nothing in most of them went: th
 of a text that meets the task, the share of a title as a signal, what kind of thing is
 asked for, less for sections of a few words."""
 
-from typing import Final
-
 # What a text has of the words of a task.
-TITLE: Final = 1.5  # a word of the title counts so much, one of the text 1
-COVERAGE: Final = 0.6  # share of BM25 that depends on how much of the task is met
-PHRASE: Final = 0.1  # what a phrase of the task adds; the contract asks for one
-TRANSLATED: Final = 3.0  # points by idf of a concept under another name
+TITLE = 1.5  # a word of the title counts so much, one of the text 1
+COVERAGE = 0.6  # share of BM25 that depends on how much of the task is met
+PHRASE = 0.1  # what a phrase of the task adds; the contract asks for one
+TRANSLATED = 3.0  # points by idf of a concept under another name
 
 # How words and vectors become one relevance, each relative to the best.
-LEXICAL: Final = 0.30
-COSINE: Final = 0.40
-WORDS: Final = 0.35
-SHORT: Final = 400  # characters from which on a text meets words by its length
-LONG: Final = 0.7  # and how much less: of long sessions 42 first instead of 19
+LEXICAL = 0.30
+COSINE = 0.40
+WORDS = 0.35
+SHORT = 400  # characters from which on a text meets words by its length
+LONG = 0.7  # and how much less: of long sessions 42 first instead of 19
 
 # What a section of prose has of its file, and an entry of what stands beside it.
-OF_FILE: Final = 0.6  # what the mean of its file adds: right file first, 3 of 100
-LENT: Final = 1.2  # what a best neighbour, the next or the one after it, adds where
+OF_FILE = 0.6  # what the mean of its file adds: right file first, 3 of 100
+LENT = 1.2  # what a best neighbour, the next or the one after it, adds where
 # the task names the title
 
 # Marks that lower a hit.
-OUTDATED: Final = 0.8  # it names what the code has no more
-RULED_OUT: Final = 0.001  # the record of a decision that does not hold ranks last
+OUTDATED = 0.8  # it names what the code has no more
+RULED_OUT = 0.001  # the record of a decision that does not hold ranks last
 
 # From which cosine on a text is near by its vector alone: a text of word salad is not.
-NEAR: Final = {"local": 0.28, "other": 0.30}
-NEAR_STEP: Final = 0.03  # so much more for every doubling beyond 500 texts
+NEAR = {"local": 0.28, "other": 0.30}
+NEAR_STEP = 0.03  # so much more for every doubling beyond 500 texts
 
 # History: exchanges and commits.
-LENGTH: Final = 0.35  # how much a part counts less for being long; FTS5's .75 puts a
+LENGTH = 0.35  # how much a part counts less for being long; FTS5's .75 puts a
 # bare subject before the message that gives the reason (6 of 26 first, and 17)
-SAID_BESIDE: Final = 0.5  # of what exchanges beside it lend (`lend`, as in files): of
+SAID_BESIDE = 0.5  # of what exchanges beside it lend (`lend`, as in files): of
 # 1,018 questions 73 first, 70 without
-SENTENCE: Final = 1.8  # what the cosine of its nearest sentence adds to a stretch, the
+SENTENCE = 1.8  # what the cosine of its nearest sentence adds to a stretch, the
 # best by words being 1: of 1,018 questions 75 first, 73 without
-ALIKE: Final = 0.2  # cosine of words from which two are about one thing
-FULL: Final = 24.0  # points above the background that are as strong as any need be
-GATE: Final = 0.15  # strength from which on a hit is shown: 21 of 100 unrelated prompts
+ALIKE = 0.2  # cosine of words from which two are about one thing
+FULL = 24.0  # points above the background that are as strong as any need be
+GATE = 0.15  # strength from which on a hit is shown: 21 of 100 unrelated prompts
 # have as much, each of 31 decisions has more
-COVERED: Final = 0.5  # share of the task from which on it is shown all the same
-CLEAR: Final = 0.55  # strength from which on standing entries give way, and a hook
+COVERED = 0.5  # share of the task from which on it is shown all the same
+CLEAR = 0.55  # strength from which on standing entries give way, and a hook
 # tells it: 1 of 100 unrelated prompts has as much, each of 31 decisions has more
 
 # The gate of prompts: what the terms say that are met, and the cosine, reach
@@ -54,19 +52,17 @@ CLEAR: Final = 0.55  # strength from which on standing entries give way, and a h
 # chosen by cross-validation over 36 repositories so that of prompts that memory does not
 # answer 2 % are told anything and 10 % pointed anywhere; docs/benchmarks.md has the
 # figures of the parts that were left out.
-LIKELY: Final = 0.34
-QUESTION: Final = 0.15  # so much less is enough where a sentence asks
-BESIDE: Final = 0.4  # the share of LIKELY that is enough beside what is told
-BY_CHANCE: Final = 0.15
-TERMS: Final = 3  # so much more for every doubling of a prompt's terms beyond 2 ** 3
-SHARES: Final = (0.2, 1.0, 0.25, 0.05)  # of the best term, the second, the third, each
+LIKELY = 0.34
+QUESTION = 0.15  # so much less is enough where a sentence asks
+BESIDE = 0.4  # the share of LIKELY that is enough beside what is told
+BY_CHANCE = 0.15
+TERMS = 3  # so much more for every doubling of a prompt's terms beyond 2 ** 3
+SHARES = (0.2, 1.0, 0.25, 0.05)  # of the best term, the second, the third, each
 # but the best: one term alone is nothing
-ASKED: Final = 0.5  # power of a word's rarity in other projects where a sentence asks
-STATED: Final = 1.25  # and in others; one power for both tells 20 of 121 less
-CONCEPT: Final = 0.05  # rarity of a concept under another name: 0.8 tells 20 less
-FEW: Final = 10  # texts more, as it were: in a memory of five no word is rare
-WORTH: Final = 0.5  # share of the best sentence's strength that another must have
-BEARS: Final = (
-    0.40  # strength of what terms say from which on a text bears on a task, so
-)
+ASKED = 0.5  # power of a word's rarity in other projects where a sentence asks
+STATED = 1.25  # and in others; one power for both tells 20 of 121 less
+CONCEPT = 0.05  # rarity of a concept under another name: 0.8 tells 20 less
+FEW = 10  # texts more, as it were: in a memory of five no word is rare
+WORTH = 0.5  # share of the best sentence's strength that another must have
+BEARS = 0.40  # strength of what terms say from which on a text bears on a task, so
 # that standing entries that do not give way

@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Final
 
 from memcli.project import git, globs
 from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
 
-MOST_FILES: Final = 50_000
-PROSE_ENDINGS: Final = (".md", ".mdx", ".mdc", ".rst", ".txt", ".adoc", ".markdown")
-CODE: Final = (".", *(f":(exclude,glob)**/*{ending}" for ending in PROSE_ENDINGS))
+MOST_FILES = 50_000
+PROSE_ENDINGS = (".md", ".mdx", ".mdc", ".rst", ".txt", ".adoc", ".markdown")
+CODE = (".", *(f":(exclude,glob)**/*{ending}" for ending in PROSE_ENDINGS))
 """Pathspecs of the code: in prose identifiers are only spoken of."""
 
 

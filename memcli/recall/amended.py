@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain, combinations
-from typing import Final
 
 from memcli.history.change import says_so
 from memcli.history.docs import Asked, DocPlace, PastStretch
@@ -18,9 +17,9 @@ from memcli.index.fulltext import idf
 from memcli.memory.words import stem, stems
 from memcli.storage.files import ONE_OF
 
-COMPARED_TEXT: Final = 3000  # characters of a hit that are compared
-COMPARED: Final = 6  # how many of the best hits are compared with each other
-_NUMBER: Final = re.compile(r"\s*\(#\d+\)\Z|\W+")  # of a pull request; between words
+COMPARED_TEXT = 3000  # characters of a hit that are compared
+COMPARED = 6  # how many of the best hits are compared with each other
+_NUMBER = re.compile(r"\s*\(#\d+\)\Z|\W+")  # of a pull request; between words
 Replaced = Mapping[str, Collection[str]]
 Pairs = Iterable[tuple[int, int]]
 

@@ -3,7 +3,7 @@ them. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from memcli.history.docs import Asked, Doc, PastStretch
 from memcli.index.lexical import STOP_WORDS
@@ -11,7 +11,7 @@ from memcli.memory.words import stem
 from memcli.recall.past import AFTER
 from memcli.text.matching import regex, verbose
 
-LONGEST: Final = 420  # characters of the longest sentence that is shown whole
+LONGEST = 420  # characters of the longest sentence that is shown whole
 
 
 @verbose

@@ -6,7 +6,7 @@ behind it."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from memcli.index import weights
 from memcli.index.lexical import STOP_WORDS
@@ -14,8 +14,8 @@ from memcli.index.view import Signals
 from memcli.memory.words import stem, word_forms
 
 K = TypeVar("K")
-OF_LINEAR: Final = 0.7  # share of the cosine, as the contract has it
-RANK_CONSTANT: Final = 60  # of reciprocal rank fusion (Cormack et al. 2009)
+OF_LINEAR = 0.7  # share of the cosine, as the contract has it
+RANK_CONSTANT = 60  # of reciprocal rank fusion (Cormack et al. 2009)
 
 
 def scale(scores: Mapping[K, float]) -> dict[K, float]:
@@ -96,7 +96,7 @@ def _mixed(parts: Sequence[tuple[float, Mapping[int, float]]]) -> dict[int, floa
     }
 
 
-FUSIONS: Final[Mapping[str, Callable[[Signals], dict[int, float]]]] = {
+FUSIONS: Mapping[str, Callable[[Signals], dict[int, float]]] = {
     "bm25": lambda signals: dict(signals.lexical),
     "linear": linear, "rrf": reciprocal_rank, "blend": blend,
 }  # fmt: skip

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from memcli.history.docs import Asked, Doc, DocPlace, PastStretch, touches
 from memcli.history.record import HistoryRecord, opened
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from memcli.index.view import Candidate, Filters
     from memcli.recall.search import Search
 
-MOST: Final = 5  # hits that the layer shows
-_SHARES: Final = (
+MOST = 5  # hits that the layer shows
+_SHARES = (
     0.5,
     0.5,
     0.5,
     0.6,
     0.8,
 )  # what each hit may take of the room that is left
-SAID: Final = 0.6  # share of its words that is said already: it is not told again
-_LEAST: Final = 30  # tokens below which an excerpt says nothing
-_LONGEST: Final = 450  # tokens of the longest excerpt
-_OF_ENTRIES: Final = (
+SAID = 0.6  # share of its words that is said already: it is not told again
+_LEAST = 30  # tokens below which an excerpt says nothing
+_LONGEST = 450  # tokens of the longest excerpt
+_OF_ENTRIES = (
     "level job task type kind store tag scope".split()
 )  # no exchange has these
-_WORD: Final = re.compile(r"[^\W_]{2,}")
+_WORD = re.compile(r"[^\W_]{2,}")
 Hits = Sequence[PastStretch]
 
 
@@ -312,7 +312,7 @@ class LostEntry(NamedTuple):
     by: tuple[str, ...] = ()
 
 
-_LOST: Final = """
+_LOST = """
     SELECT old.metadata, new.metadata FROM chunks old LEFT JOIN chunks new
         ON new.part = 0 AND new.entry = json_extract(old.metadata, '$.superseded_by')
     WHERE old.live = 0 AND old.part = 0 AND old.metadata LIKE '%#%'

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from heapq import nlargest
 from itertools import chain, islice
-from typing import Final
 
 from memcli.history.docs import PARTS, Asked, DocPlace, PastStretch
 from memcli.history.record import HistoryRecord
@@ -16,15 +15,15 @@ from memcli.named import NamedTuple
 from memcli.recall import evidence, fusion
 from memcli.recall.amended import newer_first, said_once
 
-AFTER: Final = 10  # exchanges after the best one in which its conclusion is looked for
-POOL: Final = 16  # how many of the best stretches are hits
-APART: Final = 4  # exchanges on either side that are shown with the best
-RAREST: Final = 3  # so many of the rarest terms count, however common they are
-MEASURED: Final = 200  # the best parts, whose length is looked at
-BY_CHANCE: Final = slice(5, 40)  # places of what matches a task by chance
-REREAD: Final = 8  # the best stretches, whose sentences are compared with the task
-BESIDE: Final = 1  # exchanges on either side of the best one that are reread with it
-VOICE: Final = 600  # characters of what each said in an exchange that are reread
+AFTER = 10  # exchanges after the best one in which its conclusion is looked for
+POOL = 16  # how many of the best stretches are hits
+APART = 4  # exchanges on either side that are shown with the best
+RAREST = 3  # so many of the rarest terms count, however common they are
+MEASURED = 200  # the best parts, whose length is looked at
+BY_CHANCE = slice(5, 40)  # places of what matches a task by chance
+REREAD = 8  # the best stretches, whose sentences are compared with the task
+BESIDE = 1  # exchanges on either side of the best one that are reread with it
+VOICE = 600  # characters of what each said in an exchange that are reread
 Keep = Callable[[DocPlace], bool]
 Nearness = Callable[[str, Sequence[str]], Sequence[float]]
 """How near the meaning of each text is to that of a task, as a cosine."""

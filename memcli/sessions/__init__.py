@@ -4,7 +4,6 @@ of these. A hook asks for them, so this imports no format."""
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
 
 from memcli.named import NamedTuple
 from memcli.project.config import home_of
@@ -20,7 +19,7 @@ class _Place(NamedTuple):
     below: str = ""
 
 
-_STORES: Final = {
+_STORES = {
     "claude": _Place(".claude", "projects", variable="CLAUDE_CONFIG_DIR"),
     "codex": _Place(".codex", variable="CODEX_HOME"),
     "gemini": _Place(".gemini", "tmp", variable="GEMINI_CLI_HOME", below=".gemini"),

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from memcli.errors import DataError
 from memcli.sessions import resolves_inside, speakers, stores
@@ -17,7 +17,7 @@ from memcli.sessions.reader import open_plain
 from memcli.storage.files import state_dir
 from memcli.storage.sqlite import Owner, Owners, remembered
 
-FAR: Final = 1 << 20  # bytes at the head of a file in which the folder is looked for
+FAR = 1 << 20  # bytes at the head of a file in which the folder is looked for
 
 
 class FoundSession(NamedTuple):

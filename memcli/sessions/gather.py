@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from sys import getsizeof, intern
-from typing import Any, BinaryIO, Final, NamedTuple, Self
+from typing import Any, BinaryIO, NamedTuple, Self
 
 from jiter import from_json
 
@@ -16,16 +16,16 @@ from memcli.sessions import speakers
 from memcli.sessions.model import Session, Turn
 from memcli.sessions.tools import ARGUMENTS
 
-MAX_LINE: Final = 16 << 20
+MAX_LINE = 16 << 20
 """Bytes of the longest line that is looked at; a longer one is counted as skipped."""
-MAX_RECORD: Final = 8 << 20
+MAX_RECORD = 8 << 20
 """Bytes of the longest JSON record that is parsed, once images are out of it."""
-HEAD: Final = 256 << 10  # bytes (in whole lines) from which the format is told
-BUDGET: Final = 64 << 20
+HEAD = 256 << 10  # bytes (in whole lines) from which the format is told
+BUDGET = 64 << 20
 """Bytes that the turns of one file may take. Beyond it the oldest of what matters least
 go."""
-_TURN: Final = 500
-_LONG: Final = 64 << 10
+_TURN = 500
+_LONG = 64 << 10
 _BASE64 = re.compile(rb'"[A-Za-z0-9+/_-]{2048,}+={0,2}"')
 
 _FLAT = r"""

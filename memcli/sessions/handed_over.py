@@ -4,11 +4,10 @@ that were attached, texts that were pasted. All work is linear."""
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Final
 
 from memcli.text.matching import regex, verbose
 
-_INDENT: Final = 80  # characters before a tag that begins a line
+_INDENT = 80  # characters before a tag that begins a line
 
 _TAGS = r"""
     recalled-memory | system[-_]reminder | local-command-[a-z]{3,10}

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from memcli.errors import DataError
 from memcli.sessions import speakers
@@ -19,13 +19,13 @@ from memcli.sessions.gather import Gather, Line, Lines, decoded, parse
 from memcli.sessions.model import Session
 from memcli.storage.files import MAGIC, open_file
 
-MAX_DOCUMENT: Final = 32 << 20
+MAX_DOCUMENT = 32 << 20
 """Bytes of the largest file that is one JSON document; JSON lines may be of any
 size."""
-FORMATS: Final = tuple(registry.FORMATS)
-_ZSTD: Final = b"\x28\xb5\x2f\xfd"
-_BOM: Final = b"\xef\xbb\xbf"
-_DOCUMENT: Final = "document"
+FORMATS = tuple(registry.FORMATS)
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_BOM = b"\xef\xbb\xbf"
+_DOCUMENT = "document"
 _JSON = re.compile(rb'[{\[]\s*(?:["{\[\]}]|\Z)')
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
@@ -40,7 +40,7 @@ class Position(NamedTuple):
     head: str = ""
 
 
-START: Final = Position()
+START = Position()
 
 
 class Unknown(DataError):

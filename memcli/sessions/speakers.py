@@ -5,7 +5,7 @@ import datetime
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from memcli.memory.words import is_day
 from memcli.sessions.handed_over import without_blocks, without_pastes
@@ -15,16 +15,16 @@ from memcli.text.injections import neutralise
 from memcli.text.matching import regex, verbose
 from memcli.text.secrets import find_secrets, redact_secrets
 
-RESULT: Final = (2000, 1000)
+RESULT = (2000, 1000)
 """Characters kept of the head and of the tail of a tool result, and of each text in a
 tool call."""
-SAID: Final = (24_000, 8_000)  # the same of what a person or the agent said
+SAID = (24_000, 8_000)  # the same of what a person or the agent said
 
-_LOG: Final = 4  # lines of a log that make a paste
-_ITEMS: Final = 40  # of a list or object that a tool was given
-_WORD: Final = 500  # characters before a cut in which a blank is looked for
+_LOG = 4  # lines of a log that make a paste
+_ITEMS = 40  # of a list or object that a tool was given
+_WORD = 500  # characters before a cut in which a blank is looked for
 
-_WHOLE: Final = (
+_WHOLE = (
     "This session is being continued from a previous conversation",
     "Stop hook feedback:",
     "Base directory for this skill:",
@@ -223,8 +223,8 @@ def failed(text: str) -> bool:
     return text.startswith("<tool_use_error>")
 
 
-_WEB: Final = ("web", "browse", "fetch", "playwright", "search_query", "http")
-_FILE: Final = frozenset({
+_WEB = ("web", "browse", "fetch", "playwright", "search_query", "http")
+_FILE = frozenset({
     "read", "notebookread", "read_file", "read_many_files", "view", "view_image",
     "open_file", "cat", "grep", "glob", "ls", "list", "list_dir", "list_directory",
     "search_file_content", "file_search", "grep_files", "ripgrep",

@@ -3,11 +3,9 @@
 One record a rule, as in `injection_rules.py`. They take out the crude ones; no list can
 take out all."""
 
-from typing import Final
-
 from memcli.text.matching import HintedRule
 
-FOREIGN_ORDERS: Final = (
+FOREIGN_ORDERS = (
     # German
     HintedRule(
         "override",

@@ -5,11 +5,9 @@ begin a word. The patterns are verbose and ignore case, and `PARTS` may stand in
 To add one, add a record here and a line to `tests/text/sentences.jsonl`. What other
 languages say stands in `foreign_orders.py`."""
 
-from typing import Final
-
 from memcli.text.matching import HintedRule
 
-PARTS: Final = {
+PARTS = {
     # What stands between two words.
     "·": r"(?:[^\w.!?]|_){1,5}",
     # No denial before: "never ignore …" is no order.
@@ -28,7 +26,7 @@ PARTS: Final = {
 }
 """What stands in the patterns by a name of its own."""
 
-COMMANDS: Final = (
+COMMANDS = (
     # Ignore all previous instructions.
     HintedRule(
         "override",
@@ -316,7 +314,7 @@ COMMANDS: Final = (
         """,
     ),
 )
-SHOUTED: Final = (
+SHOUTED = (
     # A name that counts in capital letters only; its hint is looked for as written.
     HintedRule(
         "jailbreak",

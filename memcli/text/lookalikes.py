@@ -1,8 +1,6 @@
 """Letters of other alphabets that look like Latin ones."""
 
-from typing import Final
-
-LOOKALIKES: Final = str.maketrans(
+LOOKALIKES = str.maketrans(
     "аеорсухіјѕһԁԛԝѵɡɩοανρτυικеАВЕКМНОРСТХУІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
     "aeopcyxijshdqwvgioavptuikeABEKMHOPCTXYIJSABEZHIKMNOPTYX",
 )

@@ -4,7 +4,6 @@ A rule is tried where one of its hints, in small letters, occurs. To add one, ad
 record to the tuple whose proof fits, and a line to `tests/text/layouts.txt`."""
 
 import re
-from typing import Final
 
 from memcli.text.matching import HintedRule, hints_of
 from memcli.text.token_rules import ASSIGN
@@ -22,7 +21,7 @@ def _words(text: str) -> str:
     )
 
 
-PLACES: Final = (
+PLACES = (
     # A place that holds nothing but a secret; it may also hold a placeholder.
     HintedRule(
         "authorization",
@@ -120,7 +119,7 @@ _PASSWORD = _words(
     "salasana heslo jelszó şifre şifresi parola parola_d'ordine parolă المرور "
     "clave_de_acceso clave_secreta shared_secret clave"
 )
-_PASSWORD_HINTS: Final = hints_of(
+_PASSWORD_HINTS = hints_of(
     "passw|passp|pass p|passc|pwd|kennwort|contrase|mot de passe|mdp|senha|парол|密码|密碼|口令"
     "|パスワード|비밀번호|암호|hasł|wachtwoord|lösenord|adgangskode|passord|salasana|heslo"
     "|jelszó|şifre|parola|parolă|المرور|clave"
@@ -142,7 +141,7 @@ _ASIDE = r"""(?: \s? [(（] [^()（）\n]{1,24} [)）] )?"""
 """Whose password it is: "密码（管理员）：…"."""
 _WITH_A_SIGN = r"""(?= \S{0,60} [\d!#$%&*+=?@^~] )"""
 
-PROSE: Final = (
+PROSE = (
     # A place where any word may stand: what follows must look chosen.
     HintedRule(
         "password",

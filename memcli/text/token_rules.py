@@ -4,8 +4,6 @@ Group 1 of a pattern, or the whole match where it has no group, is the secret.
 Only a drawing of one (`ghp_xxxx`) is let by. Tokens that are a prefix and a length
 stand in `token_shapes.txt`."""
 
-from typing import Final
-
 from memcli.text.matching import HintedRule, hints_of
 
 _BEGIN = r"(?<![A-Za-z0-9])"
@@ -14,7 +12,7 @@ ASSIGN = r"""\\{0,3}["'`]?\s{0,4}(?:=>|[:=])\s{0,4}\\{0,3}["'`]?"""
 """`:`, `=` or `=>`, and the quotes around it, which may be escaped."""
 
 
-TOKENS: Final = (
+TOKENS = (
     HintedRule("anthropic-key", ("sk-ant-",), rf"{_BEGIN} sk-ant-[\w-]{{16,}}+"),
     HintedRule(
         "openai-key",

@@ -4,7 +4,6 @@ what `/ask` asks is written down twice. An architect's answer stands again as th
 of the editor, in the person's place."""
 
 import re
-from typing import Final
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.protocol import Format
@@ -12,9 +11,9 @@ from memcli.sessions.formats.text import Page
 from memcli.sessions.gather import Gather, Line, Lines, TurnPlace
 from memcli.text.matching import verbose
 
-HANDED_ON: Final = 200  # characters by which an answer is known again
-START: Final = "# aider chat started at "
-MARKS: Final = {"#### ": "user", "> ": "tool"}
+HANDED_ON = 200  # characters by which an answer is known again
+START = "# aider chat started at "
+MARKS = {"#### ": "user", "> ": "tool"}
 
 
 @verbose
@@ -112,4 +111,4 @@ class _History(Page):
         self.unanswered = words
 
 
-FORMAT: Final = Format(name="aider", title="aider", read=read)
+FORMAT = Format(name="aider", title="aider", read=read)

@@ -1,12 +1,12 @@
 """Messages whose content is a list of blocks, as several agents write them."""
 
-from typing import Any, Final
+from typing import Any
 
 from memcli.sessions import speakers
 from memcli.sessions.gather import Gather, Record, TurnPlace, mappings
 
-SPOKEN: Final = ("text", "input_text", "output_text")
-CALLS: Final = ("tool_use", "server_tool_use", "mcp_tool_use")
+SPOKEN = ("text", "input_text", "output_text")
+CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 
 
 class Blocks:

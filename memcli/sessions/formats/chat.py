@@ -1,6 +1,6 @@
 """Chats of any tool in JSON: messages with a role and a content."""
 
-from typing import Any, Final
+from typing import Any
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.blocks import Blocks
@@ -16,16 +16,16 @@ from memcli.sessions.gather import (
     records,
 )
 
-ROLES: Final = {
+ROLES = {
     **dict.fromkeys(("user", "human"), "user"),
     **dict.fromkeys(("assistant", "ai", "model", "bot"), "assistant"),
     **dict.fromkeys(("tool", "function"), "tool"),
     **dict.fromkeys(("system", "developer"), "system"),
 }
-LISTS: Final = ("messages", "conversation", "turns", "chat_messages")
-WORDS: Final = ("content", "text", "tool_calls")
-TIMES: Final = ("time", "timestamp", "created_at", "create_time")
-SESSIONS: Final = (
+LISTS = ("messages", "conversation", "turns", "chat_messages")
+WORDS = ("content", "text", "tool_calls")
+TIMES = ("time", "timestamp", "created_at", "create_time")
+SESSIONS = (
     "session_id", "sessionId", "conversation_id", "uuid", "id", "thread_id",
 )  # fmt: skip
 
@@ -106,7 +106,7 @@ def _calls(message: Record, place: TurnPlace, into: Gather) -> None:
             into.called(function.get("name"), given, where, call.get("id"))
 
 
-FORMAT: Final = Format(
+FORMAT = Format(
     name="chat",
     title="chat JSON (role, content)",
     recognises=message_of,

@@ -1,7 +1,5 @@
 """Claude Code: JSON lines, each a record with its message."""
 
-from typing import Final
-
 from memcli.sessions import speakers
 from memcli.sessions.formats.blocks import Blocks
 from memcli.sessions.formats.protocol import Format, Store
@@ -15,12 +13,12 @@ from memcli.sessions.gather import (
     value_at,
 )
 
-CONTROL: Final = frozenset({
+CONTROL = frozenset({
     "summary", "file-history-snapshot", "queue-operation", "permission-mode",
     "ai-title", "custom-title",
 })  # fmt: skip
 """Records that may stand before the first one that names the session."""
-NOT_TYPED: Final = (
+NOT_TYPED = (
     "toolUseResult", "tool_use_result", "isMeta", "isSidechain", "isCompactSummary",
     "isVisibleInTranscriptOnly", "isSynthetic", "parent_tool_use_id", "agentId",
 )  # fmt: skip
@@ -74,7 +72,7 @@ def _message(record: Record, place: TurnPlace, blocks: Blocks) -> None:
         blocks.assistant(content, place, message.get("id"))
 
 
-FORMAT: Final = Format(
+FORMAT = Format(
     name="claude",
     title="Claude Code",
     recognises=recognises,

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.protocol import Format, Store
@@ -19,16 +19,16 @@ from memcli.sessions.gather import (
 )
 from memcli.text.matching import verbose
 
-ROLES: Final = {"user_message": "user", "agent_message": "assistant"}
+ROLES = {"user_message": "user", "agent_message": "assistant"}
 """Events that say words, and whose."""
-CALLS: Final = {
+CALLS = {
     "function_call": "",
     "custom_tool_call": "",
     "local_shell_call": "shell",
     "web_search_call": "web_search",
 }
 """Items that call a tool, and the tool's name where they do not give it."""
-KEPT_OF_KEY: Final = 1000
+KEPT_OF_KEY = 1000
 """Characters of a call or result without an id that its key is made of."""
 
 
@@ -144,7 +144,7 @@ class _Rollout:
         return hashlib.sha256(basis.encode("utf-8", "replace")).hexdigest()[:32]
 
 
-RECORDS: Final[dict[str, Callable[[_Rollout, Record, TurnPlace], None]]] = {
+RECORDS: dict[str, Callable[[_Rollout, Record, TurnPlace], None]] = {
     "session_meta": _Rollout.begin,
     "turn_context": _Rollout.move,
     "event_msg": _Rollout.event,
@@ -171,7 +171,7 @@ def _result(output: Any) -> tuple[str, bool]:
     return text, failed or about.get("success") is False
 
 
-FORMAT: Final = Format(
+FORMAT = Format(
     name="codex",
     title="Codex",
     recognises=recognises,

@@ -1,7 +1,6 @@
 """Copilot's command line: JSON lines, each an event with its data."""
 
 from collections.abc import Callable
-from typing import Final
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.protocol import Format, Store
@@ -15,7 +14,7 @@ from memcli.sessions.gather import (
     value_at,
 )
 
-KINDS: Final = ("session.", "user.", "assistant.", "tool.")
+KINDS = ("session.", "user.", "assistant.", "tool.")
 
 
 def recognises(record: Record) -> bool:
@@ -64,14 +63,14 @@ def _result(data: Record, place: TurnPlace, into: Gather) -> None:
     into.result("", text, place, error=failed, call=data.get("toolCallId"))
 
 
-EVENTS: Final[dict[str, Callable[[Record, TurnPlace, Gather], None]]] = {
+EVENTS: dict[str, Callable[[Record, TurnPlace, Gather], None]] = {
     "user.message": _user,
     "assistant.message": _assistant,
     "tool.execution_start": _call,
     "tool.execution_complete": _result,
 }
 
-FORMAT: Final = Format(
+FORMAT = Format(
     name="copilot",
     title="Copilot CLI",
     recognises=recognises,

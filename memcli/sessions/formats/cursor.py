@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.blocks import Blocks
@@ -50,7 +49,7 @@ def _owner(path: Path, store: Path, wanted: Sequence[str]) -> Owner:
     return Owner(path.stem, names.get(folder, ""))
 
 
-FORMAT: Final = Format(
+FORMAT = Format(
     name="cursor",
     title="Cursor CLI",
     recognises=recognises,

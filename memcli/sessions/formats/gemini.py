@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.protocol import Document, Format, Store
@@ -22,8 +22,8 @@ from memcli.sessions.gather import (
 from memcli.storage.files import SMALL_BYTES, read_text
 from memcli.storage.sqlite import Owner
 
-SPEAKERS: Final = {"user": "user", "gemini": "assistant", "model": "assistant"}
-NOTES: Final = ("info", "error")
+SPEAKERS = {"user": "user", "gemini": "assistant", "model": "assistant"}
+NOTES = ("info", "error")
 
 
 def recognises(record: Record) -> bool:
@@ -121,7 +121,7 @@ def _owner(path: Path, store: Path, wanted: Sequence[str]) -> Owner:
     return Owner("", folders.get(project.name, ""))
 
 
-FORMAT: Final = Format(
+FORMAT = Format(
     name="gemini",
     title="Gemini CLI",
     recognises=recognises,

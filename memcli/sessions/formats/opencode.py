@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from memcli.sessions import inside, resolves_inside, speakers
 from memcli.sessions.formats.protocol import Document, Format, Store
@@ -19,9 +19,9 @@ from memcli.storage import sqlite
 from memcli.storage.sqlite import Owner
 from memcli.text.matching import regex
 
-TABLES: Final = ("session", "message", "part")
-SESSIONS: Final = "SELECT id, directory FROM session ORDER BY time_created, id"
-PARTS: Final = """
+TABLES = ("session", "message", "part")
+SESSIONS = "SELECT id, directory FROM session ORDER BY time_created, id"
+PARTS = """
 SELECT p.id, m.time_created, m.data, substr(p.data, 1, 8000000)
 FROM message AS m JOIN part AS p ON p.message_id = m.id
 WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.id"""
@@ -125,7 +125,7 @@ def _owner(path: Path, store: Path, wanted: Sequence[str]) -> Owner:
     )
 
 
-FORMAT: Final = Format(
+FORMAT = Format(
     name="opencode",
     title="OpenCode",
     document=Document(recognises=is_export, read=read_export),

@@ -1,7 +1,5 @@
 """Qwen Code: JSON lines, each a record whose message has parts."""
 
-from typing import Final
-
 from memcli.sessions import speakers
 from memcli.sessions.formats.protocol import Format, Store
 from memcli.sessions.gather import (
@@ -52,7 +50,7 @@ def _tool(part: Record, place: TurnPlace, into: Gather, *, failed: bool) -> None
         into.result(answer.get("name"), text, place, error=error, call=call)
 
 
-FORMAT: Final = Format(
+FORMAT = Format(
     name="qwen",
     title="Qwen Code",
     recognises=recognises,

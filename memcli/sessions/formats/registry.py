@@ -1,7 +1,5 @@
 """Every format that is read, in the order in which they are asked."""
 
-from typing import Final
-
 from memcli.sessions.formats import (
     aider,
     chat,
@@ -17,7 +15,7 @@ from memcli.sessions.formats import (
 )
 from memcli.sessions.formats.protocol import Format
 
-FORMATS: Final[dict[str, Format]] = {
+FORMATS: dict[str, Format] = {
     each.FORMAT.name: each.FORMAT
     for each in (
         gemini,

@@ -1,12 +1,10 @@
 """The events that Claude Code prints with `--output-format stream-json`."""
 
-from typing import Final
-
 from memcli.sessions.formats import claude
 from memcli.sessions.formats.protocol import Format
 from memcli.sessions.gather import Record
 
-EVENTS: Final = ("system", "user", "assistant", "result", "stream_event")
+EVENTS = ("system", "user", "assistant", "result", "stream_event")
 
 
 def recognises(record: Record) -> bool:
@@ -17,6 +15,6 @@ def recognises(record: Record) -> bool:
     return has_message or isinstance(record.get("session_id"), str)
 
 
-FORMAT: Final = Format(
+FORMAT = Format(
     name="stream", title="stream-json", recognises=recognises, read=claude.read
 )

@@ -3,7 +3,6 @@ a file decides which count: a chat about chats is not cut at what it quotes."""
 
 import re
 from collections.abc import Callable
-from typing import Final
 
 from memcli.errors import DataError
 from memcli.sessions import speakers
@@ -12,21 +11,21 @@ from memcli.sessions.gather import Gather, Line, Lines, TurnPlace
 from memcli.text import controls
 from memcli.text.matching import verbose
 
-USERS: Final = ("user", "human", "you", "you said", "me")
-AGENTS: Final = (
+USERS = ("user", "human", "you", "you said", "me")
+AGENTS = (
     "assistant", "agent", "ai", "bot", "claude", "claude code", "chatgpt",
     "chatgpt said", "gpt", "codex", "copilot", "gemini", "cursor",
 )  # fmt: skip
-TOOLS: Final = ("tool", "tool result", "tool output")
-ROLES: Final = {
+TOOLS = ("tool", "tool result", "tool output")
+ROLES = {
     **dict.fromkeys((*USERS, "prompt", "typed", "entire"), "user"),
     **dict.fromkeys((*TOOLS, "output"), "tool"),
     "system": "system",
 }
 """Speaker -> role; all others are the agent."""
-EMPTY: Final = "_No text content captured for this message._"
-ECHO: Final = "<command-message>"
-LONGEST_MARK: Final = 400
+EMPTY = "_No text content captured for this message._"
+ECHO = "<command-message>"
+LONGEST_MARK = 400
 
 _NAMES = "|".join(map(re.escape, (*USERS, *AGENTS, *TOOLS, "system")))
 _ASIDE = r"(?: \s? \( [^()\n]{1,60} \) | \s? \[ [^\[\]\n]{1,60} \] )?"
@@ -77,7 +76,7 @@ def _named() -> str:
     """
 
 
-STYLES: Final[dict[str, Callable[[], re.Pattern[str]]]] = {
+STYLES: dict[str, Callable[[], re.Pattern[str]]] = {
     "specstory": _specstory,
     "numbered": _numbered,
     "screen": _screen,
@@ -343,4 +342,4 @@ class Marked(Page):
         self.into.result(tool, result, place.nth(1), call=place.key)
 
 
-FORMAT: Final = Format(name="text", title="markdown or text with speakers", read=read)
+FORMAT = Format(name="text", title="markdown or text with speakers", read=read)
