@@ -1,8 +1,6 @@
-"""A change is seen by any one sign of it: the time of the file, its size, or the place
-that it has."""
+"""A change is seen by any one sign of it: the time of the file, or its size."""
 
 import os
-import sqlite3
 from pathlib import Path
 
 from tests.conftest import Project
@@ -34,20 +32,3 @@ def test_another_time_is_seen_though_the_size_is_the_same(project: Project) -> N
     assert recalled(project, "stripes") == 1
     put(project, project.entry("Zebra", "Zebras have manners.", id="a"), LONG_AGO - 1)
     assert (recalled(project, "stripes"), recalled(project, "manners")) == (0, 1)
-
-
-def test_a_file_that_is_gone_leaves_nothing_behind(project: Project) -> None:
-    """Not even a word in the full-text table."""
-    path = put(project, project.entry("Zebra", "Zebras have stripes.", id="a"))
-    assert recalled(project, "zebra") == 1
-    path.unlink()
-    project.write(
-        "tasks/other.md", project.entry("Walrus", "Walruses have tusks.", id="b")
-    )
-    assert (recalled(project, "zebra"), recalled(project, "walrus")) == (0, 1)
-    db = sqlite3.connect(project.root / ".memory.db")
-    matches = db.execute(
-        "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH 'zebras'"
-    )
-    assert matches.fetchone() == (0,)
-    db.close()

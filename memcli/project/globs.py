@@ -195,6 +195,10 @@ class Ignored:
         return []
 
 
+def _folder_name(name: str) -> str | None:
+    return None if name == "**" else _in_shell(name)
+
+
 class Walk:
     """A bounded walk by patterns; whether it was `cut` short, and the `links` that
     it did not enter."""
@@ -215,7 +219,7 @@ class Walk:
 
     def _found(self, names: Sequence[str]) -> list[str]:
         """The paths by the names of a pattern's parts, in the order of the walk."""
-        parts = [None if name == "**" else _in_shell(name) for name in names]
+        parts = list(map(_folder_name, names))
         finish = len(parts)
         matching: list[str] = []
         pending = [("", _past_stars({0}, parts))]

@@ -90,6 +90,7 @@ def test_standard_input_is_a_transcript(project: Project) -> None:
     [
         ("x.png", (), 3, "Claude Code"),
         ("nowhere.jsonl", (), 2, "nowhere.jsonl"),
+        ("s-1.jsonl", ("--format", "foo"), 2, "hint: one of "),
         ("s-1.jsonl", ("--scope", "everything"), 2, "corrective"),
         ("s-1.jsonl", ("--job", "none"), 2, "none"),
     ],
@@ -97,13 +98,19 @@ def test_standard_input_is_a_transcript(project: Project) -> None:
 def test_what_cannot_be_read_or_asked_for_is_refused(
     project: Project, name: str, args: tuple[str, ...], code: int, said: str
 ) -> None:
-    """An unknown format is exit 3, a wrong name exit 2, each with what is allowed."""
+    """What no format reads is exit 3, a wrong name exit 2, each with what is
+    allowed."""
     project.write("~/sessions/x.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR")
     saved(project, talk(project), "s-1.jsonl")
     result = project.mem("extract", str(project.home / "sessions" / name), *args)
     assert result.code == code
     assert said in result.err
     assert not entries(project)
+
+
+def test_garbage_on_standard_input_is_refused(project: Project) -> None:
+    for garbage in (b"\0\1\2", b"lorem ipsum", b'[{"role": "user", "con', b'{"a": 1}'):
+        assert project.mem("extract", "-", input=garbage).code == 3
 
 
 def test_dry_run_writes_nothing(project: Project) -> None:
@@ -598,16 +605,6 @@ def test_written_files_are_compacted(project: Project) -> None:
     assert sum(entry.status == "compacted" for entry in entries(project)) == 1
 
 
-def test_a_conflicted_file_is_left_alone(project: Project) -> None:
-    """Refused (exit 5) with the line, nothing of that session written."""
-    project.write("MEMORY.md", "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n")
-    before = state(project)
-    result = learn(project)
-    assert result.code == 5
-    assert "MEMORY.md:1" in result.err
-    assert state(project) == before
-
-
 def _claude(project: Project, given: Talk, name: str) -> Path:
     return given.write(project.home / ".claude" / "projects" / "x" / f"{name}.jsonl")
 
@@ -729,17 +726,6 @@ def test_a_premortem_names_known_pitfalls(project: Project) -> None:
     assert ".premortem" not in project.git("status", "--porcelain", "-uall")
 
 
-def test_what_cannot_be_read_has_the_exit_status_of_the_table(project: Project) -> None:
-    """An unknown format is usage (2), garbage on standard input is data (3)."""
-    path = saved(project, talk(project))
-    wrong = project.mem("extract", path, "--format", "foo")
-    assert wrong.code == 2
-    assert "hint: one of " in wrong.err
-    assert "claude" in wrong.err
-    for garbage in (b"\0\1\2", b"lorem ipsum", b'[{"role": "user", "con', b'{"a": 1}'):
-        assert project.mem("extract", "-", input=garbage).code == 3
-
-
 @pytest.mark.parametrize(
     "args",
     [
@@ -750,6 +736,7 @@ def test_what_cannot_be_read_has_the_exit_status_of_the_table(project: Project) 
         ("edit", "old", "--title", "x"),
         ("retire", "old"),
         ("reinforce", "old"),
+        ("extract", "talk.md"),
     ],
 )
 def test_a_conflict_refuses_every_writer(
@@ -757,6 +744,7 @@ def test_a_conflict_refuses_every_writer(
 ) -> None:
     """Exit 5, by file and line; nothing is written."""
     conflict = "<<<<<<< ours\nA\n=======\nB\n>>>>>>> theirs\n"
+    project.write("talk.md", "User: Always ask first.\nAssistant: Understood.\n")
     path = project.write("MEMORY.md", project.entry(id="old") + conflict)
     before = path.read_bytes()
     result = project.mem(*args)
