@@ -208,10 +208,6 @@ def _plan(app: App, request: AddRequest) -> AddReport:
     outdated = _with_another_value(similar, request, body)
     if outdated is not None:
         _supersede(app, changes, outdated, values["id"])
-    elif namesake := _namesake(similar, request, title):
-        name_of_it = plain_id(namesake.id)[:8]
-        what = f"{name_of_it} in {namesake.path} has this title, too"
-        app.notes.append(f"{what}: mem edit {name_of_it} --body TEXT makes one of them")
     texts = changes.texts()
     return AddReport(
         id=values["id"],
@@ -442,15 +438,6 @@ def _writable_around(app: App, request: AddRequest) -> dict[int, view.FileRow]:
         if row.path in own and row.place.store == "memory"
         if is_around(project, row.place, request.level, request.job, request.task)
     }
-
-
-def _namesake(near: Iterable[_Near], request: AddRequest, title: str) -> _Near | None:
-    """The entry that has this title, case and width aside. Episodes share theirs."""
-    if request.kind == "episode":
-        return None
-    mine = fold(title)
-    others = (one for one in near if one.kind != "episode")
-    return next((one for one in others if fold(one.title) == mine), None)
 
 
 def _says_all(known: _Near, title: str, body: str) -> bool:

@@ -1,11 +1,9 @@
 """The index: whether it can be used, is up to date, and has the embedder's vectors."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
-from memcli.app import App
 from memcli.diagnostics.scene import (
     Check,
     IndexState,
@@ -13,7 +11,6 @@ from memcli.diagnostics.scene import (
     failure,
     passed,
     remark,
-    text_of,
     warning,
 )
 from memcli.errors import MemError
@@ -39,7 +36,7 @@ def check_index(scene: Scene) -> Iterator[Check]:
     elif state.busy:
         detail = "the index is locked by another process"
         yield warning("index", detail, hint="run mem doctor again later", path=path)
-    elif state.behind and not _just_written(scene.app, state.behind):
+    elif state.behind:
         names = ", ".join(state.behind[:NAMED])
         if len(state.behind) > NAMED:
             names += " …"
@@ -57,16 +54,6 @@ def _broken(state: IndexState) -> Check:
         return warning("index", detail, hint="mem doctor --fix", path=path)
     hint = f"make {folder} writable, or name another file with MEM_DB"
     return failure("index", detail, hint=hint, path=path)
-
-
-def _just_written(app: App, behind: Sequence[str]) -> bool:
-    """Whether all that is behind is as it was before the last write: what mem itself
-    takes back is no news."""
-    last = app.workspace.last_write()
-    patches = last.patches if last else ()
-    before = {os.path.realpath(patch.path): patch.before for patch in patches}
-    paths = [os.path.realpath(app.project.path_of(name)) for name in behind]
-    return all(path in before and text_of(Path(path)) == before[path] for path in paths)
 
 
 def _vectors(scene: Scene, name: str) -> Iterator[Check]:

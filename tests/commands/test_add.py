@@ -203,7 +203,7 @@ def test_what_is_known_is_reinforced(project: Project) -> None:
 
 def test_a_title_that_stands_already_is_not_written_twice(project: Project) -> None:
     """Nothing more is reinforced, case and width aside; a text or another line of it is
-    added, and who has the title is said; an episode's title is nobody's."""
+    added, and so is an episode of that title."""
     body = "Because others queue behind it.\nAsk the owner of the table first."
     project.remembers(LOCK, body, id="aaaa1111")
     for known in (LOCK, LOCK.upper(), f"{LOCK}\nask the owner of the table first."):
@@ -213,14 +213,10 @@ def test_a_title_that_stands_already_is_not_written_twice(project: Project) -> N
     assert entry.reinforcement_count == 3
     result = project.mem("add", f"{LOCK}\nNever ask the owner of the table first.")
     assert result.out.startswith("added to "), result
-    assert (
-        "mem: aaaa1111 in MEMORY.md has this title, too: mem edit aaaa1111"
-        in result.err
-    )
     result = project.mem("add", LOCK, "--kind", "policy", "--step", "Call the owner")
     assert result.out.startswith("added to "), result
     result = project.mem("add", f"{LOCK}\nIt went well.", "--kind", "episode")
-    assert result.out.startswith("added to ") and "title" not in result.err, result
+    assert result.out.startswith("added to "), result
 
 
 def test_what_stands_elsewhere_or_was_retired_is_added_when_asked(
