@@ -19,6 +19,7 @@ from memcli.index.view import Candidate, Filters, Scope
 from memcli.memory.words import body_of
 from memcli.named import NamedTuple
 from memcli.project import git, globs
+from memcli.sessions.shell import commands_of
 from memcli.sessions.tools import ToolCall, shell_line, tool_call
 from memcli.storage.state import SessionLog, State
 
@@ -182,10 +183,13 @@ def _is_read(
 
 def _opened(call: HookCall, tool: ToolCall) -> list[str]:
     """The files for which the agent loads rules that are bound to paths: those that its
-    own tools read, and nothing that a shell shows or that is new."""
-    if shell_line(call.input):
-        return []
-    return [path for path in (*tool.files, *tool.reads) if os.path.exists(path)]
+    own tools read, or a line of one command that shows a file, and none that is new.
+
+    Claude Code 2.1.197 loads none for a shell; but its edit asks for a Read first."""
+    files = tool.files
+    if line := shell_line(call.input):
+        files = tool.reads if len(commands_of(line)) == 1 else ()
+    return [path for path in files if os.path.exists(path)]
 
 
 def _line(app: HookApp, found: Candidate, changed: set[str]) -> "Hit":

@@ -269,15 +269,17 @@ def test_what_the_agent_has_read_is_not_told(shop: Project) -> None:
 
 
 def test_a_rule_bound_to_paths_is_loaded_by_reading_alone(shop: Project) -> None:
-    """No shell command and no new file makes the agent load it: there the correction is
-    told."""
+    """By one command that shows the file, too; no change by a shell, no longer line and
+    no new file makes the agent load it: there the correction is told."""
     bound = "---\npaths:\n  - 'src/*.py'\n---\nRound VAT once per line.\n"
     shop.write(".claude/rules/tax.md", bound)
     path = shop.write("src/a.py", "rate = 1\n")
     new = f"{shop.root}/src/new.py"
     assert tool(shop, "a", file_path=str(path)) == ""
-    assert "Round" in tool(shop, "b", command="cat src/a.py")
-    assert "Round" in tool(shop, "c", file_path=new, content="rate = 1")
+    assert tool(shop, "b", command="cat src/a.py") == ""
+    assert "Round" in tool(shop, "b", command="sed -i s/1/2/ src/a.py")
+    assert "Round" in tool(shop, "c", command="cd src && cat a.py")
+    assert "Round" in tool(shop, "d", file_path=new, content="rate = 1")
 
 
 def test_what_is_exported_as_a_rule_is_not_told_too(shop: Project) -> None:

@@ -200,20 +200,30 @@ def test_claude_has_a_correction_before_it_composes_the_edit(desk: Desk) -> None
 
 
 @pytest.mark.parametrize(
-    ("tool", "given"),
-    [("Read", {"file_path": "src/tax.py"}), ("Bash", {"command": "cat src/tax.py"})],
+    "calls",
+    [
+        [Call("Read", {"file_path": "src/tax.py"})],
+        # The shell command loads the rule in 2.1.332 and does not in 2.1.197.
+        [
+            Call("Bash", {"command": "cat src/tax.py"}),
+            Call("Read", {"file_path": "src/tax.py"}),
+        ],
+        [Call("Bash", {"command": "cd src && cat tax.py"})],
+    ],
+    ids=["read", "shown and read", "shown by a longer line"],
 )
 def test_claude_is_told_once_what_a_rule_bound_to_paths_says(
-    desk: Desk, tool: str, given: dict[str, str]
+    desk: Desk, calls: list[Call]
 ) -> None:
-    """Its Read loads the rule, and no hook says it again; a shell command does not, and
-    the hook says it."""
+    """A Read loads the rule, and no hook says it again; a line of two commands does not,
+    and the hook says it."""
     crowded(desk)
     bound = "---\npaths:\n  - src/tax.py\n---\nRates are Decimal, always.\n"
     desk.project.write(".claude/rules/tax.md", bound)
-    desk.model.replies = [Call(tool, given), "Done."]
+    desk.model.replies = [*calls, "Done."]
     assert desk.claude("MAIN look at the rate").returncode == 0
-    assert counts(desk, "Rates are Decimal, always") == [0, 1]
+    first, *_, last = counts(desk, "Rates are Decimal, always")
+    assert (first, last) == (0, 1)
 
 
 def test_codex_has_a_correction_before_it_composes_the_patch(desk: Desk) -> None:
