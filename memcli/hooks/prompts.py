@@ -93,6 +93,7 @@ def _bearing(
     over, of memory files and by words alone."""
     known = told.in_context(app, log, call.context)
     context = PromptContext(
+        outdated=_outdated(app, known) if call.prompt else [],
         seen=frozenset(known.told.union(loaded)),
         read=app.instructions(log, call),
         left=told.tokens_left(log, call.context),
@@ -101,6 +102,18 @@ def _bearing(
     telling = Telling(app, text, context)
     items = in_time(app.half, telling.items, telling.items_in_a_hurry)
     return told.marked(items, known.changed)
+
+
+def _outdated(app: HookApp, known: told.InContext) -> list[Hit]:
+    """What the context holds in other words than memory has now: an agent obeys what
+    it was told, whatever the prompt is about."""
+    if not known.changed:
+        return []
+    from memcli.hooks import standing  # few prompts come after such a change
+
+    layers = standing.layers_of(app)
+    entries = app.guarded(lambda: standing.outdated(app, layers, known))
+    return app.guarded(lambda: layers.showing.each("lessons", entries[:PROMPT_HITS]))
 
 
 def _nudge(app: HookApp, log: SessionLog, session: str) -> str:
@@ -124,10 +137,11 @@ class Past(NamedTuple):
 
 
 class PromptContext(NamedTuple):
-    """What bounds a telling: what the context has `seen`, what the agent has `read` by
-    itself, how many tokens are `left`, and how many of them are `kept` for lines that
-    point."""
+    """What bounds a telling: what the context holds that is `outdated`, what it has
+    `seen`, what the agent has `read` by itself, how many tokens are `left`, and how many
+    of them are `kept` for lines that point."""
 
+    outdated: Sequence[Hit] = ()
     seen: frozenset[str] = frozenset()
     read: Instructions | None = None
     left: int = told.SESSION_TOKENS
@@ -198,7 +212,8 @@ class Telling:
         layer = self.history
         room = self.app.room(context.room) if context.room else 0
         found = self._in_memory(embedder)
-        clear = context.fresh(found.clear)
+        each = {item.key: item for item in [*context.outdated, *found.clear]}
+        clear = context.fresh(each.values())
         decided = _decided(layer, self.text, room, context) if layer else None
 
         # What was decided takes one place, and its tokens of the room.

@@ -8,7 +8,7 @@ from functools import partial
 
 from memcli.hooks.calls import HookApp, in_time
 from memcli.hooks.instructions import Instructions
-from memcli.hooks.told import is_read, title_of
+from memcli.hooks.told import InContext, is_read, title_of
 from memcli.index import view
 from memcli.index.filters import GUARD
 from memcli.index.view import Candidate, Filters
@@ -185,6 +185,14 @@ def layers_of(app: HookApp, *stores: str) -> Layers:
         project=app.project, memory=app.index, embedder=lambda: None, notes=app.notes
     )
     return Layers(own, RecallRequest("", Filters(store=stores)))
+
+
+def outdated(app: HookApp, layers: Layers, known: InContext) -> list[str]:
+    """The entries that a context holds in other words than memory has now, the
+    weightiest first."""
+    if not known.changed:
+        return []
+    return by_standing(layers, app.index.entries.copies(known.changed))
 
 
 def by_standing(layers: Layers, found: Sequence[Candidate]) -> list[str]:

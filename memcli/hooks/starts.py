@@ -13,6 +13,7 @@ from memcli.hooks.standing import (
     MOST_RECENT,
     by_standing,
     layers_of,
+    outdated,
     standing,
 )
 from memcli.index import view
@@ -134,11 +135,10 @@ def _news(
 ) -> budget.Block:
     """The lessons that are new since a day, and those that have changed."""
     layers = layers_of(app)
-    entries = app.index.entries
     lessons = view.select(layers.files, Filters(type=("corrective", "directive")))
-    recent = by_standing(layers, entries.foremost(lessons, MOST_RECENT, day))
-    copies = entries.copies(known.changed) if known.changed else []
-    chosen = dict.fromkeys([*by_standing(layers, copies), *recent])
+    newest = app.index.entries.foremost(lessons, MOST_RECENT, day)
+    recent = by_standing(layers, newest)
+    chosen = dict.fromkeys([*outdated(app, layers, known), *recent])
     seen = known.told | loaded
     fresh = [entry for entry in chosen if entry not in seen][:LESSONS]
     items = told.marked(layers.showing.each("lessons", fresh), known.changed)

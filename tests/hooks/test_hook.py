@@ -246,6 +246,29 @@ def test_what_changed_is_told_again_and_marked(shop: Project) -> None:
     assert heard(shop, "pre-tool", **push) == ""
 
 
+def test_what_was_told_and_has_changed_is_told_with_any_prompt(shop: Project) -> None:
+    """An agent obeys what it was told: the new words do not wait for a prompt about
+    them. What was retired meanwhile is not told."""
+    other = {"prompt": "please rename the logo file of the web page"}
+    call(shop, "session-start", source="startup")
+    assert heard(shop, "prompt", **other) == ""
+    path = shop.root / "MEMORY.md"
+    path.write_text(path.read_text().replace("push by force", "ever push by force"))
+    again = heard(shop, "prompt", **other)
+    assert "ever push by force" in again
+    assert "changed since it was told" in again
+    assert "Money is Decimal" not in again
+    assert heard(shop, "prompt", **other) == ""
+    path.write_text(path.read_text().replace("ever push", "ever, ever push"))
+    (entry,) = [
+        each["id"]
+        for each in shop.mem("list", "--json").json["entries"]
+        if "push by force" in each["title"]
+    ]
+    shop.mem("retire", entry)
+    assert heard(shop, "prompt", **other) == ""
+
+
 def test_what_the_agent_has_read_is_not_told(shop: Project) -> None:
     """What stands in CLAUDE.md, in what it includes, and in the rules for a file at
     hand; the opposite of it is told."""

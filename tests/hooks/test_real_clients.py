@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ pytestmark = pytest.mark.long
 BIN = Path(os.environ.get("MEM_TEST_CLIENTS", "/nowhere")) / "node_modules" / ".bin"
 HOUSE = Path(__file__).parents[2]
 NO = "No, never write a rate as a plain number. Always use Decimal, because floats drift."
+TOOLS = "Edit,Read,Bash,Agent"
 SLIP = "No, don't use npm. Use pnpm."
 
 
@@ -44,29 +45,54 @@ class Desk:
         self.url = url
         self.path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
 
-    def run(self, *args: str, path: str = "") -> subprocess.CompletedProcess[str]:
+    def environ(self, path: str = "") -> dict[str, str]:
         own = {
             "ANTHROPIC_BASE_URL": self.url, "ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "x",
             "DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1", "PATH": path or self.path,
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "MEM_HOOK_SECONDS": "60",
             "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS": "60000",
         }  # fmt: skip
-        environ = {
+        others = {
             key: value
             for key, value in os.environ.items()
             if not key.startswith("CLAUDE")
         }
+        return {**others, **own}
+
+    def run(self, *args: str, path: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            args, cwd=self.project.root, env={**environ, **own}, input="",
+            args, cwd=self.project.root, env=self.environ(path), input="",
             capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
 
     def claude(
         self, prompt: str, *more: str, path: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        tools = ("--allowedTools", "Edit,Read,Bash,Agent")
+        tools = ("--allowedTools", TOOLS)
         form = ("--output-format", "stream-json", "--verbose")
         return self.run(client("claude"), "-p", prompt, *tools, *form, *more, path=path)
+
+    def talk(self, *steps: str | Callable[[], object]) -> None:
+        """One session of Claude Code: prompts, and what is done between two of them."""
+        form = ("--input-format", "stream-json", "--output-format", "stream-json")
+        words = [client("claude"), "-p", "--verbose", *form, "--allowedTools", TOOLS]
+        with subprocess.Popen(
+            words, cwd=self.project.root, env=self.environ(), text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        ) as running:  # fmt: skip
+            assert running.stdin is not None
+            assert running.stdout is not None
+            for step in steps:
+                if not isinstance(step, str):
+                    step()
+                    continue
+                message = {"role": "user", "content": step}
+                line = json.dumps({"type": "user", "message": message})
+                running.stdin.write(f"{line}\n")
+                running.stdin.flush()
+                kinds = (json.loads(said).get("type") for said in running.stdout)
+                assert "result" in kinds  # which is the end of the turn
+            running.stdin.close()
 
     def codex(self, prompt: str, *more: str) -> subprocess.CompletedProcess[str]:
         config = self.project.home / ".codex" / "config.toml"
@@ -224,6 +250,128 @@ def test_claude_is_told_once_what_a_rule_bound_to_paths_says(
     assert desk.claude("MAIN look at the rate").returncode == 0
     first, *_, last = counts(desk, "Rates are Decimal, always")
     assert (first, last) == (0, 1)
+
+
+MODULES = [f"part{number}" for number in range(10)]
+
+
+def rules_of_modules(desk: Desk) -> None:
+    """Ten files, a rule for each, and too many newer lessons for any of them to be told
+    at the start."""
+    newer = [
+        desk.project.entry(f"Newer lesson of module {number}", type="corrective")
+        for number in range(24)
+    ]
+    rules = [
+        desk.project.entry(
+            f"The rule of {name}", f"{name} counts in whole {name}-cents.",
+            type="corrective", paths=[f"src/{name}.py"], created_at="2026-01-01",
+        )
+        for name in MODULES
+    ]  # fmt: skip
+    desk.project.write("MEMORY.md", "".join([*newer, *rules]))
+    for name in MODULES:
+        desk.project.write(f"src/{name}.py", "rate = 1\n")
+    desk.project.commit()
+
+
+def shown(number: int, file: str) -> str:
+    """A shell command that shows a file, one of five."""
+    programs = ("cat", "head -n 5", "sed -n 1,3p", "nl", "tail -n +1")
+    return f"{programs[number % len(programs)]} {file}"
+
+
+def assert_told_before_each_edit(desk: Desk) -> None:
+    """Of each file: nothing at first, its rule in the request that the edit answers, and
+    once to the end."""
+    for number, name in enumerate(MODULES):
+        told = counts(desk, f"whole {name}-cents")
+        edited = 2 * number + 1  # the request after the file was shown
+        assert told[edited - 1 : edited + 1] == [0, 1], (name, told)
+        assert told[-1] == 1, (name, told)
+
+
+def test_claude_has_the_rule_before_ten_of_ten_edits(desk: Desk) -> None:
+    """Read by its own tool or by five programs of a shell, and edited."""
+    rules_of_modules(desk)
+    for number, name in enumerate(MODULES):
+        path = str(desk.project.root / "src" / f"{name}.py")
+        words = {"old_string": "rate = 1", "new_string": "rate = 2"}
+        changed = {"command": f"sed -i s/1/2/ {path}"}
+        pairs = [
+            (Call("Bash", {"command": shown(number, path)}), Call("Bash", changed)),
+            (
+                Call("Read", {"file_path": path}),
+                Call("Edit", {"file_path": path, **words}),
+            ),
+        ]
+        desk.model.replies += pairs[number % 2]
+    assert desk.claude("MAIN raise the rates").returncode == 0
+    assert_told_before_each_edit(desk)
+
+
+def test_codex_has_the_rule_before_ten_of_ten_patches(desk: Desk) -> None:
+    """Shown by five programs of a shell, and patched."""
+    rules_of_modules(desk)
+    for number, name in enumerate(MODULES):
+        file = f"src/{name}.py"
+        patch = (
+            f"*** Begin Patch\n*** Update File: {file}\n@@\n-rate = 1\n+rate = 2\n"
+            "*** End Patch"
+        )
+        lines = (shown(number, file), f"apply_patch <<'EOF'\n{patch}\nEOF")
+        desk.model.replies += [Call("exec_command", {"cmd": line}) for line in lines]
+    assert desk.codex("MAIN raise the rates").returncode == 0
+    assert_told_before_each_edit(desk)
+
+
+def test_claude_is_told_again_what_was_edited_between_two_prompts(desk: Desk) -> None:
+    """In its new words, with a prompt about something else, once."""
+    path = desk.project.root / "MEMORY.md"
+
+    def edited() -> None:
+        path.write_text(path.read_text().replace("freeze the", "wind back the"))
+
+    desk.talk(
+        "MAIN why do the checkout tests fail around midnight?",
+        edited,
+        "MAIN rename the logo file of the page",
+        "MAIN thank you, go on",
+    )
+    assert counts(desk, "freeze the clock") == [1, 1, 1]
+    assert counts(desk, "wind back the clock") == [0, 1, 1]
+
+
+def test_claude_is_told_each_fact_once_in_a_long_session(desk: Desk) -> None:
+    """Through prompts about the same, readings, edits, a resumption and a compaction."""
+    facts = {
+        "Freeze the clock": "Checkout tests fail at midnight: freeze the clock.",
+        "Ask the gateway twice": "The payment gateway drops the first call: ask twice.",
+        "Ship from Graz": "Parcels to Austria are shipped from the store in Graz.",
+    }
+    about = {"type": "corrective", "paths": ["src/*.py"]}
+    entries = [desk.project.entry(title, text) for title, text in facts.items()]
+    entries.append(
+        desk.project.entry("Round once", "Round VAT once per line.", **about)
+    )
+    desk.project.write("MEMORY.md", "".join(entries))
+    desk.project.commit()
+    asked = [
+        "MAIN why do the checkout tests fail around midnight?",
+        "MAIN the payment gateway drops the first call, why?",
+        "MAIN from which store are parcels to Austria shipped?",
+    ]
+    for rate in (1, 2, 3):
+        desk.model.replies += edit(desk.project, rate)
+    desk.talk(*asked, *asked)
+    session = next(iter((desk.project.home / ".claude").rglob("*.jsonl"))).stem
+    assert desk.claude(asked[0], "--resume", session).returncode == 0
+    told = [*facts.values(), "Round VAT once per line.", "Money is Decimal."]
+    assert {text: counts(desk, text)[-1] for text in told} == dict.fromkeys(told, 1)
+    assert desk.claude("/compact", "--resume", session).returncode == 0
+    for prompt in asked:
+        assert desk.claude(prompt, "--resume", session).returncode == 0
+    assert {text: counts(desk, text)[-1] for text in told} == dict.fromkeys(told, 1)
 
 
 def test_codex_has_a_correction_before_it_composes_the_patch(desk: Desk) -> None:
