@@ -240,10 +240,19 @@ def _words(span: str) -> list[str]:
     return _joint().sub(r" \1", text).split()
 
 
+def _is_spaced_path(words: Sequence[str]) -> bool:
+    """Whether these words may be one path with blanks in it."""
+    last = words[-1]
+    is_ended = last.endswith("/") or _ending().search(last) is not None
+    return "/" in words[0] and is_ended and _file("_".join(words)) != ""
+
+
 def _of_span(span: str) -> Iterator[Anchor]:
     words = _words(span)
     if len(words) > 1:
         yield from _of_command(words)
+        if _is_spaced_path(words):
+            yield Anchor("path", " ".join(words))
     elif path := _file(span):
         yield Anchor("path", path)
     elif name := _dotted().fullmatch(span):

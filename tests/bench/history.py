@@ -135,6 +135,8 @@ class Snapshot:
         for path, text in self.texts(paths):
             family = _family(path)
             found.update(f"{family} {name}" for name in _declared(family, text))
+            if family == "python":
+                found.update(f"tox {name}" for name in _declared("tox", text))
         return frozenset(found)
 
     def has(self, kind: str, name: str) -> bool:
@@ -318,7 +320,7 @@ def _declared(family: str, text: str) -> list[str]:
         "just": r"(?m)^@?([\w-]+)(?: [^:\n]*)?:(?!=)|^alias ([\w-]+)",
         "cargo": r"(?m)^(?:name = \"([\w-]+)\"|([\w-]+) = \"(?:run|test|build|check|clippy))",
         "gradle": r"tasks\.(?:register|create)(?:<[^>]*>)?\(\"([\w-]+)",
-        "tox": r"(?m)^\[testenv:([^\]{}]+)\]",
+        "tox": r"(?m)^\[(?:testenv:|tool\.tox\.env\.)([^\]{}]+)\]",
         "nox": r"(?m)^@nox\.session[^\n]*\ndef (\w+)",
         "rake": r"(?m)^task\W+(\w+)",
         "mix": r"(?m)^\s*\"?([\w.]+)\"?: \[\"",

@@ -48,6 +48,14 @@ def test_what_only_looks_like_a_name(text: str) -> None:
     assert anchors_of({}, text) == set()
 
 
+@pytest.mark.unit
+def test_a_path_with_blanks_in_it() -> None:
+    """Which is also read as a command; a folder that only ends a command is none."""
+    both = anchors_of({}, "See `docs/My Notes/` and `bin/run all`.")
+    assert Anchor("path", "docs/My Notes/") in both
+    assert Anchor("path", "bin/run all") not in both
+
+
 def started(project: Project) -> None:
     """A commit with code, and notes on it."""
     project.write(
