@@ -89,8 +89,18 @@ def _stand_in() -> str:
 
 @verbose(ignore_case=True)
 def _creates() -> str:
-    """A sentence that has a file made, which need not be there."""
-    return r"\b (?: creat(?:e|ing) \b [^.`]{0,60} ` | ` [^.`]* \bis\ created\b )"
+    """Code spans of what is to be made, which need not be there; not the folder that
+    it is made in."""
+    span = r"` [^`\n]+ `"
+    inside = r"""
+        (?: (?<= \b in\ ) | (?<= \b into\ ) | (?<= \b under\ ) | (?<= \b inside\ ) )
+        ` [^`\n]+ / `
+    """
+    return rf"""
+        \b creat(?:e|ing) \b (?: [^.`] | {inside} ){{0,60}}
+        (?! {inside} ) {span} (?: \s* (?: ,? \s* (?: and | or ) | , ) \s* {span} )*
+      | {span} [^.`]* \b is\ created \b
+    """
 
 
 @verbose(ignore_case=True)
@@ -190,10 +200,11 @@ def _sentences(text: str) -> Iterator[str]:
 
 def _of_sentence(sentence: str) -> Iterator[Anchor]:
     sentence = _of_others().sub(" ", sentence)
-    is_order = _creates().search(_without_spans(sentence)) is not None
+    orders = (order[0] for order in _creates().finditer(sentence))
+    ordered = {span for order in orders for span in _span().findall(order)}
     for span in _span().findall(sentence):
         for anchor in _of_span(span.strip()):
-            if not (is_order and anchor.kind == "path"):
+            if not (span in ordered and anchor.kind == "path"):
                 yield anchor
     yield from _values_of(sentence)
     for link in _link().findall(sentence):

@@ -210,7 +210,7 @@ def _statement() -> str:
         (?<![\w./@-]) (?: {names} )
         (?: \*\* )?
         (?: (?P<tag> [@:] (?= \d+ [.-] ) )
-          | (?: \s+ (?: versions? | image | api | lts ) )?
+          | (?: \s+ (?: versions? | image | api | lts ) ){{0,2}}
             \s* (?: \b(?: is | stays\ at | of ) \b | = | : | (?P<least> {_LEAST} ) )?
             (?: \*\* )? \s* (?: API\b \s* )?
             (?: \( (?= v?\d+[.+] | [v>≥] ) )? (?P<sign> [>≥] =? \s* )? )

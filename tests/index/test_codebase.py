@@ -56,6 +56,22 @@ def test_a_path_with_blanks_in_it() -> None:
     assert Anchor("path", "bin/run all") not in both
 
 
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Create a handler in `src/tools/`.", {"src/tools/"}),
+        ("Create `a/b.py`, `a/c.py` and `a/d.py`, as in `a/e.py`.", {"a/e.py"}),
+        ("`out/x.json` is created at the start.", set()),
+        ("Create a file in `src/x.py`.", set()),
+        ("Create a test under `tests/unit/` called `cart.py`.", set()),
+    ],
+)
+def test_what_is_to_be_made_need_not_be_there(text: str, named: set[str]) -> None:
+    """The folder that it is made in must be."""
+    assert {anchor.text for anchor in anchors_of({}, text)} == named
+
+
 def started(project: Project) -> None:
     """A commit with code, and notes on it."""
     project.write(

@@ -46,6 +46,7 @@ DIFFERS = {
     "**Node.js**: 16.x": "says Node 16, package.json says >=20 <23",
     "Node.js (v16+)": "says Node 16+, package.json says >=20 <23",
     "`postgres:14-alpine`": "says Postgres 14, compose.yaml says 16.2",
+    "The minimum nginx image version is 1.25": "says Nginx 1.25+, Dockerfile says 1.27-alpine",
     "Minimum SDK: API 21": "says minSdk 21, app/build.gradle.kts says 28",
 }
 SILENT = (
