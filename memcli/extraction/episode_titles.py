@@ -1,15 +1,20 @@
-"""What a stretch of a session is called: what was done in it, or the first thing that
-was asked for and how much more was. Pure."""
+"""What a stretch of a session is called: what was asked for and done, the largest of it
+first, and how much more was. Pure."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from memcli.extraction.rules import title, words
-from memcli.extraction.rules.commands import command_of
-from memcli.extraction.rules.statements import is_rule, shown
-from memcli.extraction.rules.words import SpokenSentence, content, fold, sentences
-from memcli.extraction.segments import moments
+from memcli.extraction.rules import is_half, words
+from memcli.extraction.rules.commands import command_of, cut
+from memcli.extraction.rules.statements import is_reported, is_rule, shown
+from memcli.extraction.rules.words import (
+    SpokenSentence,
+    content,
+    fold,
+    sentences,
+    spoken,
+)
 from memcli.sessions.model import Turn
 from memcli.sessions.tools import changed_by
 from memcli.text.matching import regex, verbose
@@ -17,30 +22,18 @@ from memcli.text.secrets import find_secrets
 
 # characters of a title, words of one
 TITLE = 110
-CLAUSE = 8  # words of the shortest clause that stands for a longer sentence
-MORE = 24  # characters of the words that count what else was asked for
 WORDS = (5, 15)
-# closing turns of a stretch, the latest, that are looked at for its title
-EXCHANGES = 60
+CLAUSE = 6  # words of the shortest clause that stands for a longer sentence
+MORE = 13  # characters of the words that count what else was asked for
 IDLE = 8  # letters at either end of a sentence without spaces that hold its verb
-CENTRAL = 40  # words that the closing turns say most often
+HEADING = 4  # words of the shortest heading that says what is planned
 ORDER = 3  # words of the shortest order
 LONGEST = 80  # words of the longest sentence that is told, cut
-# requests from which on no single report tells what a session was about
-SEVERAL = 3
-# What a sentence is worth as a title.
-_COMMITTED = 8.0
-_REPORTED = 4.5
-_HEADING = 3.5
-_LISTED = 3.0
-_PROMISED = 2.5
-ORDERED = 2.5
-_STATED = 2.0
-_ORDERED_LATER = 1.5
-_CHANGED = 1.0
-# The first thing that was asked for, and where much else was after it.
-_FIRST = 2.0
-_OPENED = 20.0
+READ = 30  # sentences of a turn that are looked at
+ANSWER = 2000  # characters of an answer that tell what was done
+ABOUT = 2  # words about something that a request has, or shares with what was done
+STRAY = " .!,;:。！，；、"  # marks at the edge of a title
+MARKS = "`\"'“„«「『*@/([¿¡"  # what a sentence of a person may begin with
 # A line that sets a variable or changes a folder, an address or a file alone, a tag,
 # what stands for pasted lines.
 _NAMED = r"""(?xi)
@@ -55,11 +48,19 @@ _REMARKS = {"asks", "happened"}
 _NORMS = {"ought", "must", "forbid outright", "forbid", "forbids"}
 
 
-class TitleChoice(NamedTuple):
-    """A sentence that may be the title, and what it is worth as one."""
+class TitleExchange(NamedTuple):
+    """What a person asked for, and the turns until they ask for something else. `effort`
+    counts the changes that it took."""
 
-    worth: float
-    sentence: SpokenSentence
+    turns: Sequence[Turn]
+    effort: int
+
+
+class _Request(NamedTuple):
+    """What a person asks for, without what leads into it; an order says it outright."""
+
+    text: str
+    is_order: bool
 
 
 @verbose
@@ -67,7 +68,17 @@ def _commit() -> str:
     """The subject of a commit, given by a here document or in quotes."""
     return r"""
         \b git[ ]commit \b [^\n]*? -m \s+
-        (?: "\$\(cat[ ]<<'?"?EOF'?"?\n ([^\n"]{8,120}) | ["'] ([^"'\n]{8,120}) )
+        (?: "\$\(cat[ ]<<'?"?EOF'?"?\n (?P<here> [^\n"]{8,200} )
+          | " (?P<double> [^"\n]{8,200} ) | ' (?P<single> (?: [^'\n] | '"'"' ){8,200} ) )
+    """
+
+
+@verbose(ignore_case=True)
+def _kind() -> str:
+    """What stands before the subject of a commit and only sorts it."""
+    return r"""
+        (?: feat | fix | chore | docs | refactor | style | tests? | perf | build | ci )
+        (?: \([^()\n]{1,40}\) )? !? : \s+
     """
 
 
@@ -75,17 +86,57 @@ def _commit() -> str:
 def _lead() -> str:
     """What leads into a report, a promise or a request, and says nothing of it."""
     return r"""
-        ^ (?: @\S+ \s+ )*
+        ^ (?: (?: @\S+ | \[[^\[\]\n]{1,40}\] ) \s+ )*
         (?: (?: (?:all[ ])? (?:done|completed?|finished|perfect|great|set) \s* [—–:.,!-]+
-              | (?:ok(?:ay)?|now|next|finally|first),? ) \s+ )*
-        (?: can[ ](?:you|we)[ ] | could[ ](?:you|we)[ ] | please[ ] | kindly[ ]
-          | i(?:'d|[ ]would)[ ]like[ ]you[ ]to[ ] | so[ ] )*
-        (?: (?:i|we) (?:['’]ve|[ ]have)? [ ] (?:now[ ]|also[ ]|just[ ]|successfully[ ])*
-            (?= \w+ (?:ed|t|ote|ade) [ ] )
-          | (?:i|we) (?:['’]ll|[ ]will) [ ] (?:now[ ]|also[ ]|then[ ])*
-          | let(?:['’]s|[ ]me) [ ] (?:now[ ]|also[ ]|then[ ])*
-          | i(?:['’]m|[ ]am) [ ] going[ ]to[ ] )?
-        (?: @\S+ \s+ )*
+              | (?: ok(?:ay)? | alright | now | next | then | finally | first | so | and
+                  | also | yes | no | well | hey | hi | great | thanks | please | pls
+                  | just | kindly | bitte | por[ ]favor | пожалуйста ) \b [,.!]? ) \s+ )*
+        (?P<did> i['’]?ve | i | we['’]?ve | we ) [ ] (?:have[ ])?
+            (?: (?:now|also|just|successfully) [ ] )* (?= \w+ (?:ed|t|ote|ade) [ ] )
+      | ^ (?: (?: @\S+ | \[[^\[\]\n]{1,40}\] ) \s+ )*
+        (?: (?: (?:all[ ])? (?:done|completed?|finished|perfect|great|set) \s* [—–:.,!-]+
+              | (?: ok(?:ay)? | alright | now | next | then | finally | first | so | and
+                  | also | yes | no | well | hey | hi | great | thanks ) \b [,.!]? ) \s+ )*
+        (?P<wish> (?: (?: can | could | would | will ) [ ] (?: you | we ) (?![ ]like) (?:[ ]please)?
+              | please | pls | kindly | let['’]?s
+              | i (?:['’]d|[ ]would)[ ](?:like|love) [ ] (?:you[ ]|it[ ])? to
+              | (?: i | we ) [ ] (?: want | need ) [ ] (?:you[ ]|it[ ])? to
+              | you[ ]need[ ]to | (?:your|my)[ ]job[ ](?:now[ ])?is[ ]to
+              | go[ ]ahead[ ]and | help[ ](?:me|us) (?:[ ]to)?
+              | por[ ]favor,? | puedes | podés | podrías | quiero[ ]que | necesito[ ]que
+              | quiero | necesito | peux[-]tu | pouvez[-]vous | tu[ ]peux
+              | je[ ]veux[ ]que[ ]tu | je[ ]veux | j['’]aimerais | kannst[ ]du | bitte
+              | ich[ ](?:will|möchte) | puoi | voglio | você[ ]pode | quero
+              | пожалуйста,? | можешь | хочу ) [ ] (?: (?:now|also|just|then|please) [ ] )*
+          | ，? (?: 请你? | 帮我 | 我?(?:希望|想要?|要求你|需要你?) | 你?(?:现在|再)?需要 ) )*
+        (?: (?:i|we) (?:['’]ll|[ ]will) [ ] | let[ ]me[ ] | i(?:['’]m|[ ]am)[ ]going[ ]to[ ] )?
+        (?: (?:now|also|then) [ ] )* (?: @\S+ \s+ )*
+    """
+
+
+@verbose
+def _code() -> str:
+    """What no person writes in prose."""
+    return r"[{};]\s*$ | [{}] .* [;}] | => | </ | \w\(\) | ^ \s* (?: import | from | const | let ) \s \S+ \s (?: from | = | import ) \s"
+
+
+@verbose(ignore_case=True)
+def _wish_within() -> str:
+    """Words of a wish in the midst of a sentence."""
+    return r"""
+        \b (?: (?: can | could | would ) [ ] you (?![ ]like) | please | i[ ](?:want|need)[ ](?:you[ ])?to
+            | i(?:['’]d|[ ]would)[ ]like[ ](?:you[ ])?to | we[ ]need[ ]to ) [ ]
+    """
+
+
+@verbose
+def _ends_as_order() -> str:
+    """How an order ends in Japanese and Korean, whose verb stands last."""
+    return r"""
+        (?: [てで] (?: ください | 下さい | ほしい | 欲しい | もらえ\w* | くれ\w* | おいて )?
+          | [をご]お?願いします | お願いします | たい (?:です)?
+          | [가-힣] [ ]? (?: 줘 (?:요)? | 주세요 | 거야 | 바랍니다 ) )
+        [。.!！]? $
     """
 
 
@@ -98,187 +149,195 @@ def _done() -> str:
     """
 
 
-@verbose
-def _promise() -> str:
-    """The verb of what is promised, in a folded sentence."""
-    return r"""
-        [ ] (?: now[ ] | first[ ] | next[ ] | finally[ ] | then[ ] )*
-        (?: ill | i[ ]will | we[ ]will | lets | let[ ]me | im[ ]going[ ]to ) [ ]
-        (?: now[ ] | then[ ] | also[ ] )* (\w+)
-    """
-
-
 def title_of(turns: Sequence[Turn]) -> str:
-    """What was done, by the telling that is worth most and is about what was said most
-    often."""
-    closings = _closings(turns)
-    often = Counter(w for turn in closings for w in content(turn.text[:4000].lower()))
-    ranked = sorted(often, key=lambda word: (-often[word], word))[:CENTRAL]
-    common = {word for word in ranked if often[word] > 1}
-
-    def worth(telling: TitleChoice) -> float:
-        one = telling.sentence
-        about = content(one.low)
-        central = 2 * len(about & common) / max(4, len(about))
-        fits = WORDS[0] <= _count(one) <= WORDS[1]
-        is_concrete = "`" in one.text or "/" in one.text
-        return telling.worth + central + (1 if fits else 0) + (is_concrete and 0.5)
-
-    wants = [turn for turn in turns if turn.human and _wants_something(turn)]
-    best = max(_tellings(turns, closings, wants), key=worth, default=None)
-    if best is None:
-        return ""
-    text = title(_clause(_lead().sub("", plain(best.sentence.text))), TITLE - MORE)
-    rest = len(wants) - 1
-    is_one_of_many = best.worth == _OPENED and rest >= SEVERAL
-    return f"{text}, and {rest} more requests" if is_one_of_many else text
+    """What was asked for and done: what was asked first that led to changes, where there
+    is room what led to most of them after that, and how many more there were."""
+    exchanges = list(_exchanges(turns))
+    counted = [each for each in exchanges if each.effort] or exchanges[:1]
+    named: dict[str, int] = {}
+    for exchange in counted:
+        if name := _shortened(_asked_for(exchange)):
+            named[name] = named.get(name, 0) + exchange.effort
+    if not named:
+        names = (_shortened(_told(exchange)) for exchange in counted)
+        return next(filter(None, names), "")
+    first, *others = named
+    largest = max(others, key=lambda name: named[name], default="")
+    both = f"{first}; {largest}"
+    is_fit = len(both) <= TITLE - MORE and _length(both) <= WORDS[1]
+    told = both if largest and is_fit else first
+    rest = len(others) - (told == both)
+    return f"{told}, and {rest} more" if rest else told
 
 
-def _wants_something(turn: Turn) -> bool:
-    """Whether a person says more in a turn than "yes" or "go on"."""
-    said = sentences(turn.text, typed=True)
-    return any(_count(one) >= WORDS[0] and not _is_typed_command(one) for one in said)
-
-
-def first_words(turns: Sequence[Turn]) -> str:
-    """The first sentence of a person that says something, be it a question."""
-    said = (
-        sentence.text
-        for turn in turns
-        if turn.human
-        for sentence in sentences(turn.text, typed=True)
-        if _count(sentence) >= 4
-        and not _is_typed_command(sentence)
-        and is_open(sentence)
-    )
-    return title(_clause(_lead().sub("", plain(next(said, "")))), TITLE)
-
-
-def _closings(turns: Sequence[Turn]) -> list[Turn]:
-    """The agent's last words of each exchange, save those that the person corrects."""
-    said = [turns[index] for index in moments(turns, 0, len(turns))]
-    answers = [*said[1:], None]
-    stands = [
-        turn
-        for turn, answer in zip(said, answers, strict=False)
-        if not (turn.human or (answer is not None and _is_correction(answer)))
+def _exchanges(turns: Sequence[Turn]) -> Iterator[TitleExchange]:
+    """The turns by what was asked for; what only goes on with it, a complaint or a yes,
+    belongs to it."""
+    starts = [
+        index
+        for index, turn in enumerate(turns)
+        if index and (orders(turn) or (turn.origin == "agent" and _asked(turn)))
     ]
-    return stands[-EXCHANGES:]
+    edges = [0, *starts, len(turns)]
+    # Where no change shows, how many answers it took.
+    weigh = _changes if any(map(_changes, turns)) else spoken
+    for start, end in pairwise(edges):
+        within = turns[start:end]
+        yield TitleExchange(turns=within, effort=sum(map(weigh, within)))
 
 
-def _is_correction(turn: Turn) -> bool:
-    return turn.human and words.begins("begins: corrects", fold(turn.text[:300]))
+def _changes(turn: Turn) -> bool:
+    """Whether a turn changes a file or commits."""
+    return bool(changed_by(turn)) or _subject(turn) != ""
 
 
-def _tellings(
-    turns: Sequence[Turn], closings: Sequence[Turn], wants: Sequence[Turn]
-) -> Iterator[TitleChoice]:
-    is_many = len(wants) > SEVERAL
-    opened = _opened(wants, is_many=is_many)
-    if opened is not None:
-        yield opened._replace(worth=_OPENED if is_many else opened.worth + _FIRST)
-    commits = [telling for turn in turns for telling in _committed(turn)]
-    if not is_many:
-        yield from commits
-    elif len(commits) == 1:
-        yield commits[0]._replace(worth=_OPENED + _COMMITTED)
-    yield from _ordered(turns)
-    yield from _edited(turns)
-    yield from _reports(closings)
+# --- the name of an exchange -----------------------------------------------------
 
 
-def _ordered(turns: Sequence[Turn]) -> Iterator[TitleChoice]:
-    """The first request, and the later ones that order something, which count less."""
-    is_first = True
-    for turn in turns:
-        if not (turn.human or turn.origin == "agent"):
-            continue
-        for telling in asked(turn):
-            if is_first or telling.worth > _STATED:
-                later = 0 if is_first else ORDERED - _ORDERED_LATER
-                yield telling._replace(worth=telling.worth - later)
-                is_first = False
+def _asked_for(exchange: TitleExchange) -> str:
+    """The subject of its one commit, else what was ordered, else the first subject."""
+    subjects = list(dict.fromkeys(filter(None, map(_subject, exchange.turns))))
+    if len(subjects) == 1:
+        return subjects[0]
+    return _goal(exchange, is_order=True) or next(iter(subjects), "")
 
 
-def _reports(closings: Sequence[Turn]) -> Iterator[TitleChoice]:
-    """What the agent says that it did: what was done last counts more than what was
-    tried."""
-    for index, turn in enumerate(closings, 1):
-        late = index / len(closings)
-        for one in sentences(turn.text)[:30]:
-            if value := _reported(one):
-                yield TitleChoice(worth=value + late, sentence=one)
+def _told(exchange: TitleExchange) -> str:
+    """What the person stated, else what the agent says that it did, else the person's
+    first words, else the files that were changed."""
+    said = _goal(exchange, is_order=False) or _reported(exchange)
+    return said or _first_words(exchange.turns) or _edited(exchange.turns)
 
 
-def _opened(wants: Sequence[Turn], *, is_many: bool) -> TitleChoice | None:
-    """The first request; of many the words with which the person came, where none of
-    the first few is one."""
-    for turn in wants[:SEVERAL]:
-        request = max(asked(turn), key=lambda one: one.worth, default=None)
-        if request is not None:
-            return request
-    said = (sentence for turn in wants for sentence in sentences(turn.text, typed=True))
-    first = next(filter(_is_prose, said), None) if is_many else None
-    return TitleChoice(worth=_CHANGED, sentence=first) if first else None
+def _shortened(name: str) -> str:
+    """A name as a title that leaves room for how many more there are."""
+    text = cut(_clause(name.lstrip(STRAY), WORDS[1]), TITLE - MORE)
+    first = text.partition(" ")[0].rstrip(",:;")
+    if first.isalpha():  # no path, no address
+        text = text[:1].upper() + text[1:]
+    return text.rstrip(STRAY)
 
 
-def _is_prose(sentence: SpokenSentence) -> bool:
-    """Whether a sentence is long enough, and neither code nor a command."""
-    is_long = _count(sentence) >= WORDS[0]
-    return is_long and " = " not in sentence.text and not _is_typed_command(sentence)
-
-
-def _committed(turn: Turn) -> Iterator[TitleChoice]:
+def _subject(turn: Turn) -> str:
+    """The subject of the commit that a call makes, without what sorts it."""
     match = _commit().search(command_of(turn)) if turn.tool else None
-    subject = (match[1] or match[2]) if match else ""
-    if len(subject.split()) >= 4:
-        yield TitleChoice(
-            worth=_COMMITTED, sentence=SpokenSentence(subject, fold(subject))
-        )
+    if match is None:
+        return ""
+    said = match["here"] or match["double"] or match["single"].replace("'\"'\"'", "'")
+    subject = _kind().sub("", said, count=1)
+    return subject if len(subject.split()) >= ORDER else ""
 
 
-def _edited(turns: Sequence[Turn]) -> Iterator[TitleChoice]:
-    edited = list(dict.fromkeys(path for turn in turns for path in changed_by(turn)))
-    if edited:
-        more = f" and {len(edited) - 3} more" if len(edited) > 3 else ""
-        named = ", ".join(f"`{path}`" for path in edited[:3])
-        text = f"Changed {named}{more}"
-        one = SpokenSentence(text=text, low=fold(" ".join(edited)))
-        yield TitleChoice(worth=_CHANGED, sentence=one)
+def _goal(exchange: TitleExchange, *, is_order: bool) -> str:
+    """What was ordered, or else stated: the first that names what was then done, else
+    the first."""
+    first = next(filter(None, map(_asked, exchange.turns)), [])
+    said = [each.text for each in first if each.is_order is is_order]
+    done = _done_words(exchange.turns)
+    about = [text for text in said if len(content(text.lower()) & done) >= ABOUT]
+    return next(iter((*about, *said)), "")
 
 
-def asked(turn: Turn) -> Iterator[TitleChoice]:
-    """What is ordered or stated in a request; the headings of a plan by an agent."""
-    said = sentences(turn.text, typed=turn.human)
-    read = [one for one in said if not _is_typed_command(one)][:3]
-    heads = [sentence for sentence in read if sentence.mark == "#"]
-    if not turn.human:
-        long_heads = (sentence for sentence in heads if len(sentence.text.split()) >= 4)
-        yield from (TitleChoice(worth=_HEADING, sentence=one) for one in long_heads)
-    elif not heads:
-        yield from filter(None, map(_request, read))
+def _done_words(turns: Sequence[Turn]) -> frozenset[str]:
+    """The words of what was done: names of changed files, commits, the last answer."""
+    paths = (path for turn in turns for path in changed_by(turn))
+    subjects = map(_subject, turns)
+    answer = next((turn.text for turn in reversed(turns) if spoken(turn)), "")
+    text = " ".join([*paths, *subjects, answer[:ANSWER]])
+    return content(fold(regex(r"[_/.-]").sub(" ", text)))
 
 
-def _request(one: SpokenSentence) -> TitleChoice | None:
+def _bare(text: str) -> str:
+    """A sentence without what leads into it."""
+    return _lead().sub("", plain(text), count=1)
+
+
+def _asked(turn: Turn) -> list[_Request]:
+    """What is ordered or stated in a request; the headings of a plan."""
+    if turn.origin not in ("user", "agent"):
+        return []
+    said = sentences(turn.text, typed=turn.human)[:READ]
+    read = [one for one in said if not _is_typed_command(one)]
+    heads = [one for one in read if one.mark == "#"]
+    if turn.human and not _announces(read):
+        return [] if heads else _requests(read, is_pasted=is_reported(turn.text))
+    return [_Request(text=one.text, is_order=True) for one in heads if _is_long(one)]
+
+
+def _is_long(heading: SpokenSentence) -> bool:
+    return len(heading.text.split()) >= HEADING
+
+
+def _requests(read: Sequence[SpokenSentence], *, is_pasted: bool) -> list[_Request]:
+    """What is asked for; beside an error that was pasted only what is ordered."""
+    found = filter(None, map(_request, read))
+    return [one for one in found if one.is_order or not is_pasted]
+
+
+def _announces(read: Sequence[SpokenSentence]) -> bool:
+    """Whether an order stands above a heading: "Implement this plan:"."""
+    if len(read) < 2 or read[1].mark != "#":
+        return False
+    return "tasks" in shown(read[0]) and read[0].text.endswith((":", "："))
+
+
+def orders(turn: Turn) -> bool:
+    """Whether a person orders something in a turn."""
+    return turn.human and any(request.is_order for request in _asked(turn))
+
+
+def _request(sentence: SpokenSentence) -> _Request | None:
     """A sentence of a person as what was asked for; None for what is no request."""
-    shows = shown(one)
-    is_idle = _is_idle(one)
-    is_order = "tasks" in shows and not is_idle
-    # "Fix the tests" names what is to be done, "please fix it" does not.
-    says_what = len(content(words.opened(one.low)) - {"please"}) > 1
-    is_short_order = is_order and says_what and _count(one) == ORDER
-    if not (_tells(one) or is_short_order):
+    text, is_wish = _wished(plain(sentence.text))
+    bare = SpokenSentence(text=text, low=fold(text))
+    is_pasted = is_reported(sentence.text) or _code().search(text) is not None
+    if not _tells(bare) or _is_vague(bare) or _is_idle(bare) or is_pasted:
         return None
-    if is_order:
-        return TitleChoice(worth=ORDERED, sentence=one)
-    if is_idle or _is_remark(one, shows):
+    if is_wish or _is_order(bare):
+        return _Request(text=bare.text, is_order=True)
+    is_item = sentence.asks or sentence.mark != ""
+    if is_item or _lead_of(sentence.text, "did") or _is_remark(sentence):
         return None
-    return TitleChoice(worth=_STATED, sentence=one)
+    return _Request(text=bare.text, is_order=False)
 
 
-def _is_remark(sentence: SpokenSentence, shows: frozenset[str]) -> bool:
+def _is_vague(sentence: SpokenSentence) -> bool:
+    """Whether an order goes on with what was said before it, or announces what stands
+    below: "make it smaller", "go on with the following"."""
+    said = words.opened(sentence.low).split()
+    goes_on = f" {' '.join(said[1:2])} " in words.phrases("begins: points")
+    return goes_on or words.says("announces", sentence.low)
+
+
+def _wished(text: str) -> tuple[str, bool]:
+    """What is asked for in a sentence, without the words of a wish, and whether there
+    are some; in the midst of it, too: "for the list can you ..."."""
+    lead = _lead().match(text)
+    is_wish = lead is not None and bool(lead["wish"])
+    rest = text[lead.end() :] if lead else text
+    within = None if is_wish else _wish_within().search(rest)
+    if within and len(rest[within.end() :].split()) >= WORDS[0]:
+        rest = rest[within.end() :]
+        is_wish = True
+    return (rest.rstrip("?？ ") if is_wish else rest), is_wish
+
+
+def _lead_of(text: str, group: str) -> bool:
+    """Whether what leads into a sentence is of a kind."""
+    lead = _lead().match(plain(text))
+    return lead is not None and bool(lead[group])
+
+
+def _is_order(sentence: SpokenSentence) -> bool:
+    """Whether a sentence orders something to be made."""
+    is_task = "tasks" in shown(sentence) or words.begins("begins: making", sentence.low)
+    return is_task or _ends_as_order().search(sentence.text) is not None
+
+
+def _is_remark(sentence: SpokenSentence) -> bool:
     """Whether a sentence asks for nothing now: it goes back to what was said, tells
     what happened, or states a rule for good."""
+    shows = shown(sentence)
     goes_back = any(words.begins(kind, sentence.low) for kind in _BACK)
     is_for_good = is_rule(shows - _NORMS)  # "X should be Y" asks for it
     return goes_back or is_for_good or bool(shows & _REMARKS)
@@ -290,7 +349,7 @@ def _is_idle(sentence: SpokenSentence) -> bool:
     if words.is_spaceless(low):
         ends = (low.strip()[:IDLE], low.strip()[-IDLE:])
         return any(words.holds_letters("list: idle", end) for end in ends)
-    return bool(words.listed("idle") & {*low.split()[:3]})
+    return bool(words.listed("idle") & {*low.split()[:2]})
 
 
 def _is_typed_command(sentence: SpokenSentence) -> bool:
@@ -300,31 +359,57 @@ def _is_typed_command(sentence: SpokenSentence) -> bool:
     return is_run or regex(_NAMED).match(sentence.text) is not None
 
 
-def _reported(sentence: SpokenSentence) -> float:
-    """The worth of a sentence in which an agent says what it did, or will do, else
-    0."""
-    if not _tells(sentence) or words.says("list: generic", sentence.low):
-        return 0.0
+def _reported(exchange: TitleExchange) -> str:
+    """The first sentence of the latest answer in which the agent says what it did."""
+    for turn in reversed(exchange.turns):
+        if spoken(turn):
+            for one in sentences(turn.text)[:READ]:
+                if _is_deed(one):
+                    return _bare(one.text)
+    return ""
+
+
+def _is_deed(sentence: SpokenSentence) -> bool:
+    """Whether a sentence says that something was made, rather than looked at."""
     did = _done().match(sentence.low)
-    if did and _is_deed(did[1]):
-        is_prose = not sentence.mark and (
-            sentence.text[0].isalnum() or sentence.text[0] in "`*\"'"
-        )
-        is_done = words.says("done", sentence.low)
-        return (_REPORTED if is_prose else _LISTED) + (1 if is_done else 0)
-    promised = _promise().match(sentence.low)
-    return _PROMISED if promised and promised[1] not in words.listed("idle") else 0.0
-
-
-def _is_deed(verb: str) -> bool:
-    """Whether a verb says that something was made, rather than looked at."""
+    if not did or not _tells(sentence) or words.says("list: generic", sentence.low):
+        return False
+    verb = did[1]
     is_past = verb.endswith("ed") and not words.says("list: looked", f" {verb} ")
     return is_past or verb in words.listed("did")
+
+
+def _edited(turns: Sequence[Turn]) -> str:
+    """The files that were changed."""
+    edited = list(dict.fromkeys(path for turn in turns for path in changed_by(turn)))
+    if not edited:
+        return ""
+    more = f" and {len(edited) - 3} more" if len(edited) > 3 else ""
+    return "Changed " + ", ".join(f"`{path}`" for path in edited[:3]) + more
+
+
+def _first_words(turns: Sequence[Turn]) -> str:
+    """The first sentence of a person that says something, be it a question."""
+    for turn in turns:
+        said = sentences(turn.text, typed=True) if turn.human else []
+        is_pasted = is_reported(turn.text) or any(one.mark == "#" for one in said)
+        for sentence in () if is_pasted else said:
+            if _is_prose(sentence) and is_open(sentence):
+                return _bare(sentence.text)
+    return ""
+
+
+def _is_prose(sentence: SpokenSentence) -> bool:
+    """Whether a sentence says something, and is no line for a shell."""
+    says = _tells(sentence._replace(text=sentence.text.rstrip("?？")))
+    return says and _count(sentence) >= WORDS[0] and not _is_typed_command(sentence)
 
 
 def _tells(sentence: SpokenSentence) -> bool:
     text = sentence.text.rstrip("*_ ")
     if text.endswith((":", "：", "?", "？", "吗", "か", "{", "(", "[")):
+        return False
+    if not (text[:1].isalnum() or text[:1] in MARKS):
         return False
     is_fit = 4 <= _count(sentence) <= LONGEST and len(content(sentence.low)) >= 3
     return is_fit and "[secret removed" not in sentence.text
@@ -336,14 +421,28 @@ def _count(sentence: SpokenSentence) -> int:
     return max(len(sentence.low.split()), pairs)
 
 
-def _clause(text: str) -> str:
-    if len(text.split()) <= WORDS[1]:
+def _clause(text: str, most: int) -> str:
+    """A text of at most so many words, cut where a clause ends if there is one."""
+    if _length(text) <= most:
         return text
-    ends = regex(r"[,;:(—–]| - | so that | which | because ").finditer(text)
-    cuts = [text[: end.start()] for end in ends]
-    whole = (cut for cut in cuts if cut.count("(") == cut.count(")"))
-    fitting = [cut for cut in whole if CLAUSE <= len(cut.split()) <= WORDS[1]]
-    return fitting[-1] if fitting else " ".join(text.split()[: WORDS[1]]) + "…"
+    ends = regex(r"[,;(—–，；。]| - | so that | which | because ").finditer(text)
+    parts = [text[: end.start()] for end in ends]
+    fitting = [part for part in parts if CLAUSE <= _length(part) <= most]
+    whole = [part for part in fitting if _is_whole(part)]
+    if whole:
+        return whole[-1]
+    said = text.split()
+    return " ".join(said[:most]) + "…" if len(said) > most else text
+
+
+def _length(text: str) -> int:
+    return _count(SpokenSentence(text=text, low=fold(text)))
+
+
+def _is_whole(clause: str) -> bool:
+    """Whether nothing is open in a clause, and more than its condition is said."""
+    is_closed = clause.count("(") == clause.count(")") and clause.count('"') % 2 == 0
+    return is_closed and not is_half(clause)
 
 
 def plain(text: str) -> str:

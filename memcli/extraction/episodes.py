@@ -6,15 +6,12 @@ from itertools import islice
 from typing import NamedTuple
 
 from memcli.extraction.episode_titles import (
-    ORDERED,
-    TITLE,
-    asked,
-    first_words,
     is_open,
+    orders,
     plain,
     title_of,
 )
-from memcli.extraction.rules import of_manner, title, words
+from memcli.extraction.rules import of_manner, words
 from memcli.extraction.rules.commands import command_of, family, results
 from memcli.extraction.rules.words import content, fold, sentences, spoken
 from memcli.sessions.model import Finding, Session, Stretch, Turn
@@ -51,11 +48,11 @@ def told(
         return None
     if len(turns) < len(every) and not has_person:
         return None
-    name = title_of(turns) or first_words(turns)
-    if not (name or has_person):
+    name = title_of(turns)
+    if not name:
         return None
     return EpisodeDraft(
-        title=name or title(session.name, TITLE),
+        title=name,
         summary=_summary(turns, taught),
         outcome=outcome(turns),
         tags=_tags(turns),
@@ -82,14 +79,11 @@ def _within(segment: Stretch, findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _changes(turn: Turn) -> bool:
-    """Whether a turn changed something: an edit, a commit, an edit that a chat's tool
-    reports."""
+    """Whether a turn changed something: an edit, a commit, a patch that it shows."""
     if turn.role == "assistant" and turn.tool:
         commits = regex(r"\bgit (?:commit|merge|push|mv)\b").search(command_of(turn))
         return bool(commits) or _edits(turn)
-    if turn.role == "assistant" and "```diff" in turn.text:
-        return True
-    return turn.text.startswith("Applied edit to ")
+    return turn.role == "assistant" and "```diff" in turn.text
 
 
 def _edits(turn: Turn) -> bool:
@@ -106,13 +100,7 @@ def _is_worked_over(session: Session, turns: Sequence[Turn]) -> bool:
     if any(turn.tool for turn in session.turns) or not any(map(spoken, turns)):
         return False
     typed = {turn.text for turn in turns if turn.human and content(turn.text.lower())}
-    orders = any(
-        telling.worth >= ORDERED
-        for turn in turns
-        if turn.human
-        for telling in asked(turn)
-    )
-    return orders and len(typed) >= WORKED_OVER
+    return len(typed) >= WORKED_OVER and any(map(orders, turns))
 
 
 # --- the summary -----------------------------------------------------------------

@@ -83,6 +83,15 @@ def _editor() -> str:
     """
 
 
+@verbose(dot_all=True)
+def _filled_in() -> str:
+    """A template of a slash command that shows the words that were typed with it."""
+    return r"""
+        .{0,4000}? \#\#[ ]User[ ]Input \s+ ```text \n (?P<typed> .{0,20000}? ) \s* ```
+        \s+ You[ ]\*\*MUST\*\*[ ]consider[ ]the[ ]user[ ]input
+    """
+
+
 @verbose
 def _order() -> str:
     """The line over a plan that an agent wrote and a person accepted."""
@@ -163,6 +172,8 @@ def human(text: str) -> str:
     text = _editor().sub("", strip_private(text) if has_tags else text)
     if text.lstrip()[:80].startswith(_WHOLE) or _not_typed().match(text):
         return ""
+    if template := _filled_in().match(text):
+        text = template["typed"]
     if has_tags:
         text = without_blocks(text)
     text = without_pastes(_notes().sub(" ", text))

@@ -46,7 +46,7 @@ def test_what_had_no_effect_makes_none(turns: tuple[Turn, ...]) -> None:
 
 
 def test_the_title_says_what_was_done() -> None:
-    """The subject of the commit, else the agent's report, else the request."""
+    """The subject of the commit, else the request, else the agent's report."""
     asked = human(
         "ok please fix the rounding of refunds in the ledger, it is off by one cent"
     )
@@ -54,24 +54,16 @@ def test_the_title_says_what_was_done() -> None:
         "Done. I changed the rounding of refunds in `src/ledger.py` to half even. All 12 tests pass."
     )
     one = tell(asked, EDIT, report)
-    assert (
-        one
-        and one.title
-        == "Changed the rounding of refunds in `src/ledger.py` to half even"
-    )
-    one = tell(asked, EDIT, agent("Done, I changed the export to Decimal."))
+    wanted = "Fix the rounding of refunds in the ledger, it is off by one cent"
+    assert one and one.title == wanted
+    unsaid = human("continue")
+    one = tell(unsaid, EDIT, agent("Done, I changed the export to Decimal."))
     assert one and one.title == "Changed the export to Decimal"
     commit = ran('git commit -m "Round refunds half even in the ledger"')
     one = tell(asked, EDIT, *commit, report)
     assert one and one.title == "Round refunds half even in the ledger"
-    asked_twice = human("Can you look at it?")
-    one = tell(
-        asked_twice,
-        agent("Now I'll freeze the clock of the cart tests in conftest."),
-        EDIT,
-    )
-    assert one and one.title == "Freeze the clock of the cart tests in conftest"
-    one = tell(asked_twice, EDIT, agent("Ok."))
+    vague = human("Can you look at it?")
+    one = tell(vague, EDIT, agent("Ok."))
     assert one and one.title == "Changed `src/ledger.py`"
     one = tell(
         human("rework it"), EDIT, agent("Reworked " + "the longwinded ledger " * 12)
@@ -86,7 +78,8 @@ def test_the_title_says_what_was_done() -> None:
 
 
 def test_the_title_of_many_requests_is_the_first_and_how_many_more() -> None:
-    """One report of twenty is no title of all; nor is a question, a path or a secret."""
+    """The first that led to changes is told, then what led to most; a question, a path or
+    a yes is no title."""
     asked = [
         "@src/login.py",
         "Show me how the session is stored",
@@ -100,10 +93,27 @@ def test_the_title_of_many_requests_is_the_first_and_how_many_more() -> None:
         turns += [human(text), EDIT, agent(f"Done, that was number {number}.")]
     turns.append(agent("I fixed the typo in the footer of the landing page."))
     one = tell(*turns)
-    assert (
-        one
-        and one.title == "Add a page for the settings of a profile, and 4 more requests"
+    assert one and one.title == "Add a page for the settings of a profile, and 3 more"
+    moved = [human("Move the search to the left"), EDIT, human("yes, go on"), EDIT]
+    one = tell(human("Rename the column of prices in the table"), EDIT, *moved)
+    wanted = "Rename the column of prices in the table; Move the search to the left"
+    assert one and one.title == wanted
+    turns[2:2] = [human("Create a map of all shops"), EDIT, EDIT]
+    assert title_of(turns[2:]) == (
+        "Create a map of all shops; Add a page for the settings of a profile, and 3 more"
     )
+    assert title_of([*turns[5:], *turns[2:5]]) == (
+        "Add a page for the settings of a profile; Create a map of all shops, and 3 more"
+    )
+
+
+def test_a_pasted_error_is_no_title() -> None:
+    """What was done about it is, else the files."""
+    error = human("TypeError: cannot read properties of undefined at total (cart.js:3)")
+    one = tell(error, EDIT, agent("I guarded the total of an empty cart."))
+    assert one and one.title == "Guarded the total of an empty cart"
+    one = tell(error, EDIT, agent("Ok."))
+    assert one and one.title == "Changed `src/ledger.py`"
 
 
 def test_the_summary_holds_what_decided() -> None:

@@ -3,6 +3,7 @@ labelled ones."""
 
 import io
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -141,7 +142,7 @@ def test_several_sessions_in_one_file() -> None:
 def test_aider_writes_a_question_twice_and_it_is_read_once(tmp_path: Path) -> None:
     """What `/ask` asks stands again below it; a command before it hides nothing; said
     again after an answer it counts again."""
-    question = "why is the cart slow?\n#### On staging only."
+    question = "why is the cart slow?  \n#### On staging only."
     typed = ("/drop a.py", f"/ask {question}", question)
     asked = "".join(f"#### {text}  \n\n" for text in typed)
     chat = f"# aider chat started at 2026-03-04 10:00:00\n\n{asked}One query a row.\n"
@@ -239,3 +240,41 @@ def test_a_text_without_a_speaker_is_refused_by_name(tmp_path: Path) -> None:
     path.write_text("# Release notes\n\nAlways use version 2.\nNote: never 1.\n")
     with pytest.raises(Unknown, match=r"notes\.md: no speaker"):
         read(path)
+
+
+def test_a_heading_in_an_answer_of_aider_is_no_prompt(tmp_path: Path) -> None:
+    """aider ends the lines of a person with two blanks; what it changed and committed
+    is told as calls, the person's own commit before it is not."""
+    lines = (
+        "# aider chat started at 2026-03-04 10:00:00",
+        "",
+        "> Aider v0.80  ",
+        "",
+        "#### round the totals  ",
+        "",
+        "#### 1. The cart",
+        "",
+        "Here it is.",
+        "",
+        "> Committing notes.md before applying edits.  ",
+        "> Commit 461c5fc chore: keep my notes  ",
+        "> Applied edit to cart.py  ",
+        "> Commit c6ad63d fix: round the cart's totals half even  ",
+        "",
+    )
+    (tmp_path / "chat.md").write_text("\n".join(lines))
+    turns = read(tmp_path / "chat.md").turns
+    assert [turn.text for turn in turns if turn.human] == ["round the totals"]
+    calls = [dict(turn.input) for turn in turns if turn.tool and turn.input]
+    subject = shlex.quote("fix: round the cart's totals half even")
+    assert calls == [{"path": "cart.py"}, {"command": f"git commit -m {subject}"}]
+
+
+def test_of_a_filled_in_template_only_what_was_typed_is_said(tmp_path: Path) -> None:
+    """spec-kit shows the words of a command in a fence above its instructions."""
+    form = "## User Input\n\n```text\n{}\n```\n\nYou **MUST** consider the user input before\n\n## Outline\n\nAlways write tests."
+    texts = [form.format("A shop for bicycles"), form.format("")]
+    records = [{"role": "user", "content": text} for text in texts]
+    (tmp_path / "chat.json").write_text(json.dumps(records))
+    turns = read(tmp_path / "chat.json").turns
+    assert [turn.text for turn in turns if turn.human] == ["A shop for bicycles"]

@@ -55,7 +55,7 @@ _CLAUSE = r"""(?x)
 # What begins so is only half of what is said.
 _SUBORDINATE = r"""(?xi)
     (?: if | when | because | to | since | unless | although | while | before | after
-      | as | for | given | wenn | weil | um | falls | si | quand | cuando | para | se
+      | as | for | given | even | once | wenn | weil | um | falls | si | quand | cuando | para | se
       | quando | если | когда | чтобы ) [ ]
 """
 
@@ -163,16 +163,20 @@ def title(text: str, longest: int = TITLE) -> str:
 def _clause(text: str, longest: int) -> str:
     """The longest beginning of a text that ends where a clause does and is not too
     long; the text itself where there is none."""
-    half = regex(_SUBORDINATE)
-    if len(text) <= longest or half.match(text):
+    if len(text) <= longest or is_half(text):
         return text
     idle = words.listed("stop") | words.listed("filler")
     ends = (found.start() for found in regex(_CLAUSE).finditer(text))
     for end in sorted((end for end in ends if end <= longest), reverse=True):
         last = text[:end].rsplit(" ", 1)[-1]
-        if end >= longest // 5 and last not in idle and not half.match(f"{last} "):
+        if end >= longest // 5 and last not in idle and not is_half(f"{last} "):
             return text[:end]
     return text
+
+
+def is_half(text: str) -> bool:
+    """Whether a text begins with a condition, a reason or a time."""
+    return regex(_SUBORDINATE).match(text) is not None
 
 
 def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:

@@ -309,7 +309,12 @@ def _without_lead(
 
 def _is_composed(text: str) -> bool:
     is_long = text.strip().count("\n") > LINES or len(text) > TYPED
-    return is_long or regex(_REPORTED).search(text) is not None
+    return is_long or is_reported(text)
+
+
+def is_reported(text: str) -> bool:
+    """Whether a text holds the words of an error."""
+    return regex(_REPORTED).search(text) is not None
 
 
 def _length(low: str) -> float:

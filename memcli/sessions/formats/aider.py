@@ -4,6 +4,7 @@ what `/ask` asks is written down twice. An architect's answer stands again as th
 of the editor, in the person's place."""
 
 import re
+import shlex
 
 from memcli.sessions import speakers
 from memcli.sessions.formats.protocol import Format
@@ -23,14 +24,20 @@ def _asked() -> str:
 
 
 @verbose(lines=True)
+def _done() -> str:
+    """What aider says that it changed: a file, or a commit of its own."""
+    return r"""
+        ^ (?: Applied[ ]edit[ ]to[ ] (?P<file> [^\n]{1,400}? )
+            # what the person changed is committed by itself before an edit
+            | Committing[ ] [^\n]{1,400} [ ]before[ ]applying[^\n]{0,40} \n Commit[ ] [^\n]*
+            | Commit[ ] [0-9a-f]{7,40} [ ] (?P<subject> [^\n]{1,300}? ) ) \s* $
+    """
+
+
+@verbose(lines=True)
 def _confirmed() -> str:
     """A question of aider's own that was answered, among a person's lines."""
     return r"^ [^\n]{0,300} \(Y\)es/\(N\)o [^\n]{0,300} $ \n?"
-
-
-def _mark(text: str) -> str:
-    """What a line begins with that tells who speaks."""
-    return next((mark for mark in MARKS if text.startswith(mark)), "")
 
 
 def _beginning(text: str) -> str:
@@ -48,13 +55,14 @@ class _History(Page):
     unanswered = ""  # what the person asked last, while the agent has said nothing
     answer = ""  # how the agent's last words begin, blanks as one
     has_asked = False  # whether a person said something in this chat
+    is_spaced = False  # whether aider's own lines still end in two blanks
 
     def line(self, line: Line, text: str) -> None:
         if text.startswith(START) and not self.fence:
             self._begin(text.removeprefix(START))
             return
         text = "> " if text == ">" else text
-        mark = "" if self.fence else _mark(text)
+        mark = "" if self.fence else self._mark(text)
         words = text.removeprefix(mark)
         speaker = MARKS.get(mark, "assistant")
         goes_on = self._goes_on(speaker)
@@ -65,6 +73,16 @@ class _History(Page):
             self.place = line.place(self.started)
         self.fence = speakers.fenced(self.fence, text)
         self.keep(words)
+
+    def _mark(self, text: str) -> str:
+        """What a line begins with that tells who speaks. aider ends its lines with two
+        blanks; without them a person's mark in an answer is a heading of it."""
+        mark = next((mark for mark in MARKS if text.startswith(mark)), "")
+        is_own = text.endswith("  ")
+        self.is_spaced = self.is_spaced or (mark != "" and is_own)
+        in_answer = self.is_paused or (self.speaker == "assistant" and self.has_asked)
+        is_by_agent = self.is_spaced and not is_own and in_answer
+        return "" if is_by_agent and MARKS.get(mark) == "user" else mark
 
     def _goes_on(self, speaker: str) -> bool:
         """Whether the turn before goes on; a person types anew behind an empty line."""
@@ -83,7 +101,7 @@ class _History(Page):
 
     def turn(self, text: str, place: TurnPlace) -> None:
         if self.speaker == "tool":
-            self.into.result("aider", text, place)
+            self._reported(text, place)
         elif self.speaker == "assistant" and not self.has_asked:
             self.into.put_in(text, place)  # the command line, over several lines
         elif self.speaker == "assistant":
@@ -92,6 +110,16 @@ class _History(Page):
             self.into.said("assistant", text, place)
         else:
             self._typed(text, place)
+
+    def _reported(self, text: str, place: TurnPlace) -> None:
+        """What aider says, and behind it what it did, as the calls of other agents."""
+        self.into.result("aider", text, place)
+        for number, done in enumerate(_done().finditer(text), 1):
+            if done["file"]:
+                self.into.called("edit", {"path": done["file"]}, place.nth(number))
+            elif done["subject"]:
+                line = f"git commit -m {shlex.quote(done['subject'])}"
+                self.into.called("git", {"command": line}, place.nth(number))
 
     def _typed(self, text: str, place: TurnPlace) -> None:
         text = _confirmed().sub("", text).strip()
