@@ -117,7 +117,10 @@ def _lead() -> str:
 @verbose
 def _code() -> str:
     """What no person writes in prose."""
-    return r"[{};]\s*$ | [{}] .* [;}] | => | </ | \w\(\) | ^ \s* (?: import | from | const | let ) \s \S+ \s (?: from | = | import ) \s"
+    return r"""
+        [{};] \s* $ | [{}] .* [;}] | => | </ | \w\(\)
+      | ^ \s* (?: import | from | const | let ) \s \S+ \s (?: from | = | import ) \s
+    """
 
 
 @verbose(ignore_case=True)
