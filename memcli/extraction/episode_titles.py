@@ -56,7 +56,7 @@ class TitleExchange(NamedTuple):
     effort: int
 
 
-class _Request(NamedTuple):
+class _AskedFor(NamedTuple):
     """What a person asks for, without what leads into it; an order says it outright."""
 
     text: str
@@ -255,7 +255,7 @@ def _bare(text: str) -> str:
     return _lead().sub("", plain(text), count=1)
 
 
-def _asked(turn: Turn) -> list[_Request]:
+def _asked(turn: Turn) -> list[_AskedFor]:
     """What is ordered or stated in a request; the headings of a plan."""
     if turn.origin not in ("user", "agent"):
         return []
@@ -264,14 +264,14 @@ def _asked(turn: Turn) -> list[_Request]:
     heads = [one for one in read if one.mark == "#"]
     if turn.human and not _announces(read):
         return [] if heads else _requests(read, is_pasted=is_reported(turn.text))
-    return [_Request(text=one.text, is_order=True) for one in heads if _is_long(one)]
+    return [_AskedFor(text=one.text, is_order=True) for one in heads if _is_long(one)]
 
 
 def _is_long(heading: SpokenSentence) -> bool:
     return len(heading.text.split()) >= HEADING
 
 
-def _requests(read: Sequence[SpokenSentence], *, is_pasted: bool) -> list[_Request]:
+def _requests(read: Sequence[SpokenSentence], *, is_pasted: bool) -> list[_AskedFor]:
     """What is asked for; beside an error that was pasted only what is ordered."""
     found = filter(None, map(_request, read))
     return [one for one in found if one.is_order or not is_pasted]
@@ -289,7 +289,7 @@ def orders(turn: Turn) -> bool:
     return turn.human and any(request.is_order for request in _asked(turn))
 
 
-def _request(sentence: SpokenSentence) -> _Request | None:
+def _request(sentence: SpokenSentence) -> _AskedFor | None:
     """A sentence of a person as what was asked for; None for what is no request."""
     text, is_wish = _wished(plain(sentence.text))
     bare = SpokenSentence(text=text, low=fold(text))
@@ -297,11 +297,11 @@ def _request(sentence: SpokenSentence) -> _Request | None:
     if not _tells(bare) or _is_vague(bare) or _is_idle(bare) or is_pasted:
         return None
     if is_wish or _is_order(bare):
-        return _Request(text=bare.text, is_order=True)
+        return _AskedFor(text=bare.text, is_order=True)
     is_item = sentence.asks or sentence.mark != ""
     if is_item or _lead_of(sentence.text, "did") or _is_remark(sentence):
         return None
-    return _Request(text=bare.text, is_order=False)
+    return _AskedFor(text=bare.text, is_order=False)
 
 
 def _is_vague(sentence: SpokenSentence) -> bool:
