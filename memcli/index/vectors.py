@@ -330,10 +330,12 @@ def _at_once(db: sqlite3.Connection, entries: Collection[str]) -> Iterator[Edge]
     least = [LEAST] * len(names)  # what is not as near as that is none of the nearest
     for place, later in vector.alike(list(known.values()), LEAST):
         for other, cosine in later.items():
-            for here, there in ((place, other), (other, place)):
-                if cosine >= least[here]:
-                    near[here][names[there]] = cosine
-                    least[here] = _without_the_far(near[here], least[here])
+            if cosine >= least[place]:
+                near[place][names[other]] = cosine
+                least[place] = _without_the_far(near[place], least[place])
+            if cosine >= least[other]:
+                near[other][names[place]] = cosine
+                least[other] = _without_the_far(near[other], least[other])
     asked = set(entries)
     for name, cosines in zip(names, near, strict=True):
         if name in asked:

@@ -1,7 +1,7 @@
 """What a text asserts: its phrases, and the words and values that are compared."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence, Set
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -52,12 +52,13 @@ class _Phrases:
     def add(self, term: str) -> None:
         """Append a content term; "and" followed by the negated verb again ends the
         negation."""
-        again = term == self.head or term in _RESUME
-        if self.joined and self.negated and not self.terms and again:
-            self.governor = ""
-            self.negated = False
-        if self.negated and not self.head and term not in _LIGHT:
-            self.head = term
+        if self.negated:
+            again = term == self.head or term in _RESUME
+            if self.joined and not self.terms and again:
+                self.governor = ""
+                self.negated = False
+            elif not self.head and term not in _LIGHT:
+                self.head = term
         self.joined = ""
         self.terms.append(term)
 
@@ -128,8 +129,9 @@ class _Phrases:
     def word(self, token: Token, previous: str, following: str) -> None:
         """Take a word: it negates, joins, governs, says nothing, or is a term."""
         word = token.text
-        if token.code or (word not in _STRUCTURAL and not _is_adverb(word)):
-            self.add(canonical(word))
+        term = canonical(word) if token.code else _term(word)
+        if term:
+            self.add(term)
         elif _negates(word, previous, following):
             is_refusal = word not in _PARTICLES
             self.negate(refusal=is_refusal, trailing=word in WORDS["trailing"])
@@ -220,6 +222,12 @@ def _phrases_of(tokens: Sequence[Token]) -> tuple[Phrase, ...]:
     return state.lists()
 
 
+@lru_cache(maxsize=1 << 16)
+def _term(word: str) -> str:
+    """The term that a word of prose is; "" where it is more than that, or less."""
+    return "" if word in _STRUCTURAL or _is_adverb(word) else canonical(word)
+
+
 def _is_adverb(word: str) -> bool:
     """Whether it is an English adverb, whose place is free."""
     return word.endswith("ly") and len(word) > 6 and word not in WORDS["not adverbs"]
@@ -253,48 +261,62 @@ class Claim(NamedTuple):
 def claim(text: str) -> Claim:
     """What `text` asserts; heading marks, dates of headings and bullets, emphasis do
     not count. Health, compaction and doctor ask for the same texts in one run."""
-    tokens = list(lexer.tokenize(text))
+    tokens = lexer.tokenize(text)
+    distinct = set(tokens)
     texts: defaultdict[str, set[str]] = defaultdict(set)
-    for token in tokens:
+    for token in distinct:
         texts[token.kind].add(token.text)
     by_kind = defaultdict(
         frozenset[str],
         {kind: frozenset(words_of_kind) for kind, words_of_kind in texts.items()},
     )
-    words = [token for token in tokens if token.kind == "word"]
     return Claim(
-        words=frozenset(_compared_words(tokens)),
+        words=_compared_words(tokens, distinct),
         spoken=by_kind["word"],
         phrases=_phrases_of(tokens),
         numbers=by_kind["number"] | by_kind["date"],
         paths=by_kind["path"] | by_kind["url"],
         flags=by_kind["flag"],
         names=by_kind["name"],
-        code=frozenset(token.text for token in words if token.code),
-        proper=frozenset(canonical(token.text) for token in tokens if token.proper),
-        limits=_limits([token.text for token in words], by_kind["run"]),
+        code=frozenset(t.text for t in distinct if t.code and t.kind == "word"),
+        proper=frozenset(canonical(token.text) for token in distinct if token.proper),
+        limits=_limits(tokens, by_kind["word"], by_kind["run"]),
     )
 
 
-def _compared_words(tokens: Sequence[Token]) -> Iterator[str]:
+def _compared_words(tokens: Sequence[Token], distinct: Set[Token]) -> frozenset[str]:
     """The words for Jaccard: one word for things that have two names, pairs of
-    characters for runs without blanks."""
-    for token, after in pairwise([*tokens, Token("", "")]):
+    characters for runs without blanks. "Do not" is "not"."""
+    compared: set[str] = set()
+    for token in distinct:
         if token.kind == "run":
-            yield from full_pairs(token.text)
+            compared.update(full_pairs(token.text))
         elif token.kind == "word":
+            word = token.text
             if token.code:
-                yield token.text
-            elif (token.text, after.text) != ("do", "not"):
-                yield EQUIVALENTS.get(token.text, token.text)
+                compared.add(word)
+            elif word != "do" or _is_said_alone(token, tokens):
+                compared.add(EQUIVALENTS.get(word, word))
         elif token.kind not in ("stop", "comma", "gap", "step"):
-            yield token.text.casefold()
+            compared.add(token.text.casefold())
+    return frozenset(compared)
 
 
-def _limits(words: list[str], runs: Iterable[str]) -> frozenset[str]:
+def _is_said_alone(wanted: Token, tokens: Sequence[Token]) -> bool:
+    """Whether a word stands somewhere without a "not" behind it."""
+    following = (*tokens[1:], Token("", ""))
+    pairs = zip(tokens, following, strict=True)
+    return any(token == wanted and after.text != "not" for token, after in pairs)
+
+
+def _limits(
+    tokens: Sequence[Token], words: Set[str], runs: Iterable[str]
+) -> frozenset[str]:
     limits = {_LIMITS.get(GOVERNORS.get(word, ""), "") for word in words}
-    if "not" in words and _optional().search(" ".join(words)):
-        limits.add("optional")
+    if "not" in words:
+        spoken = " ".join(token.text for token in tokens if token.kind == "word")
+        if _optional().search(spoken):
+            limits.add("optional")
     if "exactly" in words:
         limits.add("exactly")
     unspaced = "\n".join(runs)

@@ -53,7 +53,8 @@ def _without_ending(word: str) -> str:
 
 EQUIVALENTS = {word: group[0] for group in _GROUPS["equivalents"] for word in group}
 """The one name of what the trade has two for: in prose, never in code."""
-_PHRASES = {" ".join(words): short for short, _, *words in _GROUPS["phrases"]}
+_SHORTER = _COUNTS | {" ".join(words): short for short, _, *words in _GROUPS["phrases"]}
+"""What is said of phrases and numerals, by the words of each."""
 
 
 _SYNONYMS = {
@@ -119,16 +120,13 @@ def _emphasis() -> str:
     return r"(?<![\w*/]) (\*{1,3}) (?=[^\s*/.]) ([^*\n]+?) (?<=\S) \1 (?![\w*/])"
 
 
-@verbose(ignore_case=True)
-def _phrase() -> str:
-    """The phrases of the table, with a blank or a hyphen between their words."""
-    phrases = "|".join(name.replace(" ", "[ -]") for name in _PHRASES)
-    return rf"\b (?: {phrases} ) \b"
-
-
-@verbose(ignore_case=True)
-def _numeral() -> str:
-    return rf"\b (?: {'|'.join(_COUNTS)} ) \b"
+@verbose
+def _said_shorter() -> str:
+    """The phrases of the table, with a blank or a hyphen between their words, and the
+    numerals; most words do not begin as one of them does."""
+    words = [name.replace(" ", "[ -]") for name in _SHORTER]
+    letters = "".join(sorted({word[0] for word in words}))
+    return rf"\b (?= [{letters}{letters.upper()}] ) (?i: {'|'.join(words)} ) \b"
 
 
 @verbose(ignore_case=True)
@@ -159,10 +157,9 @@ def _plain(text: str) -> str:
     text = _bullet().sub(_begin_item, text)
     if "*" in text:
         text = _emphasis().sub(r"\2", text)
-    text = _phrase().sub(
-        lambda matched: _PHRASES[matched[0].casefold().replace("-", " ")], text
+    text = _said_shorter().sub(
+        lambda matched: _SHORTER[matched[0].casefold().replace("-", " ")], text
     )
-    text = _numeral().sub(lambda matched: _COUNTS[matched[0].casefold()], text)
     has_short_form = "'" in text or "cannot" in text.lower()
     return _short_form().sub(_spell_out, text) if has_short_form else text
 
@@ -189,21 +186,25 @@ def _closing_fence() -> str:
     return r"^ [ \t]* (?: ``` | ~~~ ) [ \t]* $"
 
 
-def tokenize(text: str) -> Iterator[Token]:
+def tokenize(text: str) -> list[Token]:
     """The tokens of a body in order; code spans differ from prose only by their
     mark."""
     start = 0
     plain = _plain(text)
+    tokens: list[Token] = []
     for begin, end, code in _code_spans(plain):
-        yield from _scan(plain[start:begin], code=False, fresh=start == 0)
-        yield from _scan(code, code=True, fresh=False)
+        _scan(plain[start:begin], tokens, code=False, fresh=start == 0)
+        _scan(code, tokens, code=True, fresh=False)
         start = end
-    yield from _scan(plain[start:], code=False, fresh=start == 0)
+    _scan(plain[start:], tokens, code=False, fresh=start == 0)
+    return tokens
 
 
 def _code_spans(text: str) -> Iterator[tuple[int, int, str]]:
     """Where code stands and what it is; a fence that nothing closes is prose, looked at
     once."""
+    if "`" not in text and "~~~" not in text:
+        return
     closing = [match.span() for match in _closing_fence().finditer(text)]
     wanted = _code()
     place = 0
@@ -234,8 +235,8 @@ _ACCENTS = r"\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff\u0f00-\u0fff"
 @verbose
 def _token() -> str:
     return rf"""
-        # what most words are: known before all else is tried
-        (?P<plain> (?<!\S) [a-z]++ (?=[\s,]) )
+        # what most words are, as many as follow each other: known before all else is tried
+        (?P<plain> [ ]? (?<!\S) {_PLAIN_WORD} (?: [ ] {_PLAIN_WORD} )*+ )
       | (?P<url> https?:// [^\s<>`"')\]]+ )
       | (?P<date> \d{{4}}-\d\d-\d\d (?: [T ]\d\d:\d\d (?: :\d\d )? Z? )? )
       | (?P<step> \0\d+ )
@@ -263,6 +264,7 @@ def _token() -> str:
     """
 
 
+_PLAIN_WORD = r"[a-z]++ (?= [\s,] | \.\s )"
 _SPOKEN_UNITS = r"""
     ms | msecs? | milliseconds? | s | secs? | seconds? | mins? | minutes? | h | hrs?
   | hours? | d | days? | weeks? | percent | [kKMGT]i?[bB] | [Bb]ytes?
@@ -270,30 +272,42 @@ _SPOKEN_UNITS = r"""
 _SIGNS = {"≤": "<=", "≥": ">=", "≠": "!="}
 
 
-def _scan(text: str, *, code: bool, fresh: bool) -> Iterator[Token]:
+def _scan(text: str, tokens: list[Token], *, code: bool, fresh: bool) -> None:
+    """Append the tokens of a text; `fresh`: a sentence begins with it."""
+    plain_words = _PLAIN_WORDS[code]
     for match in _token().finditer(text):
         kind = match.lastgroup or ""
         written = match[0]
         if kind == "plain":
-            yield _plain_word(written, code)
+            tokens += map(plain_words.__getitem__, written.split())
         elif kind in ("call", "word"):
-            yield _word(written, code=code, proper=not fresh and written[0].isupper())
+            proper = not fresh and written[0].isupper()
+            tokens.append(_word(written, code=code, proper=proper))
         elif kind in ("url", "path"):
-            yield from _path(written, code=code)
+            tokens += _path(written, code=code)
         elif kind in ("comma", "stop"):
-            yield Token("gap" if code else kind, written)
+            tokens.append(Token("gap" if code else kind, written))
         elif kind == "number":
-            yield Token(kind, _measure(written), code)
+            tokens.append(Token(kind, _measure(written), code))
         elif kind in ("operator", "issue"):
-            yield Token("name", _SIGNS.get(written, written), code)
+            tokens.append(Token("name", _SIGNS.get(written, written), code))
         else:
-            yield Token(kind, written, code)
+            tokens.append(Token(kind, written, code))
         fresh = kind == "stop"
 
 
-@lru_cache(maxsize=1 << 16)
-def _plain_word(written: str, code: bool) -> Token:  # noqa: FBT001 (a name costs a third)
-    return Token(kind="word", text=written, code=code)
+class _PlainWords(dict[str, Token]):
+    """The token of each word in small letters, made when it first comes."""
+
+    def __init__(self, *, code: bool) -> None:
+        self.code = code
+
+    def __missing__(self, written: str) -> Token:
+        self[written] = Token(kind="word", text=written, code=self.code)
+        return self[written]
+
+
+_PLAIN_WORDS = {code: _PlainWords(code=code) for code in (False, True)}
 
 
 @lru_cache(maxsize=16_384)

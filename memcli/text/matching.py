@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache, wraps
-from itertools import chain, groupby
+from itertools import chain, filterfalse, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import overload
@@ -93,7 +93,7 @@ class Literals:
         """All literals that may occur in a text; what has no blank in it does occur."""
         literals: set[str] = set()
         unknown = list[str]()
-        for word in set(text.split()).difference(self._plain):
+        for word in set(filterfalse(self._plain.__contains__, text.split())):
             known = self._telling.get(word)
             if known is None:
                 unknown.append(word)
@@ -226,10 +226,11 @@ def shapes(name: str) -> Hints:
     hints: list[Hint] = []
     for line in table(name).splitlines():
         kind, prefixes, rest = line.split(" ", 2)
-        pattern = re.escape(prefixes).replace(",", "|")
-        begin = "(?<![A-Za-z0-9])" if prefixes[0].isalnum() else ""
-        whole = rf"{begin}(?:{pattern}){rest}(?![A-Za-z0-9])"
-        hints += [(start, False, kind, whole) for start in prefixes.split(",")]
+        for start in prefixes.split(","):
+            # The first sign stands ahead of what looks behind it: it is found faster.
+            begin = "(?<![A-Za-z0-9].)" if start[0].isalnum() else ""
+            pattern = f"{re.escape(start[0])}{begin}{re.escape(start[1:])}"
+            hints.append((start, False, kind, f"{pattern}{rest}(?![A-Za-z0-9])"))
     return _hints(hints)
 
 

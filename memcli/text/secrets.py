@@ -20,6 +20,7 @@ from memcli.text.chosen import (
 )
 from memcli.text.likely_secrets import HINTS, likely_secrets, picked_alone
 from memcli.text.matching import Hints, Literals, Span, lowered, regex, verbose
+from memcli.text.private_keys import private_keys
 from memcli.text.secret_rules import PLACES, PROSE
 from memcli.text.token_rules import TOKENS
 
@@ -30,8 +31,6 @@ _VERBS = ("pass", "pw", "mdp")
 _NEAR = 200, 800
 """How far before and behind its hint the match of a place or of prose may reach."""
 _ALL = [range(sys.maxsize)]
-_KEY_MOST = 8000
-"""How far the lines of a key without an end are looked for (characters)."""
 
 
 @verbose
@@ -97,7 +96,7 @@ def find_secrets(text: str) -> list[Span]:
         return list(picked_alone(text))
     text = text.replace("\\\n", "  ")  # a line that goes on is one line
     low = lowered(text)
-    keys = _private_keys(text) if _PRIVATE in low else ()
+    keys = private_keys(text) if _PRIVATE in low else ()
     result: list[Span] = []
     named = (*keys, *_shaped(text, low, there), *_assigned(text, low, there))
     candidates = (
@@ -115,17 +114,35 @@ def find_secrets(text: str) -> list[Span]:
 
 
 @verbose
-def _break() -> str:
-    """The end of a line in a word that a program drew, with the marks around it."""
+def _drawn_line() -> str:
+    """A line in which a word that a program drew may end."""
     return r"""
-        (?<= [\w+/=-]{16} ) ["']? [ \t]* \+? \r? \n [ \t>|\#*"'+]*
+        \n [ \t>|\#*"'+]*
         (?= [A-Za-z+/_-]{0,40} \d [\w+/=-]{2,} ["']? [ \t,;)+]* (?: \n | \Z ) )
     """
 
 
+@verbose
+def _break() -> str:
+    """The end of a line in a word that a program drew, with the marks around it."""
+    return rf"""
+        (?<= [\w+/=-]{{16}} ) ["']? [ \t]* \+? \r? {_drawn_line().pattern}
+    """
+
+
+def _breaks(text: str) -> Iterator[tuple[int, int]]:
+    """Where `_break` matches: looked for in the lines alone that may go on so."""
+    for drawn in _drawn_line().finditer(text):
+        line = text.rfind("\n", 0, drawn.start()) + 1
+        end_of_drawn = text.find("\n", drawn.end()) + 1 or len(text)
+        found = _break().search(text, line, end_of_drawn)
+        if found is not None:
+            yield found.span()
+
+
 def _broken(text: str, there: Collection[str]) -> Iterator[Span]:
     """The credentials that go on in another line."""
-    breaks = [found.span() for found in _break().finditer(text)]
+    breaks = list(_breaks(text))
     if not breaks:
         return
     parts = [text[: breaks[0][0]]]
@@ -384,111 +401,3 @@ def _is_quoted_secret(assignment: _Assignment, value: str, *, password: bool) ->
     if password and not value.startswith(("/", "~/", "./")):
         return len(value) >= 4
     return len(value) >= 8 and not is_wordlike(value)
-
-
-@verbose
-def _key_mark() -> str:
-    """The first or the last line of a private key."""
-    return r"-{4,5} [ ]? (BEGIN|END) [ ] [A-Z0-9 ]{0,40} PRIVATE[ ]KEY (?:[ ]BLOCK)? [ ]? -{4,5}"
-
-
-@verbose
-def _key_text() -> str:
-    """Lines of base64 and what stands between them."""
-    return r"""
-        (?: \\+[nrt] | [\s>|"'+,:] | [A-Za-z0-9+/=]{24,}+ )*+
-        (?: [A-Za-z0-9+/=]{1,23}+ (?=["'\s\\]*+\Z) )?
-    """
-
-
-@verbose
-def _key_part() -> str:
-    """A line of base64, with the short one that may end the key."""
-    return r"""
-        (?<![A-Za-z0-9+/=]) [A-Za-z0-9+/]{16,}+ ={0,2}
-        (?: [^A-Za-z0-9]{1,12} n? [A-Za-z0-9+/]{1,15} ={1,2} )?
-    """
-
-
-def _private_keys(text: str) -> Iterator[Span]:
-    """The blocks of private keys; one that is cut off ends with its base64 text."""
-    marks = list(_key_mark().finditer(text))
-    covered = 0
-    for mark, after in zip_longest(marks, marks[1:]):
-        if mark.start() < covered:
-            continue
-        start, end = mark.span()
-        if mark[1] == "END":
-            start = _head_of_key(text, covered, start)
-        else:
-            end = _end_of_key(text, end, after)
-        if end - start > len(mark[0]):
-            yield Span("private-key", start, end)
-        covered = end
-
-
-def _end_of_key(text: str, begin: int, after: re.Match[str] | None) -> int:
-    """Where the key ends whose first line ends at `begin`, with the mark `after` it."""
-    if after is None:
-        return _tail_of_key(text, begin, len(text))
-    ended = after[1] == "END"
-    if ended and _is_key_body(text[begin : after.start()]):
-        return after.end()
-    tail = _tail_of_key(text, begin, after.start())
-    return after.end() if ended and tail > begin else tail
-
-
-def _is_key_body(body: str) -> bool:
-    lines = regex(r"(?:\\+[nrt]|[\s>|\"'+,])++").split(body)
-    full = regex(r"[A-Za-z0-9+/=]{16,}+")
-    return (body[:1].isspace() or body[:1] == "\\") and any(map(full.fullmatch, lines))
-
-
-@verbose
-def _digit_and_capital() -> str:
-    """Base64 has both before long."""
-    return r" (?= \D* \d ) (?= [^A-Z]* [A-Z] ) "
-
-
-def _tail_of_key(text: str, start: int, end: int) -> int:
-    """Where the text of a key ends whose END is missing, or hidden by what stands
-    between lines."""
-    body = _key_text().match(text, start, end)
-    if body is not None and regex(r"[A-Za-z0-9+/=]{24}").search(body[0]):
-        return start + len(body[0].rstrip())
-    last = start
-    missed = 0
-    for part in _key_part().finditer(text, start, min(end, start + _KEY_MOST)):
-        if not is_masked(part[0]) and _digit_and_capital().match(part[0]):
-            last = part.end()
-            missed = 0
-        else:
-            missed += 1
-        if missed > 8:
-            break
-    return last
-
-
-@verbose
-def _before_mark() -> str:
-    """Nothing but what may stand before the mark of a key on its line."""
-    return r"""[\s>|"'+\#/*-]*+"""
-
-
-@verbose
-def _key_line() -> str:
-    """A line of base64 with what may stand around it."""
-    return r"""[\s>|"'+\#/*-]*+ [A-Za-z0-9+/=]{4,}+ [\s\\nr"']*+"""
-
-
-def _head_of_key(text: str, floor: int, end: int) -> int:
-    """Where the base64 lines above an END line begin whose BEGIN is missing."""
-    position = text.rfind("\n", floor, end) + 1 or end
-    if not _before_mark().fullmatch(text, position, end):
-        position = end  # what stands before the mark on its line is the key's, too
-    while position > floor:
-        line = max(floor, text.rfind("\n", floor, position - 1) + 1)
-        if not _key_line().fullmatch(text, line, position):
-            break
-        position = line
-    return position if end - position >= 24 else end

@@ -200,7 +200,7 @@ TOKENS = (
     HintedRule(
         "password",
         hints_of("pin |pin:|PIN |PIN:|Pin |Pin:"),
-        r"""(?<![A-Za-z]) (?i:pin) (?: \s(?:code|number|for|of|to|the|[a-z]{2,12}) ){0,6}?
+        r"""[pP] (?<![A-Za-z].) (?i:in) (?: \s(?:code|number|for|of|to|the|[a-z]{2,12}) ){0,6}?
             (?: \s(?:is|was|ist)\s | \s?[:=]\s? ) (\d{4,12}) (?![\w-]|\.\d)""",
     ),
     HintedRule(

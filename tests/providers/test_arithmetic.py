@@ -54,6 +54,20 @@ def test_a_lane_holds_the_longest_text_of_the_heaviest_words(value: int) -> None
     assert values(vector) == [round(math.copysign(127 / math.sqrt(DIM), value))] * DIM
 
 
+@given(floats, st.binary(min_size=64, max_size=64))
+def test_what_is_no_unit_vector_hardly_moves_the_cosines_of_its_neighbours(
+    numbers: list[float], stray: bytes
+) -> None:
+    """Its own cosine may be anything, by a damaged index; that of the row beside it is
+    off by what one lane carries into the next."""
+    query = arithmetic.quantise([*numbers, *[0.0] * (64 - len(numbers))])
+    alone = arithmetic.cosines(query, {"after": query})["after"]
+    rows = {"before": query, "stray": stray, "after": query}
+    found = arithmetic.cosines(query, rows)
+    assert found["before"] == alone
+    assert found["after"] == pytest.approx(alone, abs=0.01)
+
+
 @pytest.mark.parametrize(("together", "crowded"), [(1024, 8), (7, 8), (7, 1000)])
 def test_what_is_alike_is_found_as_by_looking_at_all(
     monkeypatch: pytest.MonkeyPatch, together: int, crowded: int

@@ -184,7 +184,7 @@ def _phrase(cue: str) -> str:
 
 def says(name: str, low: str) -> bool:
     """Whether a folded text holds a cue of a kind."""
-    return any(phrase in low for phrase in phrases(name))
+    return any(map(low.__contains__, phrases(name)))
 
 
 def holds_letters(name: str, low: str) -> bool:

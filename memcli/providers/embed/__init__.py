@@ -48,10 +48,10 @@ _ONES = int.from_bytes((b"\1" + bytes(WIDE - 1)) * DIM, "little")
 SPREADS = 4
 """Standard deviations by which sign bits may mislead: of 150,000 pairs with a cosine of
 0.8 none differed by more than 2.5."""
-TOGETHER = 1024  # so many rows make a block
+TOGETHER = 2048  # so many rows make a block
 CROWDED = 8  # where one in so many is near, the whole block is computed
-FIRST = 8  # so many of the nearest are looked at before the others
 FULL = float(SCALE * SCALE)  # the product of a vector with itself
+HALF = 1 << 15  # of the numbers that 16 bits hold, so many are below 0
 _POSITIVE = bytes(ord("1") if 0 < value < 128 else ord("0") for value in range(256))
 """A signed byte as the digit of its sign bit."""
 _RAISED = bytes(value ^ 128 for value in range(256))  # a signed byte plus 128
@@ -76,41 +76,38 @@ def signs(vector: bytes) -> bytes:
 def cosines(query: bytes, vectors: Mapping[K, bytes]) -> dict[K, float]:
     """The cosine of `query` with each vector of `quantise`, to about a hundredth.
 
-    All at once: a dimension of them is one number, 32 bits for each, times that of the
+    All at once: a dimension of them is one number, 16 bits for each, times that of the
     query."""
     columns = _columns(list(vectors.values()))
     return dict(zip(vectors, _cosines(query, columns, len(vectors)), strict=True))
 
 
 def _columns(rows: Sequence[bytes]) -> list[int]:
-    """Each dimension as one number: 32 bits for each row, its value raised by 128."""
+    """Each dimension as one number: the sum of its values, each row's 16 bits above that
+    of the row before it."""
     data = b"".join(rows).translate(_RAISED)
     width = len(rows[0]) if rows else 0
-    spread = bytearray(4 * len(rows))
+    raised = 128 * _ones(len(rows))
+    spread = bytearray(2 * len(rows))
     columns = []
     for at in range(width):
-        spread[::4] = data[at::width]
-        columns.append(int.from_bytes(spread, "little"))
+        spread[::2] = data[at::width]
+        columns.append(int.from_bytes(spread, "little") - raised)
     return columns
+
+
+def _ones(count: int) -> int:
+    """1 for each of so many rows."""
+    return int.from_bytes(b"\1\0" * count, "little")
 
 
 def _cosines(query: bytes, columns: Sequence[int], count: int) -> Iterator[float]:
     """The cosine of `query` with each of `count` vectors."""
-    positive = negative = (
-        0  # what the values above 0 of the query give, and those below
-    )
-    query_values = unpack(f"{len(query)}b", query)
-    for value, column in zip(query_values, columns, strict=False):
-        if value > 0:
-            positive += value * column
-        else:
-            negative -= value * column
-    sums = (
-        unpack(f"<{count}I", n.to_bytes(4 * count, "little"))
-        for n in (positive, negative)
-    )
-    raised = 128 * sum(query_values)
-    return ((above - below - raised) / FULL for above, below in zip(*sums, strict=True))
+    total = sum(map(mul, unpack(f"{len(query)}b", query), columns))
+    # A product of unit vectors fits into its 16 bits; what is none has no cosine.
+    above_zero = (total + _ones(count) * HALF) & ((1 << 16 * count) - 1)
+    products = unpack(f"<{count}H", above_zero.to_bytes(2 * count, "little"))
+    return ((product - HALF) / FULL for product in products)
 
 
 def distances(query: int, bits: bytes, width: int) -> list[int]:
@@ -172,13 +169,10 @@ def alike(
         for place in range(start + block.size):
             row_bits = bits[place]
             first = max(start, place + 1)
-            nearby = [
-                other
-                for other, theirs in enumerate(bits[first : start + TOGETHER], first)
-                if (theirs ^ row_bits).bit_count() <= most
-            ]
-            found = block.cosines(rows[place], nearby).items()
-            close = {other: cosine for other, cosine in found if cosine >= least}
+            later = bits[first : start + TOGETHER]
+            apart = enumerate(map(int.bit_count, map(row_bits.__xor__, later)), first)
+            nearby = [other for other, own in apart if own <= most]
+            close = block.close(rows[place], nearby, least)
             if close:
                 yield place, close
 
@@ -195,31 +189,47 @@ class _RowBlock:
     def columns(self) -> list[int]:
         return _columns(self.rows[self.start : self.start + self.size])
 
-    def cosines(self, query: bytes, places: Sequence[int]) -> dict[int, float]:
-        """The cosine of `query` with the rows at these places."""
+    def close(
+        self, query: bytes, places: Sequence[int], least: float
+    ) -> dict[int, float]:
+        """The cosine of `query` with each row at these places where it is so high."""
         if len(places) * CROWDED < self.size:
-            return cosines(query, {place: self.rows[place] for place in places})
+            found = cosines(query, {place: self.rows[place] for place in places})
+            return {place: own for place, own in found.items() if own >= least}
         every = list(_cosines(query, self.columns, self.size))
-        return {place: every[place - self.start] for place in places}
+        start = self.start
+        return {
+            place: every[place - start]
+            for place in places
+            if every[place - start] >= least
+        }
 
 
 def has_alike(rows: Sequence[bytes], places: Iterable[int], least: float) -> set[int]:
     """Those of these places to which another row is alike, see `alike`."""
     bits = [int.from_bytes(signs(row)) for row in rows]
     most = _most_bits(rows, least)
-    places_alike: set[int] = set()
-    for place in places:
-        row_bits = bits[place]
-        apart = [(theirs ^ row_bits).bit_count() for theirs in bits]
-        nearby = [i for i, own in enumerate(apart) if own <= most and i != place]
-        # The nearest by their bits first: one that is alike is enough.
-        nearby.sort(key=apart.__getitem__)
-        for some in (nearby[:FIRST], nearby[FIRST:]):
-            cosine = cosines(rows[place], {other: rows[other] for other in some})
-            if max(cosine.values(), default=0.0) >= least:
-                places_alike.add(place)
-                break
-    return places_alike
+
+    def is_alike(place: int, others: Sequence[int]) -> bool:
+        near = cosines(rows[place], {other: rows[other] for other in others})
+        return max(near.values(), default=0.0) >= least
+
+    def has_one(place: int) -> bool:
+        """Whether one is alike: the nearest of a block by its bits is looked at first,
+        the others when none of these was."""
+        others: list[int] = []
+        for start in range(0, len(rows), TOGETHER):
+            block = bits[start : start + TOGETHER]
+            apart = list(map(int.bit_count, map(bits[place].__xor__, block)))
+            if start <= place < start + TOGETHER:
+                apart[place - start] = len(rows[place]) + 1  # not itself
+            nearest = min(apart)
+            if nearest <= most and is_alike(place, [start + apart.index(nearest)]):
+                return True
+            others += [at for at, own in enumerate(apart, start) if own <= most]
+        return is_alike(place, others)
+
+    return set(filter(has_one, places))
 
 
 def _most_bits(rows: Sequence[bytes], least: float) -> float:
