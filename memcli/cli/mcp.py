@@ -92,15 +92,15 @@ class _Tools:
     def recall(
         self,
         task: str,
-        limit: int = 10,
-        max_tokens: int = 800,
+        limit: int | None = None,
+        max_tokens: int | None = None,
         kind: str = "",
         path: str = "",
     ) -> str:
         """Find what earlier sessions learned that bears on a task.
 
         task: what you are about to do, in words. limit: most ranked hits. max_tokens:
-        size of the whole answer, 0 for no limit. kind: only policy, workflow, pitfall,
+        size of the whole answer, 0 for no limit; both as configured by default. kind: only policy, workflow, pitfall,
         architecture, decision, preference, fact or episode. path: only what is about
         this file."""
         options: RecallOptions = {

@@ -1,4 +1,6 @@
-"""Memory held against the code: entries that name what is gone, moved or rewritten."""
+"""Memory held against the code: entries that name what is gone, moved or rewritten.
+
+What fades by age is `compaction.steps.has_faded`."""
 
 import json
 import time

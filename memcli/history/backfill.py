@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from memcli.errors import DataError
 from memcli.history.commits import Progress, add_commits
-from memcli.history.docs import Doc
+from memcli.history.docs import TITLE, Doc
 from memcli.history.record import HistoryRecord
 from memcli.project.config import Config
 from memcli.sessions.discover import FoundSession
@@ -69,7 +69,7 @@ def _titled(text: str) -> str:
     """The title of an exchange that begins with this text."""
     head = text[:250]
     safe = neutralise(head)
-    return flat(head, 100) if safe == head else line(safe, 100)
+    return flat(head, TITLE) if safe == head else line(safe, TITLE)
 
 
 def _cleaned(

@@ -1,4 +1,6 @@
-"""Whether a text says that it changes what another said. Pure."""
+"""Whether a text says that it changes what another said. Pure.
+
+What a session teaches has cues of its own: extraction/rules/cues.txt."""
 
 import re
 from collections.abc import Collection

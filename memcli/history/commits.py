@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from memcli.history.docs import Doc
+from memcli.history.docs import TITLE, Doc
 from memcli.history.record import HistoryRecord
 from memcli.project import git
 from memcli.sessions.speakers import clean_text, line, when
@@ -219,7 +219,7 @@ def _doc(logged: git.Logged) -> Doc | None:
             subject, body = _merged(subject, body)
     text = clean_text(f"{subject}\n\n{body[:_BODY]}".strip())
     earlier = [named[1] for named in _earlier_commit().finditer(message)]
-    earlier += [f'"{line(named[1], 100)}' for named in _reverted().finditer(subject)]
+    earlier += [f'"{line(named[1], TITLE)}' for named in _reverted().finditer(subject)]
     return Doc(
         source="commit",
         unit=commit,
@@ -227,7 +227,7 @@ def _doc(logged: git.Logged) -> Doc | None:
         key=f"c:{commit}",
         who=line(name, 60),
         date=when(date),
-        title=line(subject, 100),
+        title=line(subject, TITLE),
         said=(("person", text),),
         about=about,
         supersedes=tuple(dict.fromkeys(earlier)),

@@ -10,6 +10,7 @@ from memcli.named import NamedTuple
 
 PART = 2400  # characters that are searched as one; a longer text is searched in parts
 PARTS = 64
+TITLE = 100  # characters of the title of an exchange or a commit
 
 
 class Doc(NamedTuple):

@@ -1,5 +1,5 @@
-"""A prompt whose hook gave up is kept, and looked up with the next one of its
-session."""
+"""A prompt whose hook gave up (`protocol.SECONDS`) is kept, and looked up with the next
+one of its session."""
 
 import time
 from contextlib import suppress

@@ -25,6 +25,7 @@ W = (
 STABILITY_RANGE = (0.001, 36500.0)
 DIFFICULTY_RANGE = (1.0, 10.0)
 INITIAL_DIFFICULTY = W[4] - math.exp(2 * W[5]) + 1  # of the rating "good": 2.1181
+HALF_LIFE = 90.0  # days in which an entry loses half of its weight, by default
 _FACTOR = 0.9 ** (-1 / W[20]) - 1
 
 
@@ -32,7 +33,7 @@ class Rule(NamedTuple):
     """`decay` is half-life, linear, fsrs or none; `growth` linear, log or none."""
 
     decay: str = "half-life"
-    half_life: float = 90.0
+    half_life: float = HALF_LIFE
     half_life_by_kind: Mapping[str, float] = {}
     growth: str = "log"
     use_importance: bool = True
@@ -83,7 +84,7 @@ def _decay(kind: str, age: float, rule: Rule, stability: float | None) -> float:
     return retrievability(age, initial_stability() if stability is None else stability)
 
 
-def half_life_decay(age: float, half_life: float = 90.0) -> float:
+def half_life_decay(age: float, half_life: float = HALF_LIFE) -> float:
     """max(0.1, 0.5^(age/half_life)), ages in days; never fades with an infinite
     half-life."""
     if age <= 0 or half_life == math.inf:

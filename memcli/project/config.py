@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memcli.errors import RefusedError, UsageError
+from memcli.memory.prominence import HALF_LIFE
 from memcli.memory.values import LEVEL_WEIGHTS
 from memcli.named import NamedTuple
 from memcli.storage.files import Unreadable, decode, read_file, refuse_others
@@ -34,7 +35,7 @@ class Config(NamedTuple):
     context: float = 0.4
     walk: int = 0
     decay: str = "half-life"
-    half_life: float = 90.0
+    half_life: float = HALF_LIFE
     half_life_by_kind: Mapping[str, float] = {}
     growth: str = "log"
     use_importance: bool = True

@@ -279,3 +279,17 @@ def test_a_guard_is_asked(project: Project) -> None:
         assert (await call("check"))[1]
 
     talk(project, work)
+
+
+def test_what_an_agent_does_not_name_is_as_configured(project: Project) -> None:
+    """The most hits of an answer."""
+    every = [project.entry(f"Oil chain {at}", f"Oil chain {at}.") for at in range(4)]
+    project.write("MEMORY.md", "\n".join(every))
+    project.write(".mem.toml", "limit = 2\nmax_tokens = 0\n")
+
+    async def work(_: Any, call: Call) -> None:
+        said, _ = await call("recall", task="oil the chain")
+        more, _ = await call("recall", task="oil the chain", limit=3)
+        assert (said.count("\n### "), more.count("\n### ")) == (2, 3)
+
+    talk(project, work)
