@@ -158,6 +158,21 @@ def test_remarks_orders_and_rules_are_told_apart(half: str) -> None:
     assert counts["rules either"] >= 26
 
 
+def test_in_an_unknown_language_nothing_is_kept() -> None:
+    """Polish "nie" is no German "nie", and a rule in English beside it waits, too; a
+    name or two make no language."""
+    polish = human("jak zrobić, żeby działał mój własny arkusz stylów?")
+    denied = human("nie ma menu na stronie")
+    rule = human("Always run the linter before you commit.")
+    assert not found(polish, agent(LOOK), denied, agent(LOOK), rule)
+    assert [one.title for one in proposed(polish, agent(LOOK), rule)]
+    named = human("Łukasz wrote the parser that the import of the archive now uses.")
+    longer = human(
+        "Look at how the tables of the archive are read and tell me about it."
+    )
+    assert len(found(named, agent(LOOK), longer, agent(LOOK), rule)) == 1
+
+
 def test_agents_sentences_are_never_kept() -> None:
     """Nor proposed: what an agent explains is history."""
     text = "You must always run the migrations first, because the tests depend on it."

@@ -24,6 +24,12 @@ _REPORTED = r"""(?xi)
     \b\w*(?:error|exception)\b [^\n]{0,40} [:(] | traceback | stack[ ]?trace
     | \[…[ ]\d+[ ]pasted[ ]lines | \b(?:error|failed|refused)[ ](?:to|with|when)\b
 """
+OPENING = 200  # characters of a turn by which its language is told: pastes are longer
+FOREIGN = 0.05  # share of words with foreign letters that a name or two do not reach
+# A letter of an alphabet like ours that none of the ten languages has.
+_FOREIGN = r"""(?x)
+    [ą-ćď-đēęěğīıłńňőŕ-ťūůűź-žơưșț\u1ea0-\u1eff] | [ðøýþå] | [іїєґўђјљњћџ]
+"""
 TAKEN_BACK = 0.5  # share of words from which a later turn takes a statement back
 # Words about something of the shortest statement.
 SHORTEST = 2
@@ -153,7 +159,24 @@ def stated(turns: Sequence[Turn]) -> list[Statement]:
             said = content(low)
             statements = [old for old in statements if not _shares(old, said)]
         statements += now
-    return statements
+    has_rules = any(one.is_rule for one in statements)
+    waits = has_rules and _is_foreign(turns)
+    return [*map(_unsure, statements)] if waits else statements
+
+
+def _unsure(statement: Statement) -> Statement:
+    """A statement that waits for a yes, if it would be a rule."""
+    waits = statement.shows | {"composed"}
+    return statement._replace(shows=waits) if statement.is_rule else statement
+
+
+def _is_foreign(turns: Sequence[Turn]) -> bool:
+    """Whether a person writes in a language whose words the cues are not of: Polish
+    "nie" is no German "nie"."""
+    said = " ".join(turn.text[:OPENING] for turn in turns if turn.human).lower()
+    letters = regex(_FOREIGN)
+    found = [letters.search(word) is not None for word in said.split()]
+    return sum(found) > FOREIGN * len(found)
 
 
 def is_rule(shows: frozenset[str]) -> bool:
