@@ -139,6 +139,8 @@ def export(
     elif out:
         changed = save(mem, out, written, whole=target == "json")
         put(f"wrote {out}" if changed else f"{out} is up to date")
+    elif target == RULES_TARGET and not report.rules:
+        say(f"mem: {_NO_RULES}", quiet=quiet)
     else:
         put(written)
     if more := report.handout.more:
@@ -146,11 +148,15 @@ def export(
         say(f"mem: {more} more found no room in {room}", quiet=quiet)
 
 
+_NO_RULES = "no lesson names the files that it is about: mem edit ID --path GLOB"
+
+
 def _take_out(mem: App, out: str, *, rules: bool) -> None:
     from memcli.commands.export import save, save_rules
 
     if not out:
-        raise UsageError("export: --remove goes with --out FILE", "mem export --help")
+        hint = "mem export claude --out CLAUDE.md --remove"
+        raise UsageError("export: --remove goes with --out FILE", hint)
     is_changed = save_rules(mem, out, {}) if rules else save(mem, out, None)
     if is_changed:
         put(f"took our section out of {out}")
@@ -167,7 +173,7 @@ def _write_rules(mem: App, out: str, rules: "Mapping[str, RuleFile]") -> None:
     elif rules:
         put(f"{out} is up to date")
     else:
-        put("no lesson names the files that it is about: mem edit ID --path GLOB")
+        put(_NO_RULES)
 
 
 def _require_all_read(problems: Sequence[Problem], out: str) -> None:

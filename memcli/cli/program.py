@@ -144,8 +144,10 @@ def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
         return f"no such option: {option}", f"it is now {now}"
     text = error.format_message()
     if option and (near := getattr(error, "possibilities", ())):
-        first = get_close_matches(option, near, n=1, cutoff=0)[0]
-        text = f"no such option: {option} (did you mean {first}?)"
+        by_word = {name.lstrip("-"): name for name in near}
+        first = get_close_matches(option.lstrip("-"), by_word, n=1)
+        meant = f" (did you mean {by_word[first[0]]}?)" if first else ""
+        text = f"no such option: {option}{meant}"
     hint = "mem --help" if is_early else f"mem {command} --help"
     return text[:1].lower() + text[1:].rstrip("."), hint
 

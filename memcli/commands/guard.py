@@ -160,7 +160,8 @@ def trust(app: App, prefix: str) -> GuardsReport:
     guards = app.guarded(lambda: find_guards(app))
     chosen = [guard for guard in guards if guard.entry.startswith(prefix)]
     if not chosen:
-        raise UsageError(f"{prefix or 'here'}: there is no such guard", "mem guard")
+        what = f"{prefix}: no such guard" if prefix else "there is no guard here"
+        raise UsageError(what, "mem guard --suggest names lessons that could be one")
     if not app.options.dry_run:
         day = app.project.now.isoformat()
         with app.state() as state:

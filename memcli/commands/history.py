@@ -212,7 +212,7 @@ def forget(
     """Delete a session, what is older than a day, or everything; later readings pass
     over it."""
     if sum(map(bool, (session, before, all))) != 1:
-        what = "say what to forget: --session ID, --before DATE or --all"
+        what = "say what to forget: an ID, --session ID, --before DATE or --all"
         raise UsageError(what, "mem forget --help")
     is_past = is_day(before) and before <= app.project.now.isoformat()
     if before and not is_past:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memcli.app import App
-from memcli.errors import DataError, ProviderError, UsageError
+from memcli.errors import DataError, ProviderError, UsageError, one_of
 from memcli.history import record_of
 from memcli.index import view
 from memcli.recall import evidence
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 def recall(app: App, request: RecallRequest) -> RecallReport:
     """Answer one request. Reads files, writes the index alone (and the recall log)."""
+    _check(request)
     has_files = bool(app.project.listing.files)
     filters = view.check(request.filters, app.project.now)
     request = request._replace(filters=filters)
@@ -55,6 +56,19 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
     if request.session:
         _log(app, request.session, report)
     return report
+
+
+def _check(request: RecallRequest) -> None:
+    """Raise UsageError for a request that asks nothing, or of an agent nobody
+    knows."""
+    if not request.task.strip():
+        hint = 'mem recall "what you are about to do"'
+        raise UsageError("the task is empty", hint)
+    if request.agents:
+        from memcli.sessions.formats.registry import FORMATS
+
+        for name in request.agents:
+            one_of("--agent", name, tuple(sorted(FORMATS)))
 
 
 def _shared_answer(app: App, request: RecallRequest) -> RecallReport | None:

@@ -111,7 +111,7 @@ class HomeRepository:
         kept = " and ".join(f"~/{name}" for name in NAMES)
         what = f"keeps {kept} in {self.folder}"
         if url:
-            what += f", in step with {redact_secrets(url)}"
+            what += f"; mem sync exchanges it with {redact_secrets(url)}"
         next = "bring it in step: mem sync"
         if not (url or self._has_remote()):
             next = f"nothing leaves this machine until it has an address: {_ADDRESS}"

@@ -384,7 +384,7 @@ def read(path: Path, form: str = "", inside: Path | None = None) -> ImportSource
     form = form or _form(path, files)
     nothing = not files and not problems
     if nothing or (files and form not in FORMS):
-        hint = f"name it with --from: {', '.join(FORMS)}"
+        hint = f"name a file with rules, or its format with --from: {', '.join(FORMS)}"
         raise UsageError(f"{path}: no known format", hint)
     drafts: list[ImportDraft] = []
     if form == CLAUDE:

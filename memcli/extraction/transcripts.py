@@ -121,8 +121,9 @@ class Transcripts:
                 brief=self.brief,
             )
         except OSError as error:
+            what = f"{name}: cannot be read: {error.strerror or error}"
             raise DataError(
-                f"{name}: cannot be read: {error.strerror or error}"
+                what, "name a transcript, or - for standard input"
             ) from None
         nothing_said = not any(session.turns for session in found)
         # A file may just be in the making, standard input is not.

@@ -32,7 +32,7 @@ def parse_pattern(text: str) -> CommandPattern:
         raise ValueError(f"longer than {LONGEST} characters")
     words = _words(text)
     if not words:
-        raise ValueError("empty")
+        raise ValueError("the pattern is empty")
     if is_everything(words[0]):
         raise ValueError("matches every command")
     operands: list[str | None] = []

@@ -342,6 +342,8 @@ def the_one(prefix: str, names: Collection[str]) -> str:
         return min(names, key=lambda name: (len(name), name))
     if not names:
         raise UsageError(f"{prefix}: no entry has that id", "mem list shows ids")
+    if not prefix:
+        raise UsageError("an id is empty", "mem list shows ids")
     length = max(13, len(prefix) + 4)
     listed = ", ".join(name[:length] for name in sorted(names)[:8])
     raise UsageError(f"{prefix}: several entries begin so", f"one of {listed}")

@@ -96,7 +96,7 @@ def test_the_best_match_comes_first_and_has_relevance_one(project: Project) -> N
 
 @pytest.mark.parametrize(
     "task",
-    ["", "?!", '"', "\0", "\ud800", "NEAR(", "AND x OR (", "x*", "a" * 1_000_000],
+    ["?!", '"', "\0", "\ud800", "NEAR(", "AND x OR (", "x*", "a" * 1_000_000],
 )
 def test_any_task_gets_an_answer(project: Project, task: str) -> None:
     """Punctuation, operators, NUL, lone surrogates and a megabyte are answered with
