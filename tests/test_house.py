@@ -7,6 +7,7 @@ import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,9 +38,14 @@ def _over(sizes: dict[str, int], allowed: dict[str, int]) -> dict[str, int]:
     return {name: size for name, size in sizes.items() if size > allowed.get(name, 0)}
 
 
+@cache
+def _nodes(path: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(path.read_text())))
+
+
 def _functions() -> Iterator[tuple[str, int]]:
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in _nodes(path):
             if (
                 isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
                 and node.end_lineno
@@ -86,7 +92,7 @@ def test_a_class_name_stands_once() -> None:
     found: dict[str, set[str]] = defaultdict(set)
     many = set()
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in _nodes(path):
             if isinstance(node, ast.ClassDef):
                 found[node.name].add(_name(path))
                 methods = [m.name for m in node.body if isinstance(m, ast.FunctionDef)]

@@ -29,7 +29,8 @@ from memcli.text.secrets import find_secrets, redact_secrets
 
 NAMES = ("MEMORY.md", "institutional.md")
 MAIN = "refs/heads/main"
-THEIRS = "refs/remotes/origin/main"
+_BRANCHES = "refs/remotes/origin"
+THEIRS = f"{_BRANCHES}/main"
 BEFORE = "refs/mem/before"
 NETWORK = 60.0  # seconds that a fetch or a push may take
 MOST_AT_ONCE = "64m"  # memory that git may ask for at once, for one object say
@@ -155,6 +156,8 @@ class HomeRepository:
                 head = self._committed(mine, head)
             failed, why = self._git(*_FETCH, "origin")
             theirs = self._commit(THEIRS)
+            if not theirs:
+                self._require_empty()
             taken = self._count(theirs, head)
             texts = self._merged(mine, head, theirs) if taken else mine
             texts = _let_in(texts, mine, taken_back)
@@ -170,6 +173,13 @@ class HomeRepository:
             if sent and not dry_run:
                 self._ask("push", "-q", "origin", f"{head}:{MAIN}")
         return SyncReport(patches=patches, sent=sent, taken=taken, address=address)
+
+    def _require_empty(self) -> None:
+        """Raises RefusedError where the other side has branches, and none is ours."""
+        names = self._ask("for-each-ref", "--format=%(refname:lstrip=3)", _BRANCHES)
+        if names:
+            shown = redact_secrets(names.split("\n")[0])
+            raise RefusedError(f"the other side holds a branch {shown!r}", _ELSEWHERE)
 
     def _has_remote(self) -> bool:
         code, _ = self._git("config", "remote.origin.url")

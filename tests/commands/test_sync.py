@@ -200,6 +200,24 @@ def test_a_repository_that_holds_more_is_refused_and_writes_nothing(
     assert list(one.home.iterdir()) == []
 
 
+def test_a_repository_with_another_branch_is_refused(
+    pair: tuple[Machine, Machine], remote: Path, project: Project, tmp_path: Path
+) -> None:
+    """Code whose branch is called otherwise is somebody's: nothing of yours goes
+    there."""
+    one, _ = pair
+    other = tmp_path / "other"
+    project.git("clone", "-q", str(remote), str(other))
+    (other / "a.py").write_text("x = 1\n")
+    project.commit(cwd=other)
+    project.git("push", "-q", "origin", "HEAD:trunk", cwd=other)
+    one.mem("add", "--level", "global", "Prefer short branches")
+    done = one.mem("sync")
+    assert done.code == 5
+    assert "holds a branch 'trunk'" in done.err
+    assert "main" not in project.git("branch", "-a", cwd=remote)
+
+
 def pushed_by_another(project: Project, remote: Path, tree: str) -> None:
     """Make a commit of this tree the state of the remote."""
     author = ("-c", "user.name=T", "-c", "user.email=t@example.org")

@@ -98,7 +98,7 @@ def with_eol(text: str, eol: str) -> str:
 
 @pytest.mark.long
 @given(st.one_of(texts(), st.text()))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_segments_joined_are_the_file(text: str) -> None:
     """No character is lost or doubled, and nothing that can be typed makes the reader
     fail."""
@@ -116,7 +116,7 @@ def test_segments_joined_are_the_file(text: str) -> None:
 
 
 @given(texts())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_line_is_where_the_body_begins(text: str) -> None:
     """`line` counts CRLF, LF and a lone CR as one line end each, in entries and in
     sections."""
@@ -129,7 +129,7 @@ def test_line_is_where_the_body_begins(text: str) -> None:
 
 
 @given(texts(), st.sampled_from(["\n", "\r\n", "\r"]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_line_ends_do_not_change_the_meaning(text: str, eol: str) -> None:
     """A checkout with other line ends has the same entries and the same problems on the
     same lines."""
@@ -526,7 +526,7 @@ def test_replacing_a_body(old: str, tail: str) -> None:
 
 @pytest.mark.long
 @given(texts(), st.one_of(texts(), st.text()))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_an_appended_body_never_becomes_another_entry(text: str, body: str) -> None:
     """Any text may be a body: the file has exactly one more entry, or the change is
     refused."""
@@ -562,7 +562,7 @@ VALUES = st.dictionaries(
 
 @pytest.mark.long
 @given(texts(), st.data())
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_a_planned_edit_changes_what_it_says_and_no_byte_more(
     text: str, data: st.DataObject
 ) -> None:

@@ -48,7 +48,7 @@ def test_a_word_is_cut_into_the_longest_pieces_from_its_beginning() -> None:
     assert cut(MARK + "?", known) == []
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.sets(words, min_size=1, max_size=12))
 def test_few_and_many_words_have_the_same_vectors(some: set[str]) -> None:
     """Whether pieces are looked up or all of them read."""
