@@ -72,7 +72,8 @@ class GuardsReport(NamedTuple):
 
 
 class SetGuardReport(NamedTuple):
-    """An entry whose guard was switched on or off ("off"), and the patches."""
+    """An entry whose guard was switched on or off ("off"), and the patches; `waits`
+    when it asks until a person trusts it here."""
 
     id: str
     title: str
@@ -82,6 +83,7 @@ class SetGuardReport(NamedTuple):
     paths: tuple[str, ...]
     unless: tuple[str, ...]
     patches: tuple[Patch, ...]
+    waits: bool = False
 
 
 class TryReport(NamedTuple):
@@ -211,7 +213,15 @@ def set_guard(
     is_own_by_this = root is not None and git.work_tree(root) is None
     if mode in MODES and is_own_by_this and not app.options.dry_run:
         trust(app, report.id)
-    return report
+    if mode != DENY or app.options.dry_run:
+        return report
+    app.project.relist()
+    refresh_found(app)
+    trusted = _trusted(app)
+    guards = app.guarded(lambda: find_guards(app))
+    set_here = (guard for guard in guards if guard.entry == report.id)
+    waits = any(not may_deny(app, guard, trusted) for guard in set_here)
+    return report._replace(waits=waits)
 
 
 def _texts(values: dict[str, object], key: str) -> tuple[str, ...]:

@@ -66,9 +66,12 @@ def set_text(report: SetGuardReport) -> str:
     title = for_display(report.title)
     if report.mode == "off":
         return f"lifted: {title} ({report.place}); it binds no more"
-    verb = "denied" if report.mode == "deny" else "asked about"
+    denies = report.mode == "deny" and not report.waits
+    verb = "denied" if denies else "asked about"
     lines = [f"from now on {verb}: {title} ({report.place}, id {report.id[:8]})"]
     lines += _pattern_lines(report)
+    if report.waits:
+        lines.append("git tracks its file: it refuses once you say mem guard --trust")
     lines.append(f"lift it with: mem guard --off {report.id[:8]}")
     return "\n".join(lines)
 

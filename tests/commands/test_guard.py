@@ -106,6 +106,18 @@ def test_a_guard_of_the_repository_asks_until_it_is_trusted(project: Project) ->
     assert decision(call(project, FORCED)) == "ask"
 
 
+def test_switching_on_says_whether_it_refuses_already(project: Project) -> None:
+    """In a file that git tracks a new guard asks until it is trusted."""
+    project.remembers("Never force push to main", id="abcd1234")
+    project.commit()
+    said = project.ok("guard", "abcd1234", "--command", "git push -f*").out
+    assert said.startswith("from now on asked about")
+    assert "mem guard --trust" in said
+    project.ok("guard", "--trust")
+    again = project.ok("guard", "abcd1234", "--command", "git push -f*").out
+    assert again.startswith("from now on denied")
+
+
 def test_a_guard_that_was_unpacked_asks_until_a_person_says_more(
     project: Project,
 ) -> None:
