@@ -105,7 +105,9 @@ def _nothing(mem: App, report: RecallReport) -> str:
         return beginning(mem, report.problems)
     if report.budget.more and report.matched:
         room = f"{report.budget.limit} tokens"
-        return f"mem: nothing ranked found room in {room}: --max-tokens"
+        return (
+            f"mem: nothing ranked found room in {room}; --max-tokens 0 lifts the limit"
+        )
     if report.hits and not report.matched:
         return "mem: nothing matches this task: what is shown counts for every one"
     what = "nothing else" if report.matched else "nothing"
