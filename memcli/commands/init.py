@@ -134,6 +134,7 @@ def _beside_found(
         notes.append(f"{what} can be found by mem, too: mem import {rules}")
     if not found or project.found("MEMORY.md") is not None:
         return targets
+    notes.append("no MEMORY.md is made beside it: the first mem add makes one")
     return [target for target in targets if target.path.name != "MEMORY.md"]
 
 

@@ -394,6 +394,16 @@ def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return out
 
 
+def test_beside_found_memory_none_is_made_and_that_is_said(project: Project) -> None:
+    """The first note makes one."""
+    project.write("docs/lessons/cart.md", "# Cart\n\nFreeze the clock.\n")
+    said = project.ok("init").out
+    assert "found memory, in view as it is: docs/lessons/" in said
+    assert "the first mem add makes one" in said
+    assert not (project.root / "MEMORY.md").exists()
+    assert "added to MEMORY.md" in project.ok("add", "Use uv").out
+
+
 def test_all_has_history_without_being_asked(project: Project) -> None:
     """And what it removes names what of it stays."""
     project.write("README.md", "A shop.\n")
