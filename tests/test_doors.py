@@ -62,8 +62,11 @@ def calls(module: str) -> set[str]:
 
     `text.translate(table)` of a string is none, and neither is a parser's own
     `walk`."""
-    found = set()
-    for node in ast.walk(ast.parse((PACKAGE / f"{module}.py").read_text())):
+    found: set[str] = set()
+    text = (PACKAGE / f"{module}.py").read_text()
+    if not any(name in text for name in CALLS):
+        return found
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call):
             called = node.func
             name = (

@@ -3,6 +3,7 @@ library is used."""
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -84,9 +85,14 @@ MODULES = sorted(
 TREES = {name: ast.parse((PACKAGE / f"{name}.py").read_text()) for name in MODULES}
 
 
-def imports(module: str) -> Iterator[tuple[str, bool]]:
+@cache
+def imports(module: str) -> list[tuple[str, bool]]:
     """(dotted name, whether it is ours) of every import in a module, wherever it stands
     in it."""
+    return list(_imports(module))
+
+
+def _imports(module: str) -> Iterator[tuple[str, bool]]:
     for node in ast.walk(TREES[module]):
         names: list[str] = []
         if isinstance(node, ast.Import):
