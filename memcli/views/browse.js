@@ -377,7 +377,7 @@ function label(title) {
     else lines.push(word);
   }
   const kept = lines.slice(0, 2).map((line) => line.length > WIDE ? `${line.slice(0, WIDE - 1)}…` : line);
-  if (lines.length > 2) kept[1] += " …";
+  if (lines.length > 2 && !kept[1].endsWith("…")) kept[1] += " …";
   return kept;
 }
 // Circles move apart until no label lies on another one.
@@ -412,8 +412,9 @@ function settle(nodes, edges) {
   }
 }
 function view(stage, nodes) {
-  const xs = nodes.map((node) => node.x), ys = nodes.map((node) => node.y), pad = 70;
-  const box = [Math.min(...xs) - pad, Math.min(...ys) - pad, Math.max(...xs) - Math.min(...xs) + 2 * pad, Math.max(...ys) - Math.min(...ys) + 2 * pad];
+  const xs = nodes.map((node) => node.x), ys = nodes.map((node) => node.y), [left, right, top, foot] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  const width = Math.max(right - left + 180, 340), height = Math.max(foot - top + 120, 340);  // a few circles stay small
+  const box = [(left + right - width) / 2, (top + foot - height) / 2, width, height];
   const set = () => stage.setAttribute("viewBox", box.join(" "));
   stage.zoom = (by) => { box[0] += box[2] * (1 - by) / 2; box[1] += box[3] * (1 - by) / 2; box[2] *= by; box[3] *= by; set(); };
   stage.addEventListener("wheel", (event) => { if (event.ctrlKey || event.metaKey) { event.preventDefault(); stage.zoom(event.deltaY > 0 ? 1.1 : .9); } }, { passive: false });
