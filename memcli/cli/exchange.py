@@ -21,6 +21,7 @@ from memcli.views.text import (
 )
 
 if TYPE_CHECKING:
+    from memcli.commands.export import ExportReport
     from memcli.exchange.path_rules import RuleFile
 
 
@@ -118,7 +119,7 @@ def export(
     lessons; for claude-rules (.claude/rules) a file for each set of paths, with what
     memory says of these files; for json every live entry. The proxy store is never
     exported."""
-    from memcli.commands.export import RULES_TARGET, TARGETS, export, save
+    from memcli.commands.export import RULES_TARGET, TARGETS, export
 
     target = "json" if mem.options.json else target
     if remove:
@@ -134,18 +135,25 @@ def export(
     if out:
         _require_all_read(report.problems, out)
     say("" if report.kept else boundary.beginning(mem, report.problems), quiet=quiet)
-    if out and target == RULES_TARGET:
-        _write_rules(mem, out, report.rules)
-    elif out:
-        changed = save(mem, out, written, whole=target == "json")
-        put(f"wrote {out}" if changed else f"{out} is up to date")
-    elif target == RULES_TARGET and not report.rules:
-        say(f"mem: {_NO_RULES}", quiet=quiet)
-    else:
-        put(written)
+    _hand_over(mem, report, out, written)
     if more := report.handout.more:
         room = "200 lines and 25,000 bytes"
         say(f"mem: {more} more found no room in {room}", quiet=quiet)
+
+
+def _hand_over(mem: App, report: "ExportReport", out: str, written: str) -> None:
+    """Write the file or the folder of rules, or print them."""
+    from memcli.commands.export import RULES_TARGET, save
+
+    if report.target == RULES_TARGET and not report.rules and not out:
+        say(f"mem: {_NO_RULES}", quiet=mem.options.quiet)
+    elif not out:
+        put(written)
+    elif report.target == RULES_TARGET:
+        _write_rules(mem, out, report.rules)
+    else:
+        changed = save(mem, out, written, whole=report.target == "json")
+        put(f"wrote {out}" if changed else f"{out} is up to date")
 
 
 _NO_RULES = "no lesson names the files that it is about: mem edit ID --path GLOB"
