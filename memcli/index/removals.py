@@ -1,7 +1,7 @@
 """The files, folders and globs that a history took away, and where they went."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
@@ -9,7 +9,7 @@ from memcli.index.fates import GONE, MOVED, NEVER, Anchor, Fate
 from memcli.index.sayings import UNKNOWN
 from memcli.index.worktree import CODE, WorkTree, literal
 from memcli.named import NamedTuple
-from memcli.project import git, globs
+from memcli.project import globs
 from memcli.project.git import Logged
 from memcli.text.matching import verbose
 
@@ -43,37 +43,36 @@ def removed_places(
     # git says nothing at all where one of the places is outside
     inside = [place for place in places if ".." not in place.text.split("/")]
     fates = dict.fromkeys(set(places).difference(inside), Fate(NEVER))
-    how = "-m", "--first-parent", "--no-renames", "--diff-filter=D"
-    shape = git.log_format("%h", "%cs", "%H")
-    for start in range(0, len(inside), BATCH):
-        some = inside[start : start + BATCH]
-        specs = chain.from_iterable(map(_specs, some))
-        logged = tree.git("log", *how, *shape, "--", *specs)
-        if logged is not None:
-            commits = list(git.parse_log(logged, 3))
-            fates |= _fates(tree, some, commits, since)
+    paths = [place for place in inside if place.kind == "path"]
+    globs_here = [place for place in inside if place.kind == "glob"]
+    if paths and tree.removals is not None:
+        fates |= _fates(tree, _taken_paths(paths, tree.removals), since)
+    for start in range(0, len(globs_here), BATCH):
+        some = globs_here[start : start + BATCH]
+        removed = tree.removed(*chain.from_iterable(map(_specs, some)))
+        if removed is not None:
+            taken = {anchor: list(_taken_glob(anchor, removed)) for anchor in some}
+            fates |= _fates(tree, taken, since)
     return fates | dict.fromkeys(_used_by_code(tree, fates), Fate(NEVER))
 
 
 def _fates(
     tree: WorkTree,
-    places: Iterable[Anchor],
-    commits: Iterable[Logged],
+    taken: Mapping[Anchor, Sequence[Removal]],
     since: Mapping[Anchor, int],
 ) -> dict[Anchor, Fate]:
-    """What these commits, the newest first, made of the places; nothing of what git is
+    """What these removals, the newest first, made of the places; nothing of what git is
     to ignore now, as what a build makes."""
-    taken: dict[Anchor, list[Removal]] = {}
-    for anchor in places:
+    later: dict[Anchor, list[Removal]] = {}
+    for anchor, removals in taken.items():
         spoken = since.get(anchor, UNKNOWN)
-        removals = _taken(anchor, commits)
-        taken[anchor] = [each for each in removals if _place(tree, each) > spoken]
+        later[anchor] = [each for each in removals if _place(tree, each) > spoken]
     # what a build makes is no loss
-    stood = chain.from_iterable(taken.values())
+    stood = chain.from_iterable(later.values())
     names = chain.from_iterable(removal.named for removal in stood)
     made = _ignored(tree, set(names))
     fates = dict.fromkeys(taken, Fate(NEVER))
-    for anchor, candidates in taken.items():
+    for anchor, candidates in later.items():
         left = [each for each in candidates if made.isdisjoint(each.named)]
         is_dated = since.get(anchor, UNKNOWN) >= 0
         if left and (is_dated or _is_plain(anchor, left)):
@@ -167,16 +166,38 @@ def _fate(tree: WorkTree, anchor: Anchor, removals: Sequence[Removal]) -> Fate:
     )
 
 
-def _taken(anchor: Anchor, commits: Iterable[Logged]) -> Iterator[Removal]:
-    """The removals of a file of that name, or from that folder."""
-    pattern = [anchor.text] if anchor.kind == "glob" else []
+def _taken_paths(
+    anchors: Iterable[Anchor], commits: Iterable[Logged]
+) -> dict[Anchor, list[Removal]]:
+    """The removals of files of these names, and from these folders."""
+    by_last_part = defaultdict[str, list[Anchor]](list)
+    taken = dict[Anchor, list[Removal]]()
+    for anchor in anchors:
+        by_last_part[_last_part(anchor.end)].append(anchor)
+        taken[anchor] = []
     for logged in commits:
         for path in logged.names:
-            above, end, _ = f"/{path}/".partition(anchor.end)
-            if end and not _generating().search(f"{above}/"):
-                place = f"{above}{end}".strip("/")
-                yield Removal(logged=logged, path=path, place=place)
-            elif globs.covers(pattern, path):
+            for part in by_last_part.keys() & path.split("/"):
+                for anchor in by_last_part[part]:
+                    if place := _place_in(anchor, path):
+                        removal = Removal(logged=logged, path=path, place=place)
+                        taken[anchor].append(removal)
+    return taken
+
+
+def _place_in(anchor: Anchor, path: str) -> str:
+    """The file or folder of a name that a path is or lies in; "" for none."""
+    above, end, _ = f"/{path}/".partition(anchor.end)
+    if not end or _generating().search(f"{above}/"):
+        return ""
+    return f"{above}{end}".strip("/")
+
+
+def _taken_glob(anchor: Anchor, commits: Iterable[Logged]) -> Iterator[Removal]:
+    """The removals of files that a glob names."""
+    for logged in commits:
+        for path in logged.names:
+            if globs.covers([anchor.text], path):
                 yield Removal(logged=logged, path=path, place=path)
 
 
@@ -253,9 +274,6 @@ def _last_part(path: str) -> str:
     return path.strip("/").rpartition("/")[2]
 
 
-def _specs(anchor: Anchor) -> tuple[str, ...]:
-    if anchor.kind == "glob":
-        name = anchor.text.lstrip("/")
-        return (f":(glob){name}", f":(glob)**/{name}")
-    path = re.sub(r"([*?\[\\])", r"\\\1", anchor.end)
-    return (f":(glob)**{path[:-1]}", f":(glob)**{path}**")
+def _specs(anchor: Anchor) -> tuple[str, str]:
+    name = anchor.text.lstrip("/")
+    return f":(glob){name}", f":(glob)**/{name}"

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from memcli.project import git, globs
+from memcli.project.git import Logged
 from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
 
 MOST_FILES = 50_000
@@ -89,6 +90,19 @@ class WorkTree:
         for path in (*self.files, *folders):
             by_name[path.rpartition("/")[2]].append(path)
         return by_name
+
+    @cached_property
+    def removals(self) -> list[Logged] | None:
+        """The commits that removed files, the newest first; None where git does not
+        say. Git lists them all in less time than it matches many patterns."""
+        return self.removed()
+
+    def removed(self, *specs: str) -> list[Logged] | None:
+        """The commits that removed files that a pathspec names."""
+        how = "-m", "--first-parent", "--no-renames", "--diff-filter=D"
+        shape = git.log_format("%h", "%cs", "%H")
+        logged = self.git("log", *how, *shape, "--", *specs)
+        return None if logged is None else list(git.parse_log(logged, 3))
 
     def ending(self, path: str) -> list[str]:
         """The files and folders whose path ends so."""
