@@ -325,23 +325,31 @@ def dotnet_tools(text: str) -> Iterator[str]:
 
 @verbose(lines=True)
 def _published() -> str:
-    """A port of a compose file: `- "8080:80"`, with the start of a range or a default
-    (`${PORT:-3000}:3000`), alone or in a list in one line; `published: 8080` or
-    `target: 80`."""
+    """Ports of a compose file: an item of a list that begins with a number or a
+    variable (`- "8080:80"`), also in one line; `published: 8080` or `target: 80`."""
     return r"""
-        (?: ^ [ \t]* - | [\[,] ) [ \t]* ["']?
-            (?: \d+ \. [\d.]+ : )?
-            (?: \$ \{ \w+ :?- )? (\d{2,5}) \}? (?: - \d+ )?
-            (?: : (\d{2,5}) (?: - \d+ )? )?
-            (?: / \w+ )? ["']? [ \t]* (?: \#.* | (?= [\],] ) | $ )
+        (?: ^ [ \t]* - | [\[,] ) [ \t]* ["']? ( [\d$] [\w$.:{}/-]* ) ["']?
+            [ \t]* (?: \#.* | (?= [\],] ) | $ )
       | ^ [ \t]* (?: - [ \t]+ )? (?: published | target ): \s* ["']? (\d{2,5})
     """
 
 
+@verbose
+def _port() -> str:
+    """A number that is no part of an address."""
+    return r"(?<! [\w.] ) (\d{2,5}) (?! [\w.] )"
+
+
 def ports(text: str) -> Iterator[str]:
-    """The ports that services of a compose file have on either side."""
-    for published in _published().findall(text):
-        yield from filter(None, published)
+    """The ports that services of a compose file have on either side, or by default."""
+    for item, alone in _published().findall(text):
+        yield from _port().findall(item or alone)
+
+
+@verbose(lines=True, ignore_case=True)
+def exposed() -> str:
+    """The port that a Dockerfile says its image listens on."""
+    return r"^ [ \t]* EXPOSE [ \t]+ (\d{2,5})"
 
 
 def nothing(_: str) -> tuple[str, ...]:

@@ -114,19 +114,15 @@ def _ignored(tree: WorkTree, places: set[str]) -> set[str]:
 
 
 def _used_by_code(tree: WorkTree, fates: Mapping[Anchor, Fate]) -> list[Anchor]:
-    """The names of files that are gone here and that several files of today's code have
-    in quotes: it reads files of that name elsewhere, so prose may mean one of those."""
+    """The files that are gone here and that several files of today's code have in
+    quotes: it reads files of that name elsewhere, or imports a module that is called
+    so, and prose may mean one of those."""
     lost = [anchor for anchor, fate in fates.items() if fate.state == GONE]
-    gone = [anchor for anchor in lost if _is_bare_name(anchor)]
+    gone = [each for each in lost if each.kind == "path" and each.text[-1] != "/"]
     if not gone:
         return []
     quoting = _quoting(tree, [anchor.text for anchor in gone])
     return [anchor for anchor in gone if quoting[anchor.text] >= QUOTING]
-
-
-def _is_bare_name(anchor: Anchor) -> bool:
-    """Whether a path is the name of a file alone."""
-    return anchor.kind == "path" and "/" not in anchor.text
 
 
 def _quoting(tree: WorkTree, names: Iterable[str]) -> Counter[str]:

@@ -152,7 +152,12 @@ TOOLS: Mapping[str, Tool] = {
     "mix": Tool(_in("mix.exs *.ex", manifests.mix)),
     "dotnet": Tool({"dotnet-tools.json": manifests.dotnet_tools}),
     "port": Tool(
-        _in("compose.yaml compose.yml *compose.yaml *compose.yml", manifests.ports)
+        {
+            **_in(
+                "compose.yaml compose.yml *compose.yaml *compose.yml", manifests.ports
+            ),
+            "Dockerfile": manifests.matches(manifests.exposed),
+        }
     ),
     "python -m": Tool(places=("{}.py", "{}/__main__.py")),
 }

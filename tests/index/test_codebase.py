@@ -297,16 +297,17 @@ def test_a_name_of_several_files_is_followed_nowhere(project: Project) -> None:
 
 
 def test_a_file_that_the_code_reads_in_other_places(project: Project) -> None:
-    """A tool that reads `settings.ini` speaks of those of its users; one mention may be
-    left over."""
+    """A tool that reads `settings.ini` speaks of those of its users, and what is imported
+    as `shop/test` may stand elsewhere; one mention may be left over."""
     project.write("settings.ini", "[x]\n")
+    project.write("shop/test/cart.ts", "x\n")
     project.write("other.ini", "[x]\n")
     for name in ("read.py", "write.py", "tests/test_read.py"):
-        project.write(name, "NAME = 'settings.ini'\n")
+        project.write(name, "NAME = 'settings.ini'\nOF = 'shop/test'\n")
     project.write("lint.py", "SKIPPED = ['other.ini', \"other.ini\"]\n")
     project.commit("start")
-    project.drops("settings.ini", "other.ini")
-    text = "Keys stand in `settings.ini` and `other.ini`."
+    project.drops("settings.ini", "other.ini", "shop")
+    text = "Keys stand in `settings.ini` and `other.ini`; import `x` from `shop/test`."
     assert gone_of(project, text) == ["other.ini"]
 
 

@@ -181,10 +181,11 @@ def test_ports_of_a_compose_file_in_all_forms() -> None:
     ports:
       - 4000-4001:5000-5001
       - "${PORT:-3000}:3001/tcp" # web
+      - "${BOTH:-127.0.0.1:3002:3003}"
       - target: 6379
         published: "6380"
 """
-    ports = "8080 80 9229 9230 4000 5000 3000 3001 6379 6380"
+    ports = "8080 80 9229 9230 4000 4001 5000 5001 3000 3001 3002 3003 6379 6380"
     assert list(manifests.ports(text)) == ports.split()
 
 
