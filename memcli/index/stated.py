@@ -165,7 +165,7 @@ KEYS: Mapping[str, ManifestKey] = {
         },
     ),
     "Go": ManifestKey(
-        r"go(?:lang)?(?=[^\d\n]{0,12}1\.\d)",
+        r"go(?:lang)?(?=[^\d\n]{0,20}1\.\d)",
         {
             "go.mod": _found(r"^(?:toolchain[ \t]+)?go[ \t]*(\d\S*)"),
             ".tool-versions": _found(r"^golang[ \t]+(\S+)"),
