@@ -136,7 +136,9 @@ def _telling(lines: Sequence[str]) -> set[str]:
 def _values(then: Snapshot, today: Snapshot) -> Iterator[Plant]:
     now = values(today)
     for key, versions in values(then).items():
-        for version in versions - now.get(key, versions):
+        least = min(map(_numbers, now.get(key, ())), default=())
+        # what is above the least of today may be within its range
+        for version in (each for each in versions if _numbers(each) < least):
             for form in STATEMENTS:
                 yield Plant("values", form.format(key=key, version=version))
     for key, versions in now.items():
@@ -144,6 +146,10 @@ def _values(then: Snapshot, today: Snapshot) -> Iterator[Plant]:
             for form in STATEMENTS:
                 text = form.format(key=key, version=version)
                 yield Plant("values", text, gone=False)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
 
 
 def _renames(then: Snapshot, today: Snapshot, each: int) -> Iterator[Plant]:
