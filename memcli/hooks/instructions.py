@@ -93,11 +93,14 @@ class Instructions:
             yield from sorted(_markdown_below(base / "rules"))[:MOST]
 
     def _load(self, path: str, found: dict[str, str], deep: int) -> None:
-        real = os.path.realpath(os.path.expanduser(path))
-        if deep <= 0 or real in found or len(found) >= MOST:
+        given = os.path.expanduser(path)
+        if deep <= 0 or len(found) >= MOST:
             return
-        text = _read(real)
+        text = _read(given)
         if not text:
+            return
+        real = os.path.realpath(given)
+        if real in found:
             return
         found[real] = text
         if self.agent == "claude" and "@" in text:

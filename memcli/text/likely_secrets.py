@@ -29,6 +29,9 @@ HINTS = tuple(
 """What one of must occur in a text, in small letters, before its lines are looked at."""
 MOST_PARTS = 6
 """Parts of one word, between its colons and the like, that are looked at."""
+_BEFORE_NUMBER = 24
+_WITH_NUMBER = 160
+"""How far the name of a number may begin before it, and how far the two may reach."""
 LONGEST = 2000
 """Characters of a line about each word for access that are looked at."""
 
@@ -182,9 +185,9 @@ def likely_secrets(text: str, low: str, there: Collection[str]) -> Iterator[Span
     if not words:
         return
     hex_word = regex(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}")
-    if _before_hex().search(text) and hex_word.search(text):
-        for named in _named_hex().finditer(text):
-            start, end = named.span(1)
+    numbers = list(_named_numbers(text))
+    if numbers and hex_word.search(text):
+        for start, end in numbers:
             yield Span("api-key", start, end)
     # how far was looked: with a word for passwords, and without
     done = {True: 0, False: 0}
@@ -201,6 +204,18 @@ def likely_secrets(text: str, low: str, there: Collection[str]) -> Iterator[Span
         start = max(start, done[is_password])
         done[is_password] = end
         yield from _in_line(text, start, end, is_password=is_password)
+
+
+def _named_numbers(text: str) -> Iterator[tuple[int, int]]:
+    """The numbers of `_named_hex`: a name is looked for where one may begin behind it."""
+    done = 0
+    for before in _before_hex().finditer(text):
+        place = before.start()
+        start = max(done, place - _BEFORE_NUMBER)
+        named = _named_hex().search(text, start, place + _WITH_NUMBER)
+        if named and named.start() <= place:
+            done = named.end()
+            yield named.span(1)
 
 
 def _line_about(text: str, start: int, end: int) -> tuple[int, int]:

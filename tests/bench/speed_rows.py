@@ -326,18 +326,20 @@ GROWING: Mapping[str, Sequence[str]] = {
 
 def growth(given: Given) -> dict[str, Any]:
     """How the time of each command that walks memory grows with entries: the exponent
-    between sizes, less what a start takes."""
-    counts = (1_000, 10_000, 100_000) if given.large else (1_000, 10_000)
+    between sizes, less what it takes with one entry."""
+    counts = (1_000, 20_000, 100_000) if given.large else (1_000, 20_000)
     sizes = [given.sized(count) for count in counts]
     costs: dict[str, list[float]] = {name: [] for name in GROWING}
-    for size in sizes:
+    for size in (1, *sizes):
         with world(entries=size) as here:
-            start = here.cost("--version").worked
             here.cost("index", "-q")
             for name, arguments in GROWING.items():
                 print(f"  {size:,}: {name}", file=sys.stderr, flush=True)
-                costs[name].append(_allowed(here, arguments) - start)
-    return {name: _exponents(sizes, column) for name, column in costs.items()}
+                costs[name].append(_allowed(here, arguments))
+    return {
+        name: _exponents(sizes, [took - least for took in column])
+        for name, (least, *column) in costs.items()
+    }
 
 
 def _allowed(here: World, arguments: Sequence[str]) -> float:
