@@ -113,19 +113,21 @@ def diff(app: App, revisions: str = "") -> DiffReport:
     problems: list[Problem] = []
     before = _version(project, names, base, problems)
     after = _version(project, names, head, problems)
-    found = sorted(changes(before, after), key=_place_in_report)
-    fresh = {change.id for change in found if change.what in ("added", "changed")}
+    entry_changes = sorted(changes(before, after), key=_place_in_report)
+    fresh_ids = {
+        change.id for change in entry_changes if change.what in ("added", "changed")
+    }
     for name in names:
-        fresh |= _units(after, name) - _units(before, name)
+        fresh_ids |= _units(after, name) - _units(before, name)
     standing = list(_standing(project, head))
-    shown = [
+    short_names = [
         _git(root, "rev-parse", "--short", end).strip() for end in (base, head) if end
     ]
     return DiffReport(
-        base=shown[0],
-        head=shown[1] if head else WORKING,
-        findings=review(root, base, head, standing, frozenset(fresh)),
-        changes=tuple(found),
+        base=short_names[0],
+        head=short_names[1] if head else WORKING,
+        findings=review(root, base, head, standing, frozenset(fresh_ids)),
+        changes=tuple(entry_changes),
         prose=tuple(_prose(before, after)),
         problems=tuple(dict.fromkeys(problems)),
     )
@@ -149,8 +151,8 @@ def _place_in_report(change: EntryDiff) -> tuple[str, int, str, str]:
 
 def _units(side: BranchVersion, name: str) -> set[str]:
     memory = side.files.get(name)
-    found = sections(memory) if memory and not name.endswith(ARCHIVE) else ()
-    return {unit.id for unit in found}
+    units = sections(memory) if memory and not name.endswith(ARCHIVE) else ()
+    return {unit.id for unit in units}
 
 
 def _standing(project: Project, head: str) -> Iterator[tuple[str, Entry]]:
@@ -177,23 +179,23 @@ def _git(root: Path, *arguments: str) -> str:
 
 def _commit(root: Path, revision: str, *, needed: bool = True) -> str:
     name = f"{revision}^{{commit}}"
-    found = _git(
+    commit = _git(
         root, "rev-parse", "--verify", "--quiet", "--end-of-options", name
     ).strip()
-    if needed and not found:
+    if needed and not commit:
         raise UsageError(
             f"{revision}: unknown revision", "git branch -a shows what there is"
         )
-    return found
+    return commit
 
 
 def _ends(root: Path, revisions: str) -> tuple[str, str]:
     """The commit where the histories part (else the base), and the other end ("":
     files)."""
     separator = "..." if "..." in revisions else ".."
-    first, dots, last = revisions.partition(separator)
-    head = _commit(root, last or "HEAD") if dots else ""
-    base = _commit(root, first) if first else _default_base(root)
+    older, separated, newer = revisions.partition(separator)
+    head = _commit(root, newer or "HEAD") if separated else ""
+    base = _commit(root, older) if older else _default_base(root)
     parted = _git(root, "merge-base", base, head or _commit(root, "HEAD")).split()
     return parted[0] if parted else base, head
 
@@ -227,8 +229,8 @@ def _text(root: Path, commit: str, name: str) -> str:
             _git(root, "show", f"{commit}:./{name}").encode("utf-8", "surrogateescape")
         )
     path = root / name
-    there = path.exists() and not path.is_symlink()
-    return read_text(path, root).replace("\r\n", "\n") if there else ""
+    is_there = path.exists() and not path.is_symlink()
+    return read_text(path, root).replace("\r\n", "\n") if is_there else ""
 
 
 def blobs(root: Path, names: Sequence[str]) -> Iterator[str]:
@@ -248,10 +250,10 @@ _ANY = rf"(?:{_OWN}|(?P<folder>tasks)/[^/]+\.md)"
 def placed(project: Project, name: str) -> Place | None:
     """The place of a file from its name relative to the root; None when it is no memory
     file."""
-    job = f"(?:{'|'.join(map(re.escape, project.jobs_dirs))})/(?P<job>[^/]+)"
+    job_pattern = f"(?:{'|'.join(map(re.escape, project.jobs_dirs))})/(?P<job>[^/]+)"
     patterns = [
-        ("task", rf"{job}/tasks/(?P<task>[^/]+)/(?:worktree/)?{_OWN}"),
-        ("job", f"{job}/{_ANY}"),
+        ("task", rf"{job_pattern}/tasks/(?P<task>[^/]+)/(?:worktree/)?{_OWN}"),
+        ("job", f"{job_pattern}/{_ANY}"),
         ("task", rf"(?:projects/[^/]+/)?\.sessions/(?P<task>[^/]+)/{_ANY}"),
         (
             "project",
@@ -259,10 +261,10 @@ def placed(project: Project, name: str) -> Place | None:
         ),
     ]
     for level, pattern in patterns:
-        if found := re.fullmatch(pattern, name):
-            groups = {key: value or "" for key, value in found.groupdict().items()}
+        if matched := re.fullmatch(pattern, name):
+            groups = {key: value or "" for key, value in matched.groupdict().items()}
             return place(level, name.rpartition("/")[2], **groups)
-    if re.match(f"{job}/", name) or ".sessions" in name.split("/"):
+    if re.match(f"{job_pattern}/", name) or ".sessions" in name.split("/"):
         return None
     configured = globs.named(project.config.memory_files, name)
     return place("project", name.rpartition("/")[2]) if configured else None
@@ -307,17 +309,19 @@ def changes(before: BranchVersion, after: BranchVersion) -> Iterator[EntryDiff]:
     new_entries = after.entries
     for key in old_entries.keys() & new_entries.keys():
         yield from _kept(old_entries[key], new_entries[key])
-    come = [new_entries[key] for key in sorted(new_entries.keys() - old_entries.keys())]
+    arrived = [
+        new_entries[key] for key in sorted(new_entries.keys() - old_entries.keys())
+    ]
     for key in sorted(old_entries.keys() - new_entries.keys()):
-        same = (side for side in come if side.entry.id == key[0])
-        to = next(same, None)
-        if to is None:
+        candidates = (side for side in arrived if side.entry.id == key[0])
+        moved_to = next(candidates, None)
+        if moved_to is None:
             yield _gone(old_entries[key], after)
         else:
-            come.remove(to)
-            yield to.is_now("moved", f"from {key[1]}")
-            yield from _kept(old_entries[key], to)
-    for side in come:
+            arrived.remove(moved_to)
+            yield moved_to.is_now("moved", f"from {key[1]}")
+            yield from _kept(old_entries[key], moved_to)
+    for side in arrived:
         yield _came(side, before)
 
 
@@ -350,21 +354,24 @@ def _gone(side: BranchSide, after: BranchVersion) -> EntryDiff:
 def _kept(before: BranchSide, after: BranchSide) -> Iterator[EntryDiff]:
     old_entry = before.entry
     new_entry = after.entry
-    told = {"reinforcement_count", "written"}
+    reported = {"reinforcement_count", "written"}
     statuses = {old_entry.status, new_entry.status}
     if len(statuses) > 1 and "retired" in statuses:
-        told |= {"status", "retired_because"}
+        reported |= {"status", "retired_because"}
         if new_entry.status == "retired":
             because = str(new_entry.extra.get("retired_because") or "")
             yield after.is_now("retired", because)
         else:
             yield after.is_now("restored", "")
-    was = old_entry.reinforcement_count
-    now = new_entry.reinforcement_count
-    if was != now:
-        told.add("last_reinforced")
-        yield after.is_now("reinforced" if now > was else "weakened", f"{was} → {now}")
-    if keys := _changed_keys(old_entry, new_entry, told):
+    old_count = old_entry.reinforcement_count
+    new_count = new_entry.reinforcement_count
+    if old_count != new_count:
+        reported.add("last_reinforced")
+        yield after.is_now(
+            "reinforced" if new_count > old_count else "weakened",
+            f"{old_count} → {new_count}",
+        )
+    if keys := _changed_keys(old_entry, new_entry, reported):
         yield after.is_now("changed", ", ".join(keys))
 
 
@@ -387,14 +394,14 @@ def _prose(before: BranchVersion, after: BranchVersion) -> Iterator[ProseDiff]:
             continue
         old_passages = _passages(before, name)
         new_passages = _passages(after, name)
-        removed = old_passages - new_passages
-        come = new_passages - old_passages
-        changed = (_titles(removed) & _titles(come)).total()
-        if removed or come:
+        left = old_passages - new_passages
+        arrived = new_passages - old_passages
+        changed = (_titles(left) & _titles(arrived)).total()
+        if left or arrived:
             yield ProseDiff(
                 path=name,
-                added=come.total() - changed,
-                removed=removed.total() - changed,
+                added=arrived.total() - changed,
+                removed=left.total() - changed,
                 changed=changed,
             )
 
@@ -440,10 +447,10 @@ def _commit_at(app: App, root: Path, moment: str) -> str:
     commit = ""
     reason = "unknown revision"
     if re.fullmatch(r"\d{4}-\d\d-\d\d.*|\d{1,5}[dwmy]", moment):
-        day = day_of("at", moment, app.project.now)
+        iso_day = day_of("at", moment, app.project.now)
         reason = "no commit is that old"
         commit = _git(
-            root, "rev-list", "-1", f"--before={day}T23:59:59", "HEAD"
+            root, "rev-list", "-1", f"--before={iso_day}T23:59:59", "HEAD"
         ).strip()
     else:
         commit = _commit(root, moment, needed=False)
@@ -457,24 +464,24 @@ def _commit_at(app: App, root: Path, moment: str) -> str:
 def _laid_out(root: Path, commit: str) -> Path:
     """A folder with the markdown files of a commit, below the root; made once."""
     tree = _git(root, "rev-parse", f"{commit}:./").strip()
-    base = private_dir(cache_dir() / "at")
-    folder = base / tree
+    kept_folders = private_dir(cache_dir() / "at")
+    folder = kept_folders / tree
     if not tree:
         raise UsageError(f"{commit[:9]} does not have this folder", "run it at the top")
     if folder.is_dir():
         os.utime(folder)
         return folder
-    made = Path(tempfile.mkdtemp(prefix=".", dir=base))
+    unfinished = Path(tempfile.mkdtemp(prefix=".", dir=kept_folders))
     rows = _git(root, "ls-tree", "-rz", "--full-tree", tree).split("\0")
     names = (row.partition("\t")[2] for row in rows if row.startswith("100"))
-    read = [name for name in names if _is_read(name)]
-    wanted = [f"{commit}:./{name}" for name in read]
-    for name, text in zip(read, blobs(root, wanted), strict=True):
-        (made / name).parent.mkdir(parents=True, exist_ok=True)
-        (made / name).write_text(text, encoding="utf-8", newline="")
-    (made / ".mem.toml").touch()  # what makes it a root
-    made.replace(folder)
-    by_age = sorted(base.iterdir(), key=lambda path: path.stat().st_mtime)
+    wanted_names = [name for name in names if _is_read(name)]
+    blob_names = [f"{commit}:./{name}" for name in wanted_names]
+    for name, text in zip(wanted_names, blobs(root, blob_names), strict=True):
+        (unfinished / name).parent.mkdir(parents=True, exist_ok=True)
+        (unfinished / name).write_text(text, encoding="utf-8", newline="")
+    (unfinished / ".mem.toml").touch()  # what makes it a root
+    unfinished.replace(folder)
+    by_age = sorted(kept_folders.iterdir(), key=lambda path: path.stat().st_mtime)
     for outdated in by_age[:-KEPT]:
         shutil.rmtree(outdated, ignore_errors=True)
     return folder

@@ -170,10 +170,10 @@ def split_sections(text: str, name: str) -> list[Section]:
 def headline(text: str) -> tuple[str, str]:
     """A title and the rest: the first line; when that is too long, its beginning and
     the whole text."""
-    first, _, rest = text.strip().partition("\n")
-    title = first.strip(_MARKS).replace("**", "")
+    first_line, _, remainder = text.strip().partition("\n")
+    title = first_line.strip(_MARKS).replace("**", "")
     if len(title) <= TITLE:
-        return title or "Note", rest.strip("\n")
+        return title or "Note", remainder.strip("\n")
     return shortened(title), text.strip()
 
 
@@ -190,9 +190,9 @@ def _opening(text: str) -> str:
     """The first paragraph of a text as a title; a tag on a line of its own says
     nothing."""
     lines = [line for line in text.split("\n") if not _tag_line().fullmatch(line)]
-    first, *others = "\n".join(lines).strip().split("\n")
-    goes_on = takewhile(lambda line: not _paragraph_end().match(line), others)
-    return shortened(in_one_line("\n".join([first, *goes_on])))
+    first_line, *more_lines = "\n".join(lines).strip().split("\n")
+    goes_on = takewhile(lambda line: not _paragraph_end().match(line), more_lines)
+    return shortened(in_one_line("\n".join([first_line, *goes_on])))
 
 
 def words(value: object) -> tuple[str, ...]:
@@ -248,10 +248,10 @@ def _items(text: str) -> list[str]:
         return []
     items: list[list[str]] = []
     for line in text.split("\n"):
-        mark = _item().match(line)
+        item_mark = _item().match(line)
         goes_on = bool(items) and line[:1].isspace()
-        if mark:
-            items.append([line[mark.end() :]])
+        if item_mark:
+            items.append([line[item_mark.end() :]])
         elif line.strip() and not goes_on:
             return []
         elif items:

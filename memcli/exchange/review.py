@@ -115,10 +115,12 @@ class _Branch:
     def _loss_of_path(self, anchor: Anchor) -> BranchFinding | None:
         name = anchor.text
         taken = (path for path in (*self.gone, *self.moved) if _is(anchor, path))
-        older = next(taken, "")
-        if older and not self.tree.has(anchor):
-            if older in self.moved:
-                return BranchFinding(what="moves", name=name, detail=self.moved[older])
+        lost_path = next(taken, "")
+        if lost_path and not self.tree.has(anchor):
+            if lost_path in self.moved:
+                return BranchFinding(
+                    what="moves", name=name, detail=self.moved[lost_path]
+                )
             return BranchFinding(what="removes", name=name)
         shares = [share for path, share in self.shares.items() if _is(anchor, path)]
         if not shares:
