@@ -194,7 +194,8 @@ def _checks(turns: Sequence[Turn]) -> list[tuple[int, bool]]:
 def _is_check(command: str) -> bool:
     """Whether a command's end tells whether the work is sound."""
     parts = {*regex(r"[^a-z0-9]+").split(command.lower())}
-    return not parts.isdisjoint(words.listed("testing") | words.listed("checking"))
+    checks = words.listed("testing") | words.listed("checking")
+    return bool(parts & checks) and not parts & words.listed("surroundings")
 
 
 def _judgement(turns: Sequence[Turn]) -> str:

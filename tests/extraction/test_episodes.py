@@ -158,6 +158,7 @@ def test_detail_is_bounded() -> None:
         ([human("do it"), agent("Done."), human("no, it still fails")], "failure"),
         ([human("do it"), *ran(), agent("Fixed.")], "success"),
         ([human("do it"), *ran(error=True), agent("2 passed, 0 failed")], "partial"),
+        ([human("do it"), *ran("./check-prerequisites.sh"), agent("Done.")], "unknown"),
         ([human("do it"), *ran(error=True), agent("3 tests failed")], "failure"),
         ([human("still fails"), *ran(), agent("Fixed now.")], "success"),
         ([human("do it"), agent("All 20 tests pass.")], "unknown"),
