@@ -12,6 +12,7 @@ from typing import NamedTuple
 from memcli.errors import DataError
 from memcli.history.commits import Progress, add_commits
 from memcli.history.docs import TITLE, Doc
+from memcli.history.mends import error_line, mends
 from memcli.history.record import HistoryRecord
 from memcli.project.config import Config
 from memcli.sessions.discover import FoundSession
@@ -26,7 +27,6 @@ ERROR = 200  # characters of an error line that are kept
 SAID = (6000, 10_000)
 """Characters of an answer that are kept, of its beginning and of its end."""
 _FACETS = 30
-_ERRORS = "error,exception,failed,failure,fatal,cannot,not found,denied".split(",")
 
 
 def exchanges(session: Session) -> Iterator[Doc]:
@@ -75,14 +75,15 @@ def _titled(text: str) -> str:
 def _cleaned(
     turns: Sequence[Turn],
 ) -> tuple[list[tuple[str, str]], dict[str, list[str]]]:
-    """What was said, and paths and commands, by one look at all."""
+    """What was said, and paths, commands and mends, by one look at all."""
     written = [*_said(turns), *dict.fromkeys(_about(turns))]
     spoken: list[tuple[str, str]] = []
     about: dict[str, dict[str, None]] = {}
     texts = clean_texts([text for _, text in written])
     for (name, _), text in zip(written, map(str.strip, texts), strict=True):
-        if name in ("paths", "commands"):
-            about.setdefault(name, {})[flat(text, ERROR)] = None
+        if name in ("paths", "commands", "mended"):
+            facet = "\n".join(flat(part, ERROR) for part in text.split("\n"))
+            about.setdefault(name, {})[facet] = None
         elif text:
             spoken.append((name, _shortened(text)))
     return spoken, {name: list(facets)[:_FACETS] for name, facets in about.items()}
@@ -113,29 +114,21 @@ def _words(turn: Turn) -> tuple[str, str]:
     if turn.origin in ("assistant", "agent") and not turn.tool:
         return "agent", turn.text
     if turn.error and turn.role == "tool":
-        return "error", _error_line(turn.text)
+        return "error", error_line(turn.text)[:ERROR]
     return "", ""
 
 
-def _error_line(text: str) -> str:
-    """The line that says what failed, else the first."""
-    lines = list(filter(None, map(str.strip, text[:4000].splitlines())))
-    failed = (
-        candidate
-        for candidate in lines
-        if any(word in candidate.lower() for word in _ERRORS)
-    )
-    return next(chain(failed, lines), "")[:ERROR]
-
-
-def _about(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
-    """The files edited and the commands run, as they stand there."""
+def _about(turns: Sequence[Turn]) -> Iterator[tuple[str, str]]:
+    """The files edited, the commands run, as they stand there, and how those that
+    failed came to work."""
     for turn in turns:
         if turn.role == "assistant" and turn.tool:
             files = changed_by(turn)
             yield from (("paths", name) for name in files)
             if not files and (text := shell_line(turn.input).strip()):
                 yield "commands", text
+    for mend in mends(turns):
+        yield "mended", "\n".join(" ".join(part.split()) for part in mend)
 
 
 LARGEST = 2 << 30  # bytes of the largest session file that is read

@@ -70,13 +70,19 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
 
 
 def tool_failed(app: HookApp, state: State, call: HookCall) -> Told:
-    """What bears on the error of a command: how it was got over before."""
+    """What bears on the error of a command: how it was got over before, as the history
+    of the same command and memory have it."""
+    from memcli.hooks.mended import mended_before  # most commands work
+
     command = shell_line(call.input).partition("\n")[0]
     if not command or not call.error or not app.is_ready():
         return Told()
     text = re.sub(_NUMBER, "", f"{command} failed: {call.error[-ERROR_END:]}")
     items = _bearing(app, SessionLog(state), call, text)
     whole = [item for item in items if item.layer != POINTED][:FAILURE_HITS]
+    known = {item.key for item in whole}
+    past: list[Hit] = in_time(app.almost, lambda: mended_before(app, call), list)
+    whole += [item for item in past if item.key not in known]
     program = command.partition(" ")[0]
     occasion = told.Occasion(call.context, "tool-failed", f"{program} failed")
     return told.tell(app, state, occasion, whole, lambda log, items: told.block(items))

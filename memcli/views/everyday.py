@@ -272,7 +272,8 @@ def doc_text(doc: Doc) -> str:
     lines = [f"{doc.handle}  {when}  {doc.who}  {doc.unit}"]
     for name, values in doc.about.items():
         if values:
-            lines.append(f"{name}: {', '.join(values)}")
+            listed = ", ".join(values).replace("\n", "; ")
+            lines.append(f"{name}: {listed}")
     return for_display("\n".join([*lines, "", for_prompt(doc.whole)]))
 
 

@@ -14,10 +14,12 @@ from memcli.errors import DataError
 from memcli.history import commits
 from memcli.history.backfill import exchanges
 from memcli.history.docs import Doc
+from memcli.history.mends import AGAIN, mends
 from memcli.history.record import HistoryRecord, opened
 from memcli.index import weights
 from memcli.recall.excerpts import excerpt
 from memcli.recall.past import search
+from memcli.sessions.model import Turn
 from memcli.sessions.reader import read_all
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
@@ -115,6 +117,39 @@ def test_an_exchange_is_what_was_said_up_to_the_next_words_of_the_person(
     assert TOKEN not in text and "hunter2" not in text
     assert record.add(docs) == 2 and record.add(docs) == 0
     assert [doc.turn for doc in record.stretch("s1", 1, 9)] == [1, 2]
+
+
+def bash(line: str, *, error: str = "", call: str) -> list[Turn]:
+    given = {"command": line}
+    return [
+        Turn("assistant", "", "assistant", "k", tool="Bash", input=given, call=call),
+        Turn("tool", error, "tool:Bash", "k", error=bool(error), call=call),
+    ]
+
+
+def test_what_mends_is_what_was_done_since_the_last_failure() -> None:
+    """With this error, up to the first success of what the line runs, whatever stands
+    beside it."""
+    turns = [
+        *bash("make all", error="fatal: no rule", call="a"),
+        *bash("touch one", call="b"),
+        *bash("sudo make all | tail -5", error="error: no two", call="c"),
+        *bash("touch two", call="x"),
+        *bash("make all", error="error: no two", call="y"),
+        *bash("./configure", call="d"),
+        *bash("make all", call="e"),
+        *bash("make all", call="f"),
+        *bash("make docs", error="error: no docs", call="g"),
+        *bash("make docs", call="h"),
+    ]
+    first, last, docs = mends(turns)
+    assert first.error == "fatal: no rule"
+    assert first.done == ", ".join(
+        f"`{line}` was run" for line in ("touch one", "touch two", "./configure")
+    )
+    assert last.error == "error: no two"
+    assert last.done == "`./configure` was run"
+    assert (docs.command, docs.done) == ("make docs", AGAIN)
 
 
 def test_a_fork_counts_once_and_a_grown_exchange_is_replaced(

@@ -448,6 +448,21 @@ def test_claude_is_told_how_a_failure_was_got_over(desk: Desk) -> None:
     assert "the scripts lie in web" in desk.model.said(1)
 
 
+def test_claude_is_told_what_mended_the_same_command_before(desk: Desk) -> None:
+    """In another session, with the result of the command that failed, once."""
+    build = "test -f lock || { echo error: cannot find the lock of the build; exit 3; }"
+    lines = (build, "touch lock", build)
+    desk.model.replies = [*(Call("Bash", {"command": line}) for line in lines), "Done."]
+    assert desk.claude("MAIN build it").returncode == 0
+    settle(desk.project)
+    desk.project.ok("index", "--history")
+    (desk.project.root / "lock").unlink()
+    desk.model.asked.clear()
+    desk.model.replies = [*(Call("Bash", {"command": build}) for _ in "ab"), "Done."]
+    assert desk.claude("MAIN build it once more").returncode == 0
+    assert counts(desk, "`touch lock` was run") == [0, 1, 1]
+
+
 def test_without_mem_nobody_is_troubled(desk: Desk) -> None:
     """An uninstall leaves no error line behind, at no event."""
     without = os.pathsep.join(

@@ -383,6 +383,83 @@ def test_a_failure_is_told_how_it_was_got_over(project: Project) -> None:
     assert "npm failed" in project.mem("told").out
 
 
+BUILD = "cd web && npm run build"
+OUTPUT = "Exit code 1\nnpm error enoent Could not read the lock file {} of the web part"
+
+
+def worked_later(project: Project, name: str, second: str = "npm run build") -> None:
+    """A session in which a build failed, things were done, and a build worked."""
+    edited = {"file_path": f"{project.root}/web/package.json", "old_string": "x"}
+    calls = [
+        ("Bash", {"command": BUILD}, OUTPUT.format(7)),
+        ("Bash", {"command": "cat web/package.json"}, ""),
+        ("Edit", edited, ""),
+        ("Bash", {"command": "npm install"}, ""),
+        ("Bash", {"command": second}, ""),
+    ]
+    messages: list[tuple[str, object]] = [("user", "please build the pages of the web")]
+    for number, (tool, given, failed) in enumerate(calls):
+        block = {"type": "tool_use", "id": f"t{number}", "name": tool, "input": given}
+        answer = {
+            "type": "tool_result", "tool_use_id": f"t{number}",
+            "content": failed or "done", "is_error": bool(failed),
+        }  # fmt: skip
+        messages += [("assistant", [block]), ("user", [answer])]
+    messages.append(("assistant", "The pages are built."))
+    lines = [
+        {"type": role, "uuid": f"{name}-{at}", "sessionId": name, "cwd": str(project.root),
+         "timestamp": f"2026-03-04T10:{at:02}:00.000Z",
+         "message": {"role": role, "content": content}}
+        for at, (role, content) in enumerate(messages)
+    ]  # fmt: skip
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    project.write(f"~/.claude/projects/x/{name}.jsonl", text)
+    project.ok("index", "--history")
+
+
+def build_failed(command: str, error: str = OUTPUT.format(12)) -> dict[str, object]:
+    return {
+        "hook_event_name": "PostToolUseFailure",
+        "tool_name": "Bash",
+        "tool_input": {"command": command},
+        "error": error,
+    }
+
+
+def test_a_command_that_fails_again_is_told_what_mended_it(shop: Project) -> None:
+    """The same command with the same error, in another form of the line, once; what
+    only showed a file mended nothing."""
+    worked_later(shop, "older")
+    again = build_failed("npm run build 2>&1")
+    assert "mended: " in shop.mem("show", "s:older.1").out
+    text = heard(shop, "tool-failed", **again)
+    assert "`cd web && npm run build` failed before" in text
+    assert "web/package.json was changed, `npm install` was run" in text
+    assert "cat web" not in text
+    assert heard(shop, "tool-failed", **again) == ""
+
+
+@pytest.mark.parametrize(
+    ("second", "given"),
+    [
+        ("npm test", build_failed("npm run build")),  # it never worked
+        ("npm run build", build_failed("npm run lint")),
+        (
+            "npm run build",
+            build_failed("npm run build", "Exit code 1\nerror: no space left on disk"),
+        ),
+        ("npm run build", {**build_failed("npm run build"), "session_id": "older"}),
+    ],
+    ids=["not mended", "another command", "another error", "the same session"],
+)
+def test_what_mended_something_else_is_not_told(
+    shop: Project, second: str, given: dict[str, object]
+) -> None:
+    """Nor what the session has seen itself."""
+    worked_later(shop, "older", second)
+    assert heard(shop, "tool-failed", **given) == ""
+
+
 def test_a_prompt_is_told_what_the_code_has_outrun(project: Project) -> None:
     """With the commit and the new name, as recall says it."""
     project.write("src/totals.py", "RATE = 19\n")
