@@ -1,16 +1,27 @@
 """Whether a value looks like a secret that was chosen, or like a word, name or
 placeholder."""
 
+from functools import cache
+
 from memcli.text.matching import regex, verbose
 
 STOPS = ".,;:!?"
 """What may end a sentence, and is none of the value before it."""
+_FOLLOWERS = """
+    abcdgilmnprst babcdefilorsu cacehiklortu dabdefilorstu eacdeflmnprstx facdefilorstu
+    gaeghilmnorsu haeiortuy iabcdefglmnoprstvz jaceiosuw kaeilnostu ladeilostuy
+    mabeimopsu nacdefgiost ocdglmnoprstuvw paehiloprstu qlrsu racdegimnorstuy
+    sacehilopstuy taehiorstuy uabcegilmnprst vaeio waehilnors xabcdefimpstxy
+    yaceilmnoprst zaeioyz
+"""
+"""Each letter with those that follow it in one of fifty places or more: 91 % of the
+pairs of letters in 14,000 words of manuals and code, 41 % of all there may be."""
 
 
 @verbose(ignore_case=True)
 def masked() -> str:
     """Part of the drawing of a secret."""
-    return r"x{6} | [*•]{3} | \.{3} | … | \[secret[ ]removed"
+    return r"x{6} | 0{10} | [*•]{3} | \.{3} | … | \[secret[ ]removed"
 
 
 @verbose(ignore_case=True, dot_all=True)
@@ -36,6 +47,7 @@ def filler() -> str:
           | file ) [.:\[] .*
       | [a-z][a-z0-9+.-]* :// .*                             # an address
       | (?-i: [a-z]+ Pass(?:word|phrase)? )
+      | [\#.]? (?: [a-z]+ [._-] )+ (?: password | passwd | secret | token | key )  # a name
     """
 
 
@@ -74,7 +86,8 @@ def is_masked(value: str) -> bool:
     """The drawing of a token (`ghp_xxxxxxxx`, `sk-ant-your-key-here`), not a token."""
     several = len(regex(r"[A-Za-z0-9]+").findall(value[:400])) >= 3
     written = several and value.upper() != value  # groups of capitals are no words
-    return bool(masked().search(value)) or (written and is_wordlike(value))
+    is_text = written and is_wordlike(value) and not looks_random(value)
+    return is_text or bool(masked().search(value))
 
 
 def is_drawn(value: str) -> bool:
@@ -92,7 +105,7 @@ def is_filler(value: str) -> bool:
     bare = value.strip().rstrip(STOPS)
     if not bare or is_drawn(bare):
         return True
-    return is_wordlike(bare) and not is_chosen(bare)
+    return is_wordlike(bare) and not is_chosen(bare) and not looks_random(bare)
 
 
 def is_chosen(value: str) -> bool:
@@ -105,13 +118,21 @@ def is_chosen(value: str) -> bool:
     if len(bare) < 6 or not regex(r"[^\W\d_]").search(bare) or known().fullmatch(bare):
         return False
     if regex(r"[A-Za-z0-9]+[!@#$%^&*+=?]*").fullmatch(bare):
-        return bool(regex(r"\d").search(bare))
+        return bool(regex(r"\d").search(bare)) or looks_random(bare)
     if is_code(bare):
         return not is_wordlike(bare) and is_random(bare)
-    signs = regex(r"[!#$%&*+=?@^~]").search(bare)
-    if signs and regex(r"\d").search(bare):
+    if _composed().match(bare):
         return True
     return any(map(_is_leet, regex(r"\w+").findall(bare))) or not is_wordlike(bare)
+
+
+@verbose
+def _composed() -> str:
+    """A sign and a digit, or a name and a number with a dash between."""
+    return r"""
+        (?= .* [!\#$%&*+=?@^~] ) .* \d
+      | [A-Z][a-z]{3,} [_-] \d{2,4} \Z
+    """
 
 
 def is_random(value: str) -> bool:
@@ -122,6 +143,40 @@ def is_random(value: str) -> bool:
         and regex(r"[A-Za-z]").search(bare) is not None
         and not is_wordlike(bare)
     )
+
+
+@cache
+def _usual_pairs() -> frozenset[str]:
+    return frozenset(row[0] + after for row in _FOLLOWERS.split() for after in row[1:])
+
+
+def looks_random(value: str) -> bool:
+    """Whether a value looks drawn by its neighbours: letters that do not follow each
+    other in words, digits between letters, capitals within short parts.
+
+    Of 1,000 drawn values of 9 to 12 letters and digits it passes over 81, of longer
+    ones 1; of 3,689 words from lines of manuals and code about access 13 look so."""
+    bare = value.rstrip("0123456789=")
+    odd = 0
+    pairs = 0
+    for before, first, second in zip(f" {bare}", bare, bare[1:], strict=False):
+        if first.isalnum() and second.isalnum():
+            pairs += 1
+            odd += _is_odd(before, first, second)
+    if not regex(r"\d").search(bare):
+        return odd >= 4 and odd >= 0.4 * pairs
+    return odd >= 4 and odd >= 0.3 * pairs
+
+
+def _is_odd(before: str, first: str, second: str) -> bool:
+    """Whether two letters or digits are rare neighbours in words and names."""
+    if first.isdigit() or second.isdigit():
+        return first.isdigit() != second.isdigit()
+    if first.islower() and second.isupper():
+        return not before.islower()  # a part of one letter
+    if before.isupper() and first.isupper() and second.islower():
+        return False  # HTTPServer
+    return (first + second).lower() not in _usual_pairs()
 
 
 def _is_leet(part: str) -> bool:

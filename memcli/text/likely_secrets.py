@@ -15,7 +15,7 @@ from memcli.text.chosen import (
     is_code,
     is_drawn,
     is_random,
-    is_wordlike,
+    looks_random,
 )
 from memcli.text.matching import Span, places_of, regex, verbose
 
@@ -23,7 +23,7 @@ _LEET = str.maketrans("013457@$", "oieastas")
 HINTS = tuple(
     "pass pw psk cred auth secret token login wifi wi-fi dsn unlock clave"
     " community user account basic proxy admin root connect vault salt seed key"
-    " logon hmac encrypt decrypt cookie register"
+    " logon bearer hmac fernet cipher encrypt decrypt cookie register"
     " 密码 密碼 パスワード 비밀번호 парол".split(" ")
 )
 """What one of must occur in a text, in small letters, before its lines are looked at."""
@@ -46,7 +46,7 @@ def _access() -> str:
               (?: pass (?: word | wort | wd | phrase | code )? s? | pwd? | psk ) (?![a-z])
             | creds? (?![a-z]) | credentials? | auth(?:tok)? (?![a-z]) | secrets? (?![a-z])
             | tokens? (?![a-z]) | log (?:in|on) (?![a-z]) | wi-?fi | dsn
-            | root pw (?![a-z]) | unlock | clave (?![a-z]) | community ) (?! \d+ [a-z] )
+            | root pw (?![a-z]) | bearer | fernet | cipher | unlock | clave (?![a-z]) | community ) (?! \d+ [a-z] )
           | users? (?:name)? (?![a-z]) | account | basic | proxy | admin (?![a-z])
           | root (?![a-z]) | connect | vault | salt (?![a-z]) | seed (?![a-z])
           | keys? (?![a-z]) | keygen | hmac | cookie (?![a-z]) | (?: en | de ) crypt
@@ -61,20 +61,23 @@ def _access() -> str:
 def _public() -> str:
     """Words that say that what looks drawn may be known to everybody."""
     return r"""
-        (?<! hmac [-_(] ) (?<! hmac \( ['"] ) sha-?\d
+        (?<! hmac [-_(] ) (?<! hmac \( ['"] ) (?<! ,[ ] ) sha-?\d
       | integrity | checksum | digest | fingerprint | md5 | e-?tag | hash (?!icorp)
       | public | certificate | commit | revision | ssh-(?: rsa | ed25519 | dss ) | ecdsa-sha
-      | ENC\[ | data: | uuid | csp | nonce | \bblob\b | websocket | known_hosts | base64,
+      | ENC\[ | \{[\w+/]{12,}=+\} | data: | uuid | csp | nonce | \bblob\b | websocket | known_hosts | base64,
     """
 
 
 @verbose
 def _word() -> str:
-    """What stands between blanks, quotes and brackets, and has a digit in it."""
-    return r"""
-        [^\s\d"'`“”„«»「」『』<>(){}\[\],;|\\，。：；（）]{0,200}+ \d
-        [^\s"'`“”„«»「」『』<>(){}\[\],;|\\，。：；（）]{0,200}+
-    """
+    """What stands between blanks, quotes and brackets."""
+    return r"""[^\s"'`“”„«»「」『』<>(){}\[\],;|\\，。：；（）]{7,400}+"""
+
+
+@verbose
+def _mixture() -> str:
+    """A digit, or a capital within letters."""
+    return r"\d | [a-z][A-Z]"
 
 
 @verbose
@@ -88,8 +91,8 @@ def _named_hex() -> str:
     """A number that a program drew, at once behind a word for what it opens."""
     return r"""
         (?: (?<!public[ ]) (?<!cache[ ]) (?<!cache[_-]) (?<!sort[ ]) (?<!primary[ ])
-            (?<!object[ ]) key | token | secret | psk | log[ ]?in | salt | seed | auth | password )
-        (?: [ ] (?:is|=|->|value) )? ["'`]? [\s:=]{1,3} (?:->[ ])? ["'`]?
+            (?<!object[ ]) key | token | secret | psk | log[ ]?in | salt | seed | auth | password ) s?
+        ["'`]? (?: [\s:=] (?: is | are | was | to | value | = | -> ) )? [\s:=]{1,3} (?: ->[ ] )? [\[(]? ["'`]?
         ((?:0x)? [0-9a-f]{32,128} | (?<! key[ ]) [0-9a-f]{8} (?:-[0-9a-f]{4}){3} -[0-9a-f]{12})
         (?![\w-])
     """
@@ -98,7 +101,13 @@ def _named_hex() -> str:
 @verbose
 def _before_hex() -> str:
     """How such a number begins; there are fewer places for it than signs of one."""
-    return r"""[\s:="'`] (?:0x)? [0-9a-fA-F]{8}"""
+    return r"""[\s:="'`(\[] (?:0x)? [0-9a-fA-F]{8}"""
+
+
+@verbose
+def _next_hex() -> str:
+    """Another such number in a list."""
+    return r"""["'`]? ,\s? ["'`]? ([0-9a-f]{32,128}) (?![\w-])"""
 
 
 @verbose
@@ -128,16 +137,21 @@ def _notation() -> str:
 
 @verbose
 def _mixed() -> str:
-    """Letters of both cases and digits, as long as a program draws a token."""
+    """Letters with digits or capitals among them, of the alphabets of tokens."""
     return r"""
-        (?=[^a-z]*[a-z]) (?=[^A-Z]*[A-Z]) (?=\D*\d)
-        [A-Za-z0-9_+/.~-]{20,200} ={0,2}
+        (?= \D* \d | [^A-Z]* [a-z][A-Z] ) (?= [^A-Za-z]* [A-Za-z] )
+        [A-Za-z0-9_+/.~-]{8,400} ={0,2}
     """
 
 
 @verbose
-def _run() -> str:
-    return r"[a-z]+ | [A-Z]+ | \d+"
+def _name() -> str:
+    """A number, a file, or a word with numbers behind it, as programs name pods, hosts
+    and branches."""
+    return r"""
+        (?: 0x )? [\da-fA-F-]+ | .* \. [a-z]{1,5}
+      | [a-z]{2,}+ [a-z\d]*+ (?: [-.] (?: [a-z\d]{1,12} | [\da-f]{32,64} ) )+
+    """
 
 
 @verbose
@@ -213,9 +227,12 @@ def _named_numbers(text: str) -> Iterator[tuple[int, int]]:
         place = before.start()
         start = max(done, place - _BEFORE_NUMBER)
         named = _named_hex().search(text, start, place + _WITH_NUMBER)
-        if named and named.start() <= place:
+        if named and named.start() > place:
+            continue
+        while named:
             done = named.end()
             yield named.span(1)
+            named = _next_hex().match(text, done)
 
 
 def _line_about(text: str, start: int, end: int) -> tuple[int, int]:
@@ -267,7 +284,7 @@ def _end_of_table(text: str, start: int, end: int) -> int:
 
 def _in_line(text: str, start: int, end: int, *, is_password: bool) -> Iterator[Span]:
     for word in _word().finditer(text, start, end):
-        if len(word[0]) < 7 or "://" in word[0]:
+        if "://" in word[0] or not _mixture().search(word[0]):
             continue
         for begin, finish in _parts(text, word):
             value = text[begin:finish]
@@ -308,16 +325,13 @@ def _is_signed(value: str) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
-    if len(value) < 20 or not _mixed().fullmatch(value):
+    if not _mixed().fullmatch(value) or not looks_random(value) or is_drawn(value):
         return False
     is_path = value.count("/") > len(value) // 24 or value.count(".") > 2
-    is_name = is_wordlike(value) or _access().search(value)
-    if is_path or is_name or is_drawn(value):
-        return False
-    runs = _run().findall(value)
-    few_digits = len(regex(r"\d").findall(value)) < 2
-    longest_mean = 2 if few_digits else 4
-    return len(value) / len(runs) < longest_mean and max(map(len, runs)) <= 12
+    is_short = len(value) < 20 and (value.islower() or value.isupper())
+    return not (
+        is_path or is_short or _name().fullmatch(value) or _access().search(value)
+    )
 
 
 def _is_picked(value: str) -> bool:

@@ -46,22 +46,6 @@ PLACES = (
             ([^\s"'`@$]{4,200}+)""",
     ),
     HintedRule(
-        "api-token",
-        hints_of(
-            "key is |key ist |key lautet |token is |token ist |token lautet "
-            "|secret is |secret ist |pat is "
-        ),
-        r"""(?<![A-Za-z]) (?i:api[ -]?key|access[ -]key|token|secret|PAT)
-            \s{1,3} (?i:is|ist|lautet|est|es) \s{1,4} ["'`]? (?=\S{0,40}\d)
-            ([^\s"'`,;<>()\[\]{}]{10,100}) (?![({\[])""",
-    ),
-    HintedRule(
-        "api-token",
-        ("api-key ", "apikey ", "token ", "secret "),
-        r"""(?<![A-Za-z]) (?i:api-?key|token|secret) \s{1,3} (?:value\s|key\s)? ["'`]?
-            (?=[A-Za-z_-]{0,40}\d) ([\w-]{24,200}) (?![\w./-])""",
-    ),
-    HintedRule(
         "api-key",
         hints_of(
             "api key|api-key|api-schlüssel|chiave api|clé api|clave api|clave de api"
@@ -75,32 +59,11 @@ PLACES = (
             ["'`“「]? (?=\S{0,60}\d) ([\w.+/=-]{16,200}) (?![\w({\[])""",
     ),
     HintedRule(
-        "api-key",
-        ("heroku", "tenant", "client secret", "client_secret"),
-        r"""(?i:heroku|tenant|client)[\s_-] [\w\s-]{0,20}? (?:is\s|[:=]\s?|\s)
-            ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) (?![\w-])""",
-    ),
-    HintedRule(
-        "api-token",
-        ("token", "secret", "-key", " key", "_key", "credential"),
-        # Drawn, and in the line of a word for it: "the API token (…) goes there".
-        r"""(?<![A-Za-z]) (?i: token | secret | credentials?
-              | (?:api|access|auth|deploy|functions?|service|license|signing|private)[ _-]key )
-            s? \b [^\n]{0,50}? (?<![\w/+.=-])
-            ((?=[\w/+-]{0,40}[a-z]) (?=[\w/+-]{0,40}[A-Z]) (?=[\w/+-]{0,40}\d)
-              [A-Za-z0-9/+_-]{28,200}+ ={0,2}) (?![\w/+.=-])""",
-    ),
-    HintedRule(
         "totp-seed",
         ("otpauth://", "totp", "2fa"),
         r"""(?: otpauth://\S{1,200}[?&]secret=
               | (?i:totp|2fa)\s(?i:seed|secret|key)\s?[:=\s]\s? )
             ([A-Z2-7]{16,64}) (?![\w])""",
-    ),
-    HintedRule(
-        "aws-session-token",
-        ("security-token",),
-        rf"(?i:x-amz-security-token) {ASSIGN} ([\w+/=]{{60,}})",
     ),
     HintedRule(
         "url-token",
@@ -178,12 +141,6 @@ PROSE = (
     ),
     HintedRule(
         "password",
-        ("login)", "login "),
-        r"""(?<![\w/.]) (?:admin|root|user|guest|test|sa) \s?[/:]\s?
-            (?=\S{0,40}\d) ([^\s"'`,;<>()\[\]{}/:]{6,100}) \s \(? (?:default\s)? login""",
-    ),
-    HintedRule(
-        "password",
         (" as ", " als pass", " als ", " comme ", " como "),
         r"""(?<!\S) ["'`]? (?=\S{0,40}\d) ([^\s"'`,;<>()\[\]{}]{8,100}) ["'`]?
             \s (?i:as|als|comme|como) \s (?:[^\s.,;]{1,20}\s){0,3}?
@@ -206,9 +163,6 @@ PROSE = (
         r"""(?i: \b user \s \S{1,60} \s o(?:n|ff) ) (?: \s [^\s>]\S{0,60} ){0,6}?
             \s > (\S{6,100})""",
     ),
-    HintedRule(
-        "password", ("olcrootpw", "rootpw"), r"(?i:rootpw)[:\s]{1,3}([^\s{$]{6,100})"
-    ),
     # SQL
     HintedRule(
         "password",
@@ -216,11 +170,6 @@ PROSE = (
         r"""(?i: identified\ by (?:\ password)? | (?:with|set)\ (?:encrypted\ )?password(?:\ =)?
               | password\s?\( | =\s?password\s?\( )
             \s{0,3} N?["']? ([^\s"'`;()$<>{}]{5,100})""",
-    ),
-    HintedRule(
-        "password",
-        ("machine",),
-        r"\b machine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+ (\S{4,200})",
     ),
     HintedRule(
         "password",
@@ -251,13 +200,6 @@ PROSE = (
               | remember_\w{1,20} )
             = ([\w%.:-]{16,400})""",
     ),
-    HintedRule(
-        "npm-token",
-        ("_auth",),
-        r"_auth(?:Token)?\s?[=\s]\s?[\"']?([A-Za-z0-9+/=]{12,})",
-    ),
-    HintedRule("npm-token", ("_authtoken",), r"_authToken[=\s]([\w-]{20,})"),
-    HintedRule("docker-auth", ('"auth"',), r'"auth"\s?:\s?"([A-Za-z0-9+/=]{12,})"'),
     HintedRule(
         "private-key", ('"kty"',), r'"(?:d|p|q|k)"\s{0,4}:\s{0,4}"([\w-]{20,}+)"'
     ),
@@ -317,11 +259,6 @@ PROSE = (
               | chpasswd\s<<<\s?["']?[\w.-]{1,30}: )
             ["']? ([^\s"'$`]{6,100})""",
     ),
-    HintedRule(
-        "password",
-        ("password-command", "askpass"),
-        r"-(?:password-command|askpass)[ =][\"']?echo\s([^\s\"'$`]{5,100})",
-    ),
     # Arguments of calls.
     HintedRule(
         "password",
@@ -340,13 +277,8 @@ PROSE = (
             b?["']([^\s"'$]{8,200})["']""",
     ),
     HintedRule(
-        "api-token",
-        ("login=", "login ="),
-        r"login\s?=\s?([0-9a-f]{32,64})(?!\w)",
-    ),
-    HintedRule(
         "password",
         ("securestring",),
-        r"""(?i:securestring) (?:\s{1,2}-String)? \s{1,2} ["']([^\s"'$]{5,100})["']""",
+        r"""(?i:securestring) (?:\s{1,2}-String)? \s{1,2} \\{0,3}["']([^\s"'$\\]{5,100})\\{0,3}["']""",
     ),
 )

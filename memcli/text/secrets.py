@@ -385,6 +385,9 @@ def _holds_a_secret(assignment: _Assignment, text: str) -> bool:
         return False
     if assignment.bare:
         is_call = text[assignment.end : assignment.end + 1] in ("(", "[", "{")
+        is_set = assignment.gap == "=" and assignment.name.isupper() and len(value) >= 6
+        if password and is_set and value.isalpha():  # PASSWORD=whiteduke
+            return not is_call
         judged = is_chosen if password else is_random
         return not is_call and judged(value)
     if any(char.isspace() for char in value):

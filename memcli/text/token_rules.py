@@ -133,22 +133,12 @@ TOKENS = (
     ),
     HintedRule("okta-token", ("SSWS ",), r"SSWS\s{1,3}(00[\w-]{38,42}) (?![\w-])"),
     HintedRule(
-        "okta-token",
-        ("kta", "KTA"),
-        r"(?i:okta)[\w\s\"'-]{0,20} [:=\s] \s?[\"']? (00[\w-]{38,42}) (?![\w-])",
-    ),
-    HintedRule(
         "bitbucket-token", ("ATBB", "ATCTT"), rf"{_BEGIN} AT(?:BB|CTT)[\w=+-]{{24,}}+"
     ),
     HintedRule(
         "cloudflare-key",
         ("cfut_", "cfat_", "cfk_"),
         rf"{_BEGIN} cf(?:ut|at|k)_[\w-]{{30,}}+",
-    ),
-    HintedRule(
-        "cloudflare-key",
-        ("uth-Key", "uth-key", "lobal api key", "lobal API Key", "lobal API key"),
-        r"(?i:x-auth-key|global\ api\ key) [\"']?\s?[:=\s]\s?[\"']? ([0-9a-f]{37}) (?!\w)",
     ),
     HintedRule(
         "api-token",

@@ -12,6 +12,7 @@ import textwrap
 
 import pytest
 
+from memcli.text.chosen import looks_random
 from memcli.text.secrets import find_secrets, redact_secrets
 from tests.text.layouts import layouts, lines
 from tests.text.test_secret_forms import BODY, PEM
@@ -53,6 +54,42 @@ def test_of_each_list_few_secrets_are_left(names: str, rows: int, most: int) -> 
     missed = [row.frame for row in listed if row.secret in redact_secrets(row.text)]
     assert len(listed) == rows
     assert len(missed) <= most, missed
+
+
+def test_of_layouts_by_their_kind_of_source_one_in_fifteen_is_missed():
+    """`layouts_eighth.txt` was written before the rules were looked at: files of
+    configuration, command lines and logs, then prose, devices and code. The measure of
+    neighbours was made on the first, its limit chosen on the second. Of the third 23 of
+    138 were missed, scored once (44 before); here is the state after some were mended."""
+    rows = list(layouts("layouts_eighth.txt"))
+    missed = [row.frame for row in rows if row.secret in redact_secrets(row.text)]
+    assert len(rows) == 341
+    assert len(missed) <= 21, missed
+
+
+@pytest.mark.parametrize(
+    "value", ["FdnXsiVpzQ4", "7xoFcSvTAxRz", "IIXGvOoNZYkd", "kLm0vJ58XqDPROQrXv"]
+)
+def test_what_is_drawn_has_rare_neighbours(value: str):
+    assert looks_random(value)
+    assert value not in redact_secrets(f"the login of the panel takes {value} now")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "getAccessToken2",
+        "objectToProxy",
+        "HTTPServerFactory",
+        "checkout-api-7d9f8b6c54-x2k9q",
+        "WebAuthn2",
+        "nvme0n1p2",
+        "refresh_token_v2",
+    ],
+)
+def test_what_is_named_stays_beside_a_password(name: str):
+    text = f"the login of the panel takes {name} now"
+    assert redact_secrets(text) == text
 
 
 @pytest.mark.parametrize(
@@ -104,6 +141,7 @@ def test_a_value_that_looks_like_a_secret_needs_a_line_about_access():
         "harmless_fourth.txt",
         "harmless_sixth.txt",
         "harmless_seventh.txt",
+        "harmless_eighth.txt",
     ],
 )
 def test_no_harmless_line_is_touched(name: str):
