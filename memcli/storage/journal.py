@@ -147,6 +147,7 @@ class Journals:
                 self._forget_in(folder, [needle.encode() for needle in needles])
 
     def _forget_in(self, folder: Path, needles: Sequence[bytes]) -> None:
+        durable.sweep([folder])
         last: WriteRecord | None = None
         for path in reversed(_records(folder)):
             try:

@@ -151,7 +151,11 @@ def test_undo_of_another_root_has_no_forgotten_words_either(
     project.git("init", "-q", str(other))
     project.mem("add", "--level", "global", "Zanzibar quokkas sleep", cwd=other)
     found = project.mem("list", "--json").json["entries"]
+    record = next(state_dir().joinpath("undo").rglob("*.json"))
+    killed = record.with_name(f".{record.name}.mem-tmp-999999999-0")
+    killed.write_bytes(record.read_bytes())
     assert project.mem("forget", found[0]["id"]).code == 0
+    assert not killed.exists()
     with_words = [
         path
         for path in state_dir().rglob("*")
