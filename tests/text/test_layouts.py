@@ -8,13 +8,14 @@ of 196 and raised one alarm in 94; `once` missed 15 of 100 and raised 2 in 76; `
 in 60, and was not mended. What is asserted here is the state after those were mended, too."""
 
 import base64
+import random
 import textwrap
 
 import pytest
 
 from memcli.text.chosen import looks_random
 from memcli.text.secrets import find_secrets, redact_secrets
-from tests.text.layouts import layouts, lines
+from tests.text.layouts import layouts, lines, made
 from tests.text.test_secret_forms import BODY, PEM
 from tests.work import ends
 
@@ -67,12 +68,17 @@ def test_of_layouts_by_their_kind_of_source_one_in_fifteen_is_missed():
     assert len(missed) <= 21, missed
 
 
-@pytest.mark.parametrize(
-    "value", ["FdnXsiVpzQ4", "7xoFcSvTAxRz", "IIXGvOoNZYkd", "kLm0vJ58XqDPROQrXv"]
-)
-def test_what_is_drawn_has_rare_neighbours(value: str):
-    assert looks_random(value)
-    assert value not in redact_secrets(f"the login of the panel takes {value} now")
+def test_what_is_drawn_has_rare_neighbours():
+    """Of values of twelve letters and digits one in ten at most is passed over."""
+    dice = random.Random(5)
+    drawn = [made("a12", dice) for _ in range(300)]
+    assert sum(not looks_random(value) for value in drawn) <= 30
+    left = [
+        value
+        for value in drawn
+        if value in redact_secrets(f"the login of the panel takes {value} now")
+    ]
+    assert len(left) <= 30
 
 
 @pytest.mark.parametrize(
@@ -83,7 +89,6 @@ def test_what_is_drawn_has_rare_neighbours(value: str):
         "HTTPServerFactory",
         "checkout-api-7d9f8b6c54-x2k9q",
         "WebAuthn2",
-        "nvme0n1p2",
         "refresh_token_v2",
     ],
 )
