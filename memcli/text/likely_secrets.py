@@ -8,6 +8,7 @@ layout may be any: where a line speaks of access, a value that looks so goes."""
 
 import re
 from collections.abc import Collection, Iterator
+from functools import cache
 from itertools import islice
 
 from memcli.text.chosen import (
@@ -283,6 +284,10 @@ def _end_of_table(text: str, start: int, end: int) -> int:
 
 
 def _in_line(text: str, start: int, end: int, *, is_password: bool) -> Iterator[Span]:
+    @cache
+    def is_public() -> bool:
+        return _public().search(text, start, end) is not None
+
     for word in _word().finditer(text, start, end):
         if "://" in word[0] or not _mixture().search(word[0]):
             continue
@@ -293,7 +298,7 @@ def _in_line(text: str, start: int, end: int, *, is_password: bool) -> Iterator[
                 break
             is_mixed = _is_mixed(value)
             is_secret = is_mixed or (is_password and _is_picked(value))
-            if is_secret and not _public().search(text, start, end):
+            if is_secret and not is_public():
                 yield Span("api-token" if is_mixed else "password", begin, finish)
                 break
 
