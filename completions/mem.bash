@@ -281,7 +281,7 @@ _mem() {
         --out) _mem_files -f ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "claude claude-rules agents-md json --out --raw --remove --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "claude claude-rules agents-md json --out --raw --remove --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     diff)

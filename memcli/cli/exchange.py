@@ -1,14 +1,15 @@
 """Exchange: with your other machines, with other tools, and with the branch that a
 change goes to."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memcli.app import App
 from memcli.cli import boundary
 from memcli.cli.options import argument, command, flag, option, say_changes, wrote
 from memcli.errors import DataError, UsageError, one_of
-from memcli.memory.values import Problem
+from memcli.memory.values import Patch, Problem
 from memcli.memory.words import count
 from memcli.views import exchange as view
 from memcli.views import json
@@ -16,13 +17,13 @@ from memcli.views.text import (
     count_problems,
     name_problems,
     put,
+    put_diff,
     safe,
     say,
 )
 
 if TYPE_CHECKING:
     from memcli.commands.export import ExportReport
-    from memcli.exchange.path_rules import RuleFile
 
 
 @command("diff")
@@ -99,7 +100,7 @@ def import_(
     return DataError.code if left_out else 0
 
 
-@command("export")
+@command("export", dry=True)
 def export(
     mem: App,
     target: str = argument("[TARGET]", "claude, claude-rules, agents-md or json.", ""),
@@ -143,45 +144,50 @@ def export(
 
 def _hand_over(mem: App, report: "ExportReport", out: str, written: str) -> None:
     """Write the file or the folder of rules, or print them."""
-    from memcli.commands.export import RULES_TARGET, save
+    from memcli.commands.export import RULES_TARGET, in_file, in_folder
 
     if report.target == RULES_TARGET and not report.rules and not out:
         say(f"mem: {_NO_RULES}", quiet=mem.options.quiet)
     elif not out:
         put(written)
     elif report.target == RULES_TARGET:
-        _write_rules(mem, out, report.rules)
+        patches = in_folder(mem.project, out, report.rules)
+        names = ", ".join(os.path.basename(patch.path) for patch in patches)
+        changed = f"changed {count(len(patches), 'file')} in {out}: {names}"
+        same = f"{out} is up to date" if report.rules else _NO_RULES
+        _write(mem, patches, changed, same)
     else:
-        changed = save(mem, out, written, whole=report.target == "json")
-        put(f"wrote {out}" if changed else f"{out} is up to date")
+        whole = report.target == "json"
+        patches = in_file(mem.project, out, written, whole=whole)
+        _write(mem, patches, f"wrote {out}", f"{out} is up to date")
+
+
+def _write(mem: App, patches: Sequence[Patch], changed: str, same: str) -> None:
+    """Write files and say that they are `changed`, or print the diff."""
+    from memcli.commands.export import write
+
+    if mem.options.dry_run:
+        put_diff(patches, str(mem.project.root or ""))
+        return
+    write(mem.project, patches)
+    put(changed if patches else same)
 
 
 _NO_RULES = "no lesson names the files that it is about: mem edit ID --path GLOB"
 
 
 def _take_out(mem: App, out: str, *, rules: bool) -> None:
-    from memcli.commands.export import save, save_rules
+    from memcli.commands.export import in_file, in_folder
 
     if not out:
         hint = "mem export claude --out CLAUDE.md --remove"
         raise UsageError("export: --remove goes with --out FILE", hint)
-    is_changed = save_rules(mem, out, {}) if rules else save(mem, out, None)
-    if is_changed:
-        put(f"took our section out of {out}")
+    if rules:
+        patches = in_folder(mem.project, out, {})
     else:
-        put(f"no section of ours stands in {out}")
-
-
-def _write_rules(mem: App, out: str, rules: "Mapping[str, RuleFile]") -> None:
-    from memcli.commands.export import save_rules
-
-    changed = save_rules(mem, out, rules)
-    if changed:
-        put(f"changed {count(len(changed), 'file')} in {out}: {', '.join(changed)}")
-    elif rules:
-        put(f"{out} is up to date")
-    else:
-        put(_NO_RULES)
+        patches = in_file(mem.project, out, None)
+    changed = f"took our section out of {out}"
+    _write(mem, patches, changed, f"no section of ours stands in {out}")
 
 
 def _require_all_read(problems: Sequence[Problem], out: str) -> None:

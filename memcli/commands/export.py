@@ -20,7 +20,7 @@ from memcli.exchange.path_rules import (
 from memcli.index import view
 from memcli.install import git_hooks
 from memcli.memory.parser import KnownFile, sections
-from memcli.memory.values import OUTERMOST, Entry, Problem
+from memcli.memory.values import OUTERMOST, Entry, Patch, Problem
 from memcli.project import globs
 from memcli.project.context import Project, base_of, nothing_written, read_known
 from memcli.project.listing import PRIVATE, FoundFile, marks
@@ -154,37 +154,46 @@ def _about_paths(kept: Sequence[Exported]) -> Iterator[PathNote]:
             yield PathNote(note=_note(entry), paths=usable)
 
 
-def save(app: App, out: str, text: str | None, *, whole: bool = False) -> bool:
-    """Make `text` the `whole` of the file `out`, or our section in it, which goes with
-    None; whether that changed anything."""
+def in_file(
+    project: Project, out: str, text: str | None, *, whole: bool = False
+) -> list[Patch]:
+    """What makes `text` the `whole` of the file `out`, or our section in it, which goes
+    with None; nothing where it is so already."""
 
     def put(before: str | None) -> str | None:
         return f"{text}\n" if text and whole else _with_section(before, text)
 
-    return _changed(app.project, out, put)
+    return _changed(project, out, put)
 
 
-def save_rules(app: App, out: str, rules: Mapping[str, RuleFile]) -> list[str]:
-    """Make these the rules of ours in the folder `out`, and take out of it what else
-    of ours stands there; the names of the files that changed."""
-    folder = Path(os.path.abspath(app.project.cwd / os.path.expanduser(out)))
-    names = dict.fromkeys([*rules, *(path.name for path in folder.glob(FILES))])
+def in_folder(project: Project, out: str, rules: Mapping[str, RuleFile]) -> list[Patch]:
+    """What makes these the rules of ours in the folder `out`, and takes out of it what
+    else of ours stands there."""
+    folder = Path(os.path.abspath(project.cwd / os.path.expanduser(out)))
     if rules:
-        _written_path(app.project, str(folder / "rule.md"))
-        folder.mkdir(parents=True, exist_ok=True)
-    changed = []
+        _written_path(project, str(folder / "rule.md"))
+    names = {*rules, *(path.name for path in folder.glob(FILES))}
+    patches = []
     for name in sorted(names):
         put = rules[name].put if name in rules else without_rules
-        if _changed(app.project, str(folder / name), put):
-            changed.append(name)
-    return changed
+        patches += _changed(project, str(folder / name), put)
+    return patches
+
+
+def write(project: Project, patches: Sequence[Patch]) -> None:
+    """Write each file whole or not at all; one without a text goes."""
+    for path, _, after in patches:
+        if after is None:
+            os.unlink(path)
+            continue
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        write_output(Path(path), after, root=project.root)
 
 
 def _changed(
     project: Project, out: str, put: Callable[[str | None], str | None]
-) -> bool:
-    """Whether `put`, which makes the new text of a file, changed it; without a text the
-    file goes."""
+) -> list[Patch]:
+    """What `put`, which makes the new text of a file, changes in it."""
     path = _written_path(project, out)
     with nothing_written(out):
         before = read_text(path, base_of(project, path)) if path.is_file() else None
@@ -192,11 +201,7 @@ def _changed(
         after = put(before)
     except UsageError as error:
         raise DataError(f"{out}:{error.what}; nothing is written", error.hint) from None
-    if after is None and before is not None:
-        path.unlink()
-    elif after is not None and after != before:
-        write_output(path, after, root=project.root)
-    return after != before
+    return [Patch(str(path), before, after)] if after != before else []
 
 
 def _written_path(project: Project, out: str) -> Path:

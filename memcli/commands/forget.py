@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.app import App
+from memcli.commands import export as exporting
 from memcli.commands.edit import refresh_found, writable
-from memcli.commands.export import export, save
 from memcli.errors import DataError, UsageError
 from memcli.history import record_path
 from memcli.history.record import opened
@@ -266,8 +266,10 @@ def _from_exports(app: App, lines: Sequence[str]) -> None:
         found = git_hooks.find(text, git_hooks.EXPORT)
         if found and _holds(text[found.start : found.end], lines):
             with suppress(OSError):  # it may not be written: it is named as left
-                fresh = export(app, "agents-md").handout.text.rstrip("\n")
-                save(app, str(root / name), fresh)
+                report = exporting.export(app, "agents-md")
+                fresh = report.handout.text.rstrip("\n")
+                patches = exporting.in_file(app.project, str(root / name), fresh)
+                exporting.write(app.project, patches)
 
 
 def _rules(root: Path) -> Iterator[tuple[str, str]]:

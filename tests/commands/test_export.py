@@ -253,3 +253,19 @@ def test_rules_are_not_written_through_a_link(project: Project) -> None:
     (project.root / RULES).symlink_to(outside)
     assert export_rules(project).code != 0
     assert not list(outside.iterdir())
+
+
+def test_a_dry_run_prints_the_diff_and_writes_nothing(project: Project) -> None:
+    """To a file, to a folder of rules, and when our section is taken out."""
+    with_paths(project)
+    fresh = ("claude", "--out", "CLAUDE.md")
+    for arguments in (fresh, ("claude-rules", "--out", ".claude/rules")):
+        dry = project.mem("export", *arguments, "--dry-run")
+        assert dry.code == 0 and "\n--- /dev/null\n+++ b/" in dry.out
+        assert not (project.root / arguments[2]).exists()
+    project.mem("export", *fresh)
+    before = project.read("CLAUDE.md")
+    out = project.mem("export", "--out", "CLAUDE.md", "--remove", "--dry-run").out
+    assert "+++ /dev/null" in out or "\n-" in out
+    assert project.read("CLAUDE.md") == before
+    assert project.mem("export", *fresh, "--dry-run").out == ""
