@@ -155,21 +155,28 @@ def _hand_over(mem: App, report: "ExportReport", out: str, written: str) -> None
         names = ", ".join(os.path.basename(patch.path) for patch in patches)
         changed = f"changed {count(len(patches), 'file')} in {out}: {names}"
         same = f"{out} is up to date" if report.rules else _NO_RULES
-        _write(mem, patches, changed, same)
+        _write(mem, patches, changed, same, makes_folder=True)
     else:
         whole = report.target == "json"
         patches = in_file(mem.project, out, written, whole=whole)
         _write(mem, patches, f"wrote {out}", f"{out} is up to date")
 
 
-def _write(mem: App, patches: Sequence[Patch], changed: str, same: str) -> None:
+def _write(
+    mem: App,
+    patches: Sequence[Patch],
+    changed: str,
+    same: str,
+    *,
+    makes_folder: bool = False,
+) -> None:
     """Write files and say that they are `changed`, or print the diff."""
     from memcli.commands.export import write
 
     if mem.options.dry_run:
         put_diff(patches, str(mem.project.root or ""))
         return
-    write(mem.project, patches)
+    write(mem.project, patches, makes_folder=makes_folder)
     put(changed if patches else same)
 
 

@@ -180,13 +180,16 @@ def in_folder(project: Project, out: str, rules: Mapping[str, RuleFile]) -> list
     return patches
 
 
-def write(project: Project, patches: Sequence[Patch]) -> None:
+def write(
+    project: Project, patches: Sequence[Patch], *, makes_folder: bool = False
+) -> None:
     """Write each file whole or not at all; one without a text goes."""
     for path, _, after in patches:
         if after is None:
             os.unlink(path)
             continue
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if makes_folder:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
         write_output(Path(path), after, root=project.root)
 
 
