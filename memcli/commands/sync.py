@@ -86,7 +86,9 @@ class HomeRepository:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self.folder = data_dir() / "home.git"
+        # Nobody's memory is sent to the address of another home's.
+        moved = project.home if project.environ.get("MEM_HOME") else None
+        self.folder = data_dir(moved) / "home.git"
         self.paths = {name: project.home / name for name in NAMES}
         now = moment(project.now)
         single = list(self.paths.values())

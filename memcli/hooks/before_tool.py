@@ -1,5 +1,5 @@
-"""What is told before a tool runs: corrections about the files it changes or the
-command."""
+"""What is told before a tool runs: corrections and rules about the files it changes or
+the command."""
 
 import os
 import re
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from memcli.hooks.calls import HookApp, HookCall, Told
 from memcli.index import view
 from memcli.index.filters import (
+    CORRECTIVE,
+    RULES,
     code_spans,
     has_guards,
     keys_of_commands,
@@ -46,7 +48,7 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
             return stopped
     if call.event == "BeforeTool":  # Gemini takes hints after the tool alone
         return Told()
-    found = app.guarded(lambda: _corrections(app, tool))
+    found = app.guarded(lambda: _rules(app, tool))
     return _told(app, state, call, tool, found) if found else Told()
 
 
@@ -154,9 +156,9 @@ def _taken_out(call: HookCall) -> list[str]:
     return [text for name in names if isinstance(text := call.input.get(name), str)]
 
 
-def _corrections(app: HookApp, tool: ToolCall) -> list[Candidate]:
+def _rules(app: HookApp, tool: ToolCall) -> list[Candidate]:
     files = app.index.in_view(app.project.view, Filters())
-    scope = view.select(files, Filters(type=("corrective",)))
+    scope = view.select(files, Filters(type=RULES))
     copies: dict[str, list[Candidate]] = {}
     for copy in _found(app, scope, tool):
         copies.setdefault(copy.entry, []).append(copy)
@@ -227,7 +229,8 @@ def _is_about(entry: Candidate, names: list[str], commands: Sequence[str]) -> bo
     paths = entry.values.get("paths") or ()
     if any(globs.covers(paths, name) for name in names):
         return True
-    return runs(commands, entry.values.get("commands") or (), entry.text)
+    body = entry.text if entry.type == CORRECTIVE else ""
+    return runs(commands, entry.values.get("commands") or (), body)
 
 
 def runs(commands: Sequence[str], patterns: Sequence[str], body: str) -> bool:

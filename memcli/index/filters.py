@@ -16,7 +16,8 @@ from memcli.memory.words import join
 from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
 
-CORRECTIVE = "corrective"  # the type of the entries that are told before a tool runs
+CORRECTIVE = "corrective"  # also told where it shows the command in its words
+RULES = (CORRECTIVE, "directive")  # the types that are told before a tool runs
 GUARD = "guard"
 """The kind of key under which entries that bind are found before a tool runs."""
 _SPAN = r"(?<!`)`([^`\n]{3,200})`(?!`)"

@@ -16,6 +16,7 @@ from memcli.index.database import Index, Refreshed, place_text
 from memcli.index.filters import (
     CORRECTIVE,
     MARKED,
+    RULES,
     keys_of_entry,
     keys_of_guard,
     sealed,
@@ -85,8 +86,10 @@ class _State(NamedTuple):
 
 def _occasions(values: Mapping[str, Any], text: str, type: str) -> set[tuple[str, str]]:
     """The keys of what an entry is told or asked at before a tool runs."""
-    keys = keys_of_entry(values, text) if type == CORRECTIVE else set()
-    return keys | keys_of_guard(values)
+    keys = keys_of_guard(values)
+    if type in RULES:
+        keys |= keys_of_entry(values, text if type == CORRECTIVE else "")
+    return keys
 
 
 def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> list[Row]:
@@ -177,9 +180,9 @@ _INSERT_WORDS = (
     f"INSERT INTO chunks_fts (rowid, {_SEARCHED})"
     f" SELECT id, {_SEARCHED} FROM chunks WHERE id > ?"
 )
-_CORRECTIONS = (
+_RULES = (
     "SELECT id, metadata, text, type FROM chunks WHERE id > ? AND part = 0 AND live = 1"
-    """ AND (type = ? OR metadata LIKE '%"guard":%')"""
+    """ AND (type IN (?, ?) OR metadata LIKE '%"guard":%')"""
 )
 _META = (
     "INSERT INTO file_meta (path, place, mtime, size, hash, entries, linked, problems)"
@@ -426,10 +429,10 @@ class _Writer:
         self.db.executemany(_INSERT, [_values(source, row) for row in wanted])
         if (state := self.vectors.state()) is not None:
             self.vectors.keep(state._replace(whole=False))
-        corrections = self.db.execute(_CORRECTIONS, (before, CORRECTIVE)).fetchall()
+        rules = self.db.execute(_RULES, (before, *RULES)).fetchall()
         occasions = (
             (*key, rowid)
-            for rowid, metadata, text, type in corrections
+            for rowid, metadata, text, type in rules
             for key in _occasions(json.loads(metadata), text, type)
         )
         self.db.executemany("INSERT INTO occasions VALUES (?, ?, ?)", occasions)

@@ -332,10 +332,12 @@ def cache_dir() -> Path:
     return _private_one(folder_of("cache"), folder_of("state") / "cache")
 
 
-def data_dir() -> Path:
-    """The user's data folder for mem. Raises RefusedError where others have a hand in
-    it."""
-    return _private_one(folder_of("data"))
+def data_dir(home: Path | None = None) -> Path:
+    """The user's data folder for mem, or that of a `home` of its own. Raises
+    RefusedError where others have a hand in it."""
+    if home is None or os.environ.get("XDG_DATA_HOME"):
+        return _private_one(folder_of("data"))
+    return _private_one(home / ".local" / "share" / "mem")
 
 
 def _private_one(folder: Path, otherwise: Path | None = None) -> Path:

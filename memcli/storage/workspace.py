@@ -148,9 +148,9 @@ class Workspace:
 
     def _back(self, record: WriteRecord) -> tuple[Step, ...]:
         if not record.steps:
-            what = f"the words of mem {record.verb} of {record.time} were forgotten for good"
+            what = f"mem {record.verb} of {record.time} keeps no words to bring back"
             hint = "mem list shows what stands and can be changed"
-            raise RefusedError(f"{what}: nothing before it is taken back", hint)
+            raise RefusedError(f"{what}; nothing older is taken back, either", hint)
         steps = []
         for step in (step.inverse for step in reversed(record.steps)):
             self._target(str(step.path))

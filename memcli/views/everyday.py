@@ -22,7 +22,16 @@ from memcli.views.entries import (
     line_numbers,
     written_lines,
 )
-from memcli.views.text import columns, count, folded, hung, styled, table, values_text
+from memcli.views.text import (
+    columns,
+    count,
+    folded,
+    hung,
+    safe,
+    styled,
+    table,
+    values_text,
+)
 
 if TYPE_CHECKING:
     from memcli.commands.add import AddReport
@@ -90,7 +99,7 @@ def list_text(report: ListReport) -> str:
             row.date or "-",
             row.level,
             row.kind or row.type,
-            row.title,
+            safe(row.title),  # an order in it takes its cell, not the id
             f"{row.path}:{row.line}",
         )
         for row in report.rows

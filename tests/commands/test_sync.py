@@ -48,6 +48,18 @@ def pair(project: Project, remote: Path, tmp_path: Path) -> tuple[Machine, Machi
     return one, two
 
 
+def test_a_home_of_its_own_has_a_repository_of_its_own(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a home for a trial holds is not sent where the user's own goes."""
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    trial = tmp_path / "trial"
+    trial.mkdir()
+    said = project.mem("sync", "--git", "", env={"MEM_HOME": str(trial)})
+    assert said.code == 0, said.err
+    assert (trial / ".local/share/mem/home.git").is_dir()
+
+
 def in_step(*machines: Machine) -> None:
     for each in (*machines, *machines):
         done = each.mem("sync")

@@ -291,6 +291,29 @@ def test_what_the_agent_has_read_is_not_told(shop: Project) -> None:
     assert "Round" in heard(shop, "pre-tool", **reading, session_id="e")
 
 
+def test_a_rule_of_any_kind_is_told_at_its_file_and_command(shop: Project) -> None:
+    """What was learned to bind is told where it binds; of a correction alone the
+    commands that it shows in passing count, too. Facts wait for a prompt."""
+    rule = {"type": "directive", "kind": "policy", "paths": ["src/*.py"]}
+    command = {"type": "directive", "commands": ["npm *"]}
+    fact = {"type": "declarative", "kind": "fact", "paths": ["src/*.py"]}
+    shop.write(
+        "MEMORY.md",
+        shop.entry("Decimal", "From now on money is Decimal.", **rule)
+        + shop.entry("Use pnpm", "Never npm: run `make lint all` first.", **command)
+        + shop.entry("Old module", "It was written in 2019.", **fact),
+    )
+    path = shop.write("src/a.py", "rate = 1\n")
+    edit = {"tool_name": "Edit", "tool_input": {"file_path": str(path)}}
+    told = heard(shop, "pre-tool", **edit)
+    assert "money is Decimal" in told and "2019" not in told
+    assert heard(shop, "pre-tool", **edit) == ""
+    shell = {"tool_name": "Bash", "tool_input": {"command": "npm install"}}
+    lint = {"tool_name": "Bash", "tool_input": {"command": "make lint all"}}
+    assert heard(shop, "pre-tool", **lint) == ""
+    assert "Never npm" in heard(shop, "pre-tool", **shell)
+
+
 def test_a_rule_bound_to_paths_is_loaded_by_reading_alone(shop: Project) -> None:
     """By one command that shows the file, too; no change by a shell, no longer line and
     no new file makes the agent load it: there the correction is told."""
