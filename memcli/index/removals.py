@@ -40,20 +40,32 @@ def removed_places(
     """What the history after the place `since` which each is spoken of says of the
     paths and globs among these."""
     places = [anchor for anchor in missing if anchor.kind in ("path", "glob")]
-    # git says nothing at all where one of the places is outside
-    inside = [place for place in places if ".." not in place.text.split("/")]
+    inside = list(filter(_is_inside, places))
     fates = dict.fromkeys(set(places).difference(inside), Fate(NEVER))
     paths = [place for place in inside if place.kind == "path"]
-    globs_here = [place for place in inside if place.kind == "glob"]
     if paths and tree.removals is not None:
         fates |= _fates(tree, _taken_paths(paths, tree.removals), since)
-    for start in range(0, len(globs_here), BATCH):
-        some = globs_here[start : start + BATCH]
+    globs_inside = [place for place in inside if place.kind == "glob"]
+    fates |= _fates(tree, _taken_globs(tree, globs_inside), since)
+    return fates | dict.fromkeys(_used_by_code(tree, fates), Fate(NEVER))
+
+
+def _is_inside(place: Anchor) -> bool:
+    """Where a place that is asked about is outside, git says nothing of any."""
+    return ".." not in place.text.split("/")
+
+
+def _taken_globs(
+    tree: WorkTree, places: Sequence[Anchor]
+) -> dict[Anchor, Sequence[Removal]]:
+    """The removals that each glob is about; none of those that git cannot tell."""
+    taken: dict[Anchor, Sequence[Removal]] = {}
+    for start in range(0, len(places), BATCH):
+        some = places[start : start + BATCH]
         removed = tree.removed(*chain.from_iterable(map(_specs, some)))
         if removed is not None:
-            taken = {anchor: list(_taken_glob(anchor, removed)) for anchor in some}
-            fates |= _fates(tree, taken, since)
-    return fates | dict.fromkeys(_used_by_code(tree, fates), Fate(NEVER))
+            taken |= {anchor: list(_taken_glob(anchor, removed)) for anchor in some}
+    return taken
 
 
 def _fates(

@@ -385,15 +385,20 @@ def _holds_a_secret(assignment: _Assignment, text: str) -> bool:
         return False
     if assignment.bare:
         is_call = text[assignment.end : assignment.end + 1] in ("(", "[", "{")
-        is_set = assignment.gap == "=" and assignment.name.isupper() and len(value) >= 6
-        if password and is_set and value.isalpha():  # PASSWORD=whiteduke
-            return not is_call
-        judged = is_chosen if password else is_random
-        return not is_call and judged(value)
+        return not is_call and _is_bare_secret(assignment, value, password=password)
     if any(char.isspace() for char in value):
         is_phrase = "=" in assignment.gap and len(value) >= 12
         return password and is_phrase and "pass" not in value.lower()
     return _is_quoted_secret(assignment, value, password=password)
+
+
+def _is_bare_secret(assignment: _Assignment, value: str, *, password: bool) -> bool:
+    """Whether one word without quotes reads as a secret."""
+    if not password:
+        return is_random(value)
+    is_set = assignment.gap == "=" and assignment.name.isupper() and len(value) >= 6
+    is_word = is_set and value.isalpha()  # PASSWORD=whiteduke
+    return is_word or is_chosen(value)
 
 
 def _is_quoted_secret(assignment: _Assignment, value: str, *, password: bool) -> bool:
