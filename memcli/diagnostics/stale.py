@@ -25,6 +25,7 @@ about."""
 
 SECONDS = 60.0  # how long git may be asked what was rewritten
 
+_UNTOLD = "SELECT count(*), sum(witness != '') FROM anchors WHERE state = 'untold'"
 _Gone = Mapping[str, Sequence[tuple[Anchor, Fate]]]
 
 
@@ -52,33 +53,46 @@ def check_stale(scene: Scene) -> Iterator[Check]:
             for anchor, fate in found[entry]
         ]
         detail = f"{title}: {'; '.join(fates)}"
-        hint = "mem doctor --fix" if entry in moves else f"mem edit {entry[:8]}"
+        hint = "mem doctor --fix" if entry in moves else _way_on(entry, found[entry])
         yield warning("stale", detail, hint=hint, path=path, line=line)
     unread = anchors.unread(scene.app.index)
     for path, reason in unread:
         detail = f"{path} cannot be read, so its targets are not known: {reason}"
         yield remark("stale", detail, hint=f"mend {path}")
-    untold = "SELECT count(*), sum(witness != '') FROM anchors WHERE state = 'untold'"
-    number, uncommitted = scene.app.index.db.execute(untold).fetchone()
+    number, uncommitted = scene.app.index.db.execute(_UNTOLD).fetchone()
     if number:
         names = f"what became of {count(number, 'name')} could not be told"
-        top = scene.repository.top
-        lacking = git.lacking(top) if top is not None else ""
-        why = "git took too long; it is asked again"
-        hint = "mem doctor --stale"
-        if lacking:
-            why = "this clone has only a part of the history"
-            hint = lacking
-        elif unread:
-            path, _ = unread[0]
-            why = f"{path} may still declare it"
-            hint = f"mend {path}"
-        elif uncommitted == number:
-            why = "no commit has taken it out yet"
+        is_in_none = uncommitted == number
+        why, hint = _why_untold(
+            scene, [path for path, _ in unread], is_in_none=is_in_none
+        )
         yield remark("stale", f"{names}: {why}", hint=hint)
     elif not found:
         yield passed("stale", "no entry names what the code has no more")
     yield from _rewritten(scene, found)
+
+
+def _way_on(entry: str, gone: Sequence[tuple[Anchor, Fate]]) -> str:
+    """The command for an entry: where only what it rests on has changed, it may stand
+    as it is."""
+    rests_alone = all(anchor.kind == "lines" for anchor, _ in gone)
+    return f"mem edit {entry[:8]}{' --confirm' if rests_alone else ''}"
+
+
+def _why_untold(
+    scene: Scene, unread: Sequence[str], *, is_in_none: bool
+) -> tuple[str, str]:
+    """Why it cannot be told what became of names, and the command that helps;
+    `is_in_none`: no commit took any of them out."""
+    top = scene.repository.top
+    if lacking := git.lacking(top) if top is not None else "":
+        return "this clone has only a part of the history", lacking
+    if unread:
+        return f"{unread[0]} may still declare it", f"mend {unread[0]}"
+    why = "git took too long; it is asked again"
+    if is_in_none:
+        why = "no commit has taken it out yet"
+    return why, "mem doctor --stale"
 
 
 def _gone(scene: Scene, *, update: bool = False) -> _Gone | None:

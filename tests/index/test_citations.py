@@ -56,6 +56,8 @@ def test_a_place_that_changed_much_is_marked_until_confirmed(project: Project) -
     hit = project.mem("recall", "how are totals added", "--json").hits[0]
     assert hit["gone"] == said
     assert said in project.mem("recall", "how are totals added").out
+    doctor = project.mem("doctor", "--stale").out
+    assert f"mem edit {name[:8]} --confirm" in doctor
     project.ok("edit", name, "--confirm")
     assert states(project) == {}
 
