@@ -197,9 +197,15 @@ def test_control_c_ends_it(project: Project) -> None:
     """Quietly, and nothing listens any more."""
     project.remembers("Herd", "zebra")
     words = [sys.executable, "-m", "memcli", "browse", "--serve"]
-    with subprocess.Popen(
-        words, cwd=project.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    # A shell starts what it puts into the background with the signal ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(
+            words, cwd=project.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with process:
         assert process.stdout is not None
         assert process.stderr is not None
         address = urlsplit(process.stdout.readline().decode().strip())
