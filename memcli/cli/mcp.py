@@ -2,6 +2,8 @@
 store."""
 
 from collections.abc import Callable
+from contextlib import suppress
+from json import loads
 from threading import Lock
 from typing import Any, TypeVar, Unpack
 
@@ -18,6 +20,7 @@ from memcli.commands.retire import retire
 from memcli.commands.show import list_entries
 from memcli.diagnostics.health import health
 from memcli.errors import MemError, UsageError
+from memcli.hooks.protocol import answered
 from memcli.index.view import Filters
 from memcli.project import distribution
 from memcli.recall import budget
@@ -57,12 +60,20 @@ def make_server(root: str = "") -> Any:
     try:
         from mcp.server.mcpserver import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
+        from mcp.types import Tool as MCPTool
         from mcp.types import ToolAnnotations
     except ImportError:
         raise UsageError(
             "the MCP server needs the package mcp, version 2", distribution.hint("mcp")
         ) from None
-    server = MCPServer(
+
+    class Server(MCPServer):
+        async def list_tools(self) -> list[MCPTool]:
+            """The tools that a model is shown: hooks are called by the client alone."""
+            tools = await super().list_tools()
+            return [tool for tool in tools if tool.name != "hook"]
+
+    server = Server(
         "mem", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
     )
     tools = _Tools(root, ToolError)
@@ -76,6 +87,7 @@ def make_server(root: str = "") -> Any:
         for name in names.split():
             tool = getattr(tools, name)
             server.add_tool(tool, annotations=hint, structured_output=False)
+    server.add_tool(tools.hook, structured_output=False)
     return server
 
 
@@ -219,6 +231,36 @@ class _Tools:
         request = CompactRequest(consolidate=True)
         report = self._in_app(lambda app: compact(app, request))
         return for_prompt(compact_text(report))
+
+    def hook(
+        self,
+        hook_event_name: str,
+        session_id: str,
+        cwd: str,
+        transcript_path: str = "",
+        agent_id: str = "",
+        prompt: str = "",
+        tool_name: str = "",
+        tool_input: str = "",
+        error: str = "",
+    ) -> str:
+        """Answer a hook of Claude Code, called by the client itself.
+
+        All as the client gives it to a hook, tool_input as JSON."""
+        values: dict[str, object] = {
+            "hook_event_name": hook_event_name,
+            "session_id": session_id,
+            "cwd": cwd,
+            "transcript_path": transcript_path,
+            "agent_id": agent_id,
+            "prompt": prompt,
+            "tool_name": tool_name,
+            "error": error,
+        }
+        with suppress(ValueError, RecursionError):
+            values["tool_input"] = loads(tool_input)
+        with self._lock:
+            return answered(values)
 
     def _added(self, text: str, **options: Unpack[AddOptions]) -> str:
         report = self._try(lambda: self._memory.add(text, **options))

@@ -81,8 +81,11 @@ def parse_payload(data: bytes) -> HookCall | None:
         values = json.loads(data) if len(data) < MOST_BYTES else None
     except (ValueError, RecursionError):
         return None
-    if not isinstance(values, dict):
-        return None
+    return call_of(values) if isinstance(values, dict) else None
+
+
+def call_of(values: Mapping[str, Any]) -> HookCall | None:
+    """The call that these values of a client make; None when they make none."""
     texts = {name: text for name, text in values.items() if isinstance(text, str)}
 
     def text(name: str, most: int | None = None) -> str:

@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -88,6 +88,39 @@ def _served(
     if not os.fork():  # agents end at once, and do not wait
         _detached(lambda: _event(verb, call, agent, clock))
     return ""
+
+
+class _TooLate(BaseException):
+    """The client does not wait for this answer any more."""
+
+
+def answered(values: Mapping[str, object]) -> str:
+    """What a call of a hook that came over MCP is answered: as `mem hook` does it, but
+    in this process. An answer that is late counts as not given."""
+    from memcli.hooks import late
+    from memcli.hooks.calls import EVENTS, call_of
+
+    call = call_of(values)
+    verbs = [verb for verb, names in EVENTS.items() if call and call.event in names]
+    if call is None or not verbs or os.environ.get(OFF) == "off":
+        return ""
+    (verb,) = verbs
+    started = time.monotonic()
+    seconds = _patience(verb)
+    said: list[str] = []
+
+    def put(text: str) -> None:
+        if time.monotonic() - started > seconds:
+            if verb == "prompt":
+                late.keep(call.session, call.prompt)
+            raise _TooLate
+        said.append(text)
+
+    clock = started + seconds / 2, started + seconds * 3 / 4
+    if outcome := _tried(lambda: _event(verb, call, "claude", clock, put)):
+        took = (time.monotonic() - started) * 1000
+        _log(f"mcp {verb} {took:.0f} ms: {outcome}")
+    return "".join(said)
 
 
 def _agent_of(arguments: Sequence[str]) -> str:
@@ -201,7 +234,13 @@ def _log(line: str) -> None:
         log_hook(state_dir(), f"{stamp} {line}")
 
 
-def _event(verb: str, call: HookCall, agent: str, clock: tuple[float, float]) -> str:
+def _event(
+    verb: str,
+    call: HookCall,
+    agent: str,
+    clock: tuple[float, float],
+    put: Callable[[str], None] = _put,
+) -> str:
     from memcli.app import Options
     from memcli.hooks.calls import HookApp, HookProject, answer, has_memory
 
@@ -213,7 +252,7 @@ def _event(verb: str, call: HookCall, agent: str, clock: tuple[float, float]) ->
         if not said:  # the state may fail after that
             show = app.project.config.hook_show
             whole = told._replace(news=(*app.news, *told.news))
-            _put(answer(verb, whole, call.event, agent=agent, show=show))
+            put(answer(verb, whole, call.event, agent=agent, show=show))
             said.append(whole)
         return told
 

@@ -15,6 +15,14 @@ WIRINGS = {
     "codex": "plugin/hooks/codex-hooks.json",
     "gemini": "templates/gemini-hooks.json",
 }
+SERVED = ("SubagentStart", "UserPromptSubmit", "PreToolUse", "PostToolUseFailure")
+"""What the `mem mcp` of a session of Claude Code can answer. At the others it does not
+run yet, or not any more."""
+GIVEN = (
+    "hook_event_name session_id cwd transcript_path agent_id prompt"
+    " tool_name tool_input error"
+).split()
+"""What its tool `hook` is handed, each from the place of that name in the payload."""
 VERBS = (
     "session-start|subagent-start|prompt|pre-tool|tool-failed|instructions-loaded"
     "|pre-compact|session-end"
@@ -40,17 +48,39 @@ class Handler(NamedTuple):
     program: str
 
 
-def groups(harness: str) -> dict[str, dict[str, Any]]:
+def groups(harness: str, *, by_server: bool = False) -> dict[str, dict[str, Any]]:
     """Event -> the group of ours; the same in every version: agents trust it by its
-    text."""
+    text. `by_server`: answered by the session's own `mem mcp` where it can be."""
     listed = json.loads(table(f"install/{WIRINGS[harness]}"))["hooks"]
-    return {event: group for event, (group,) in listed.items()}
+    wired = {event: group for event, (group,) in listed.items()}
+    if not by_server or harness != "claude":
+        return wired
+    served = {event: _served(wired[event]) for event in SERVED}
+    return {event: served.get(event, group) for event, group in wired.items()}
+
+
+def _served(group: dict[str, Any]) -> dict[str, Any]:
+    """A group of ours with the tool of the server for the command."""
+    (handler,) = group["hooks"]
+    called = {
+        "type": "mcp_tool",
+        "server": "mem",
+        "tool": "hook",
+        "input": {name: f"${{{name}}}" for name in GIVEN},
+        "timeout": handler["timeout"],
+    }
+    return {**group, "hooks": [called]}
 
 
 def is_ours(handler: object) -> str:
     """The program that a handler of ours runs, whichever mem that is; "" for somebody
     else's."""
-    line = handler.get("command") if isinstance(handler, Mapping) else None
+    if not isinstance(handler, Mapping):
+        return ""
+    if handler.get("type") == "mcp_tool":
+        is_tool = (handler.get("server"), handler.get("tool")) == ("mem", "hook")
+        return "mem" if is_tool else ""
+    line = handler.get("command")
     call = _command().fullmatch(line) if isinstance(line, str) else None
     return call[1] or call[2] if call else ""
 
@@ -59,7 +89,7 @@ def handlers(text: str) -> list[Handler]:
     """Our handlers in a settings file, in order. Raises UsageError when it is no
     settings file."""
     return [
-        Handler(event, each["command"], is_ours(each))
+        Handler(event, each.get("command", ""), is_ours(each))
         for event, listed in parse(text).get("hooks", {}).items()
         for each in chain.from_iterable(map(_handlers, listed))
         if is_ours(each)
@@ -97,11 +127,11 @@ def _handlers(group: object) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def with_hooks(text: str | None, harness: str) -> str:
+def with_hooks(text: str | None, harness: str, *, by_server: bool = False) -> str:
     """The settings with our groups behind those of others, each once; None is no file
     yet."""
     values = parse(text or "")
-    wanted = groups(harness)
+    wanted = groups(harness, by_server=by_server)
     ours = [
         (event, group)
         for event, listed in values.get("hooks", {}).items()

@@ -1,6 +1,7 @@
 """Where agents and git keep the hooks that call mem, and what mem init changes there
 for agents."""
 
+import importlib.util
 import json
 import os
 import shlex
@@ -17,7 +18,7 @@ from memcli.errors import UsageError
 from memcli.install import agent_settings
 from memcli.install.agent_settings import without_hooks
 from memcli.install.targets import Left, Target
-from memcli.project import git
+from memcli.project import distribution, git
 from memcli.project.context import Project
 from memcli.sessions.gather import mapping
 from memcli.storage.files import BARE_PATH, SMALL_BYTES, Unreadable, read_text
@@ -30,6 +31,7 @@ NAMES = {
     "opencode": "opencode",
 }
 EVERYWHERE = "the plug-in, or mem init --claude --user, reaches every folder"
+SERVER = "mem mcp answers them, once Claude Code has it: claude mcp add mem -- mem mcp"
 OPENCODE_MARK = "// mem: written by mem init --opencode"
 
 
@@ -204,8 +206,20 @@ def targets(
             if fault := "" if remove else reach_fault(name, scope, project):
                 notes.append(f"{fault}: {EVERYWHERE}")
             each = settings_of(name, scope, root or Path(), project.environ)
-            found.append(_target(each, top, project.home))
+            by_server = name == "claude" and project.config.hook_by == "mcp"
+            if by_server and not remove:
+                _check_server()
+            found.append(_target(each, top, project.home, by_server=by_server))
     return found
+
+
+def _check_server() -> None:
+    """Raise UsageError where `mem mcp` could not run."""
+    if importlib.util.find_spec("mcp") is None:
+        raise UsageError(
+            "hook_by = mcp: the MCP server needs the package mcp",
+            distribution.hint("mcp"),
+        )
 
 
 def approvals(environ: Mapping[str, str]) -> list[str]:
@@ -216,19 +230,25 @@ def approvals(environ: Mapping[str, str]) -> list[str]:
     return [name for name, row in states.items() if mapping(row).get("trusted_hash")]
 
 
-def _target(settings: AgentSettings, top: Path | None, home: Path) -> Target:
+def _target(
+    settings: AgentSettings, top: Path | None, home: Path, *, by_server: bool
+) -> Target:
     path = settings.path
     tracked = top is not None and path.exists() and is_tracked(path, top)
     of_user = settings.scope == "user"
     shared = settings.scope == "shared" or tracked
     next = "start a new session of your agent: its hooks are read then"
+    if by_server:
+        next = f"{SERVER}; {next}"
     if settings.harness == "codex":
         next = "approve the hooks in Codex, once: /hooks"
     if shared:
         next += f"; commit {path.name}"
     target = Target(
         path=path,
-        put=partial(agent_settings.with_hooks, harness=settings.harness),
+        put=partial(
+            agent_settings.with_hooks, harness=settings.harness, by_server=by_server
+        ),
         drop=without_hooks,
         within=(settings.folder, home) if of_user else (settings.folder,),
         what="hooks of agents",

@@ -64,6 +64,7 @@ class Config(NamedTuple):
     learn: str = "propose"
     hook_proxy: bool = True
     hook_show: bool = True
+    hook_by: str = "command"
     sync: str = "off"
     inject_min: float = 0.5
     history: bool = True

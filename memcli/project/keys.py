@@ -269,6 +269,11 @@ KEYS: Mapping[str, Key] = {
     "hook_show": Key(
         _flag, "whether you are shown a line when hooks told an agent something"
     ),
+    "hook_by": Key(
+        _choice("command", "mcp"),
+        "what answers the prompts and tools of Claude Code that mem init wires: a "
+        "process for each, or the mem mcp of the session",
+    ),
     "sync": Key(
         _choice("off", "session"),
         "when your own memory is brought in step: `off` is by `mem sync` alone, "

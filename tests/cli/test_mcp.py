@@ -13,6 +13,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from memcli.hooks.protocol import answered
+from memcli.install.agent_settings import GIVEN
 from memcli.memory.parser import parse
 from memcli.recall.budget import CLOSE, OPEN, PREAMBLE
 from tests.conftest import Project
@@ -135,6 +137,55 @@ def test_a_session(project: Project) -> None:
         first.status,
     ) == ("pitfall", ["deploy/**"], 2, "retired")
     assert (second.kind, second.extra["outcome"]) == ("episode", "success")
+
+
+def test_a_hook_is_answered_as_by_a_process_of_its_own(project: Project) -> None:
+    """By a tool that no model is shown: the same words, each once in a session,
+    nothing for what is no call of a hook or comes too late."""
+    project.remembers("Freeze the clock", "Checkout tests fail at midnight: freeze.")
+    project.commit()
+    asked = "why do the checkout tests fail around midnight?"
+
+    def payload(session: str, **more: str) -> dict[str, str]:
+        given = dict.fromkeys(GIVEN, "")
+        return {**given, "session_id": session, "cwd": str(project.root), **more}
+
+    prompt = {"hook_event_name": "UserPromptSubmit", "prompt": asked}
+    of_process = project.ok(
+        "hook",
+        "prompt",
+        "--harness",
+        "claude",
+        input=json.dumps(payload("a", **prompt)),
+    ).out.strip()
+    assert "freeze" in of_process
+
+    async def work(_: Any, call: Call) -> None:
+        assert await call("hook", **payload("b", **prompt)) == (of_process, False)
+        assert await call("hook", **payload("b", **prompt)) == ("", False)
+        for event in ("SessionStart", "", "Nonsense"):
+            odd = payload("c", hook_event_name=event, tool_input="{")
+            assert await call("hook", **odd) == ("", False)
+        assert await call("hook", **payload("", **prompt)) == ("", False)
+
+    talk(project, work)
+
+
+def test_a_late_answer_to_a_hook_counts_as_not_given(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told with the next prompt, whatever that is about."""
+    project.remembers("Freeze the clock", "Checkout tests fail at midnight: freeze.")
+    values = {
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": "late",
+        "cwd": str(project.root),
+        "prompt": "why do the checkout tests fail around midnight?",
+    }
+    monkeypatch.setenv("MEM_HOOK_SECONDS", "0")
+    assert answered(values) == ""
+    monkeypatch.setenv("MEM_HOOK_SECONDS", "600")
+    assert "freeze" in answered({**values, "prompt": "rename the logo"})
 
 
 def test_what_goes_wrong_is_an_answer(project: Project) -> None:

@@ -325,6 +325,44 @@ def test_codex_has_the_rule_before_ten_of_ten_patches(desk: Desk) -> None:
     assert_told_before_each_edit(desk)
 
 
+def test_claude_is_answered_by_the_server_of_its_session(desk: Desk) -> None:
+    """With a prompt, before an edit, after a failure, in a sub-agent; the model is not
+    shown the tool that does it. 2.1.197 does not wait for the server at the start."""
+    claude = client("claude")
+    if desk.run(claude, "--version").stdout < "2.1.300":
+        pytest.skip("this version does not wait until the server stands")
+    desk.project.ok("init", "--claude", "--set", "hook_by=mcp")
+    program = Path(sys.executable).with_name("mem")
+    server = ("mcp", "add", "mem", "--", str(program), "mcp")
+    assert desk.run(claude, *server).returncode == 0
+    crowded(desk)
+    path = desk.project.root / "MEMORY.md"
+    told = {
+        "Freeze the clock": "Checkout tests fail at midnight: freeze the clock.",
+        "npm looks for package.json": "npm error enoent package.json: run npm in web.",
+    }
+    entries = [desk.project.entry(title, text) for title, text in told.items()]
+    path.write_text(path.read_text() + "".join(entries))
+    failing = "echo npm error enoent Could not read package.json; exit 3"
+    task = {"description": "look", "prompt": "SUB", "subagent_type": "general-purpose"}
+    calls = [Call("Bash", {"command": failing}), Call("Agent", task)]
+    desk.model.replies = [*edit(desk.project)[:2], *calls, "Done."]
+    prompt = "MAIN why do the checkout tests fail around midnight?"
+    assert desk.claude(prompt).returncode == 0
+    asked = [json.dumps(body) for body in desk.model.asked if body.get("tools")]
+    assert "mcp__mem__hook" not in "".join(asked)
+    main = [text for text in asked if '"MAIN why' in text]
+    for words, times in {
+        "freeze the clock": [1, 1, 1, 1],
+        "Rates are Decimal, always": [0, 1, 1, 1],
+        "run npm in web": [0, 0, 0, 1],
+    }.items():
+        assert [text.count(words) for text in main[:4]] == times
+        assert main[-1].count(words) == 1
+    (sub,) = (text for text in asked if '"MAIN why' not in text)
+    assert "Money is Decimal" in sub
+
+
 def test_claude_is_told_again_what_was_edited_between_two_prompts(desk: Desk) -> None:
     """In its new words, with a prompt about something else, once."""
     path = desk.project.root / "MEMORY.md"

@@ -293,6 +293,26 @@ def test_an_agent_with_the_plug_in_is_not_wired_twice(project: Project) -> None:
     assert project.has(".claude/settings.local.json")
 
 
+def test_the_server_of_a_session_may_answer_its_hooks(project: Project) -> None:
+    """Where it runs, and nothing else changes; by processes again, and out again."""
+    wired = ("init", "--claude")
+    done = project.ok(*wired, "--set", "hook_by=mcp")
+    assert "claude mcp add mem -- mem mcp" in done.err
+    by_server = json.loads(project.read(".claude/settings.local.json"))["hooks"]
+    kinds = {event: group["hooks"][0]["type"] for event, (group,) in by_server.items()}
+    served = {event for event, kind in kinds.items() if kind == "mcp_tool"}
+    assert served == set(agent_settings.SERVED)
+    assert not project.ok("doctor", "--json").out.count("does not call mem on")
+    project.ok(*wired)
+    hooks = json.loads(project.read(".claude/settings.local.json"))["hooks"]
+    assert {event: group for event, (group,) in hooks.items()} == (
+        agent_settings.groups("claude")
+    )
+    project.ok(*wired, "--set", "hook_by=mcp")
+    project.ok(*wired, "--remove")
+    assert not project.has(".claude/settings.local.json")
+
+
 def test_opencode_gets_a_plug_in_file(project: Project) -> None:
     """Twice is once; a file of somebody else is left."""
     project.mem("init", "--opencode")
