@@ -23,8 +23,8 @@ def fill(project: Project, *entries: str, path: str = "MEMORY.md") -> Path:
 
 
 def test_near_duplicates_become_one_entry_and_the_originals_are_archived(
-    project: Project,
-) -> None:
+    project,
+):
     """The more important keeps its id; larger count, later use, earliest creation
     survive."""
     used = {
@@ -48,7 +48,7 @@ def test_near_duplicates_become_one_entry_and_the_originals_are_archived(
     assert gone.extra["archived_from"] == "MEMORY.md"
 
 
-def test_duplicates_merge_across_the_files_of_one_level(project: Project) -> None:
+def test_duplicates_merge_across_the_files_of_one_level(project):
     """A survivor that takes the longer body is archived as it was, beside its own
     file."""
     fill(project, project.entry("Clock", A2 + " This holds.", id="a", importance=0.4))
@@ -63,8 +63,8 @@ def test_duplicates_merge_across_the_files_of_one_level(project: Project) -> Non
 
 
 def test_entries_of_other_types_jobs_levels_and_stores_are_never_merged(
-    project: Project,
-) -> None:
+    project,
+):
     """Equal texts stay where they stand when type, domain, job, level or store
     differ."""
 
@@ -86,7 +86,7 @@ def test_entries_of_other_types_jobs_levels_and_stores_are_never_merged(
     assert "archived gone, retired: Gone" in result.out
 
 
-def test_opposites_stay_apart_and_are_named(project: Project) -> None:
+def test_opposites_stay_apart_and_are_named(project):
     """Also those that a merge left; decay takes weight from both by 0.7, once."""
     fill(project, project.entry("Clock", A, id="a"), project.entry("Clock", B, id="b"))
     before = texts(project)
@@ -102,7 +102,7 @@ def test_opposites_stay_apart_and_are_named(project: Project) -> None:
     assert "say the opposite" in project.mem("compact", "--check").err
 
 
-def test_retired_entries_leave_for_the_archive(project: Project) -> None:
+def test_retired_entries_leave_for_the_archive(project):
     """They are found with --archived alone, and why they left is written down and
     told."""
     fill(
@@ -125,8 +125,8 @@ def test_retired_entries_leave_for_the_archive(project: Project) -> None:
 
 
 def test_stale_entries_leave_only_when_asked_and_lasting_ones_never(
-    project: Project,
-) -> None:
+    project,
+):
     """Older than 90 days and below 0.1; policies and high priority stay."""
     old = {"created_at": "2025-01-01", "importance": 0.3}
     fill(
@@ -146,7 +146,7 @@ def test_stale_entries_leave_only_when_asked_and_lasting_ones_never(
     assert list(by_id(project, "MEMORY.archive.md")) == ["faded"]
 
 
-def test_the_loss_guard_refuses_until_told(project: Project) -> None:
+def test_the_loss_guard_refuses_until_told(project):
     """More than a quarter of four or more live entries; --dry-run shows what it
     refuses."""
     fill(
@@ -170,8 +170,8 @@ def test_the_loss_guard_refuses_until_told(project: Project) -> None:
 
 
 def test_adopt_puts_front_matter_before_sections_and_changes_nothing_else(
-    project: Project,
-) -> None:
+    project,
+):
     """Without the inserted blocks it is the old file; ids are those of the sections."""
     prose = "# Memory\r\n\r\nFree words.\r\n\r\n## [2026-03-02] Ports\r\nThe API is on 8080.\r\n"
     path = fill(project, prose)
@@ -186,7 +186,7 @@ def test_adopt_puts_front_matter_before_sections_and_changes_nothing_else(
     project.ok("compact", "--adopt", "--check")
 
 
-def test_one_section_of_prose_is_adopted_alone(project: Project) -> None:
+def test_one_section_of_prose_is_adopted_alone(project):
     """Its neighbours stay prose; what lies in a found place is copied."""
     path = fill(project, "# Notes\n\n## Ports\nOn 8080.\n\n## Other\nStays as it is.\n")
     topics = project.write(
@@ -210,7 +210,7 @@ def test_one_section_of_prose_is_adopted_alone(project: Project) -> None:
     assert project.mem("compact", "--adopt", "MEMORY.md#Nothing").code == 2
 
 
-def test_one_bullet_is_adopted_alone(project: Project) -> None:
+def test_one_bullet_is_adopted_alone(project):
     """Where others have its heading the hint names it by its id; no other advice beside
     it."""
     path = fill(
@@ -227,8 +227,8 @@ def test_one_bullet_is_adopted_alone(project: Project) -> None:
 
 
 def test_a_file_that_cannot_be_used_is_named_and_the_rest_is_done(
-    project: Project,
-) -> None:
+    project,
+):
     """Not UTF-8, conflict markers, a link out of the root: exit 3 and untouched."""
     gone = project.entry(status="retired")
     bad = project.write("tasks/bad.md", b"\xff\xfe")
@@ -246,7 +246,7 @@ def test_a_file_that_cannot_be_used_is_named_and_the_rest_is_done(
     assert [path.read_bytes() for path in (bad, conflicted, outside)] == before
 
 
-def test_dry_run_prints_the_diff_alone_and_git_takes_it(project: Project) -> None:
+def test_dry_run_prints_the_diff_alone_and_git_takes_it(project):
     """The diff of --dry-run, applied by git, gives what compact writes."""
     fill(
         project,
@@ -265,7 +265,7 @@ def test_dry_run_prints_the_diff_alone_and_git_takes_it(project: Project) -> Non
     assert texts(project) == applied
 
 
-def test_only_what_is_named_or_at_hand_is_written(project: Project) -> None:
+def test_only_what_is_named_or_at_hand_is_written(project):
     """The home folder by --level, another work tree by --task, no file that is no
     memory."""
     tree = ".mem/jobs/j/tasks/t/worktree"

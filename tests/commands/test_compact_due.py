@@ -1,7 +1,5 @@
 """`mem compact --due`: all that is due in one write, and nothing the second time."""
 
-import pytest
-
 from memcli.app import App
 from memcli.commands import compact
 from tests.conftest import Project
@@ -58,7 +56,7 @@ def filled(project: Project) -> Project:
     return project
 
 
-def test_all_that_is_due_is_done_at_once_and_once(project: Project) -> None:
+def test_all_that_is_due_is_done_at_once_and_once(project):
     """Merged, retired, stale, promoted, the stage ended: each named; the second run
     changes no byte."""
     filled(project)
@@ -90,7 +88,7 @@ def test_all_that_is_due_is_done_at_once_and_once(project: Project) -> None:
     assert tree(project).items() >= before.items()
 
 
-def test_nothing_is_done_in_the_middle_of_a_conflict(project: Project) -> None:
+def test_nothing_is_done_in_the_middle_of_a_conflict(project):
     """Exit 5, no byte changed; and what would lose too much is left and named."""
     filled(project)
     (project.root / ".mem/jobs/one/MEMORY.md").write_text(
@@ -101,7 +99,7 @@ def test_nothing_is_done_in_the_middle_of_a_conflict(project: Project) -> None:
     assert tree(project) == before
 
 
-def test_a_renamed_file_is_followed(project: Project) -> None:
+def test_a_renamed_file_is_followed(project):
     """In `paths` and the code spans of what mem wrote, once; what a person edited is
     left."""
     project.write("src/cart.py", "def total_of(cart):\n    return sum(cart)\n" * 9)
@@ -124,9 +122,7 @@ def test_a_renamed_file_is_followed(project: Project) -> None:
     assert "`src/cart.py`" in project.read("MEMORY.md")
 
 
-def test_what_another_writer_changed_meanwhile_is_looked_at_again(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_another_writer_changed_meanwhile_is_looked_at_again(project, monkeypatch):
     """A session's worker ended the stage after this run had looked: the rest is done."""
     filled(project)
     renamed = compact.renamed_files

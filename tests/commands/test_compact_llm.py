@@ -102,7 +102,7 @@ def episodes(project: Project, folder: str = "", count: int = 3, **values: Any) 
 @pytest.mark.parametrize(
     "reply", ["no json", {"facts": "x"}, {"facts": [{"operation": "new"}]}, None]
 )
-def test_an_unusable_reply_writes_nothing(project: Project, reply: Any) -> None:
+def test_an_unusable_reply_writes_nothing(project, reply):
     """Exit 4, also when another question was answered; the next run goes on."""
     for job in ("one", "two"):
         episodes(project, f".mem/jobs/{job}/")
@@ -123,7 +123,7 @@ def test_an_unusable_reply_writes_nothing(project: Project, reply: Any) -> None:
     assert entries(project, "MEMORY.archive.md")
 
 
-def test_episodes_become_facts_in_one_write(project: Project) -> None:
+def test_episodes_become_facts_in_one_write(project):
     """New, updated, reinforced and invalidated at once; one undo takes all of it
     back."""
     episodes(project)
@@ -178,7 +178,7 @@ def test_episodes_become_facts_in_one_write(project: Project) -> None:
     assert texts(project).items() >= before.items()
 
 
-def test_the_second_run_asks_nothing_and_changes_nothing(project: Project) -> None:
+def test_the_second_run_asks_nothing_and_changes_nothing(project):
     """`consolidated_at` stands in the files; a dry run prints a diff that git takes."""
     episodes(project)
     before = texts(project)
@@ -207,7 +207,7 @@ def test_the_second_run_asks_nothing_and_changes_nothing(project: Project) -> No
     assert calls(project) == told
 
 
-def test_a_model_may_not_write_what_it_likes(project: Project) -> None:
+def test_a_model_may_not_write_what_it_likes(project):
     """Front matter, secrets, commands, entries of another job, too many retirements."""
     job = ".mem/jobs/one/MEMORY.md"
     episodes(project, ".mem/jobs/one/")
@@ -250,7 +250,7 @@ def test_a_model_may_not_write_what_it_likes(project: Project) -> None:
     assert entries(project, ".mem/jobs/two/MEMORY.md")["other"].reinforcement_count == 0
 
 
-def opposites(project: Project) -> None:
+def opposites(project: Project):
     old = project.entry("Clock", A, id="a", created_at="2026-01-01")
     project.write("MEMORY.md", old + project.entry("Clock", B, id="b"))
 
@@ -259,9 +259,7 @@ def opposites(project: Project) -> None:
     ("what", "keep", "gone"),
     [("invalidate", "b", "a"), ("reinforce", "a", "b"), ("update", "b", "a")],
 )
-def test_the_loser_is_archived_and_names_the_winner(
-    project: Project, what: str, keep: str, gone: str
-) -> None:
+def test_the_loser_is_archived_and_names_the_winner(project, what, keep, gone):
     """With the old words of a winner that got new ones; the second run asks nothing."""
     opposites(project)
     new = {"title": "Clock", "body": "Freeze the clock but not in the smoke test."}
@@ -294,7 +292,7 @@ def test_the_loser_is_archived_and_names_the_winner(
         {"verdicts": []},
     ],
 )
-def test_unsure_is_flagged_and_nothing_written(project: Project, reply: Any) -> None:
+def test_unsure_is_flagged_and_nothing_written(project, reply):
     """The pair is named; a later answer that is sure is carried out."""
     opposites(project)
     before = texts(project)
@@ -310,7 +308,7 @@ def agnostic(**said: str) -> dict[str, Any]:
     return {"verdicts": [{"id": i, "agnostic": answer} for i, answer in said.items()]}
 
 
-def test_only_what_the_judge_calls_agnostic_is_copied_up(project: Project) -> None:
+def test_only_what_the_judge_calls_agnostic_is_copied_up(project):
     """The copy and its source name each other; the second run copies nothing more."""
     project.write(
         "MEMORY.md",

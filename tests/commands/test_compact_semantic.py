@@ -26,7 +26,7 @@ APART = {
 
 def written(
     project: Project, second: str = OTHER, path: str = "MEMORY.md", **values: object
-) -> None:
+):
     first = project.entry(TITLE, ONE, id="a", importance=0.9)
     text = project.entry(TITLE, second, id="b", **values)
     project.write("MEMORY.md", first)
@@ -39,9 +39,7 @@ def did(result: Result) -> list[str]:
     return [event["what"] for event in result.json["done"]]
 
 
-def test_other_words_are_merged_with_the_option_alone(
-    project: Project, vectors: None
-) -> None:
+def test_other_words_are_merged_with_the_option_alone(project, vectors):
     """The survivor says what it was merged from; the other is in the archive; twice is
     once."""
     written(project)
@@ -58,9 +56,7 @@ def test_other_words_are_merged_with_the_option_alone(
 
 
 @pytest.mark.parametrize("why", APART)
-def test_what_is_kept_apart_stays_apart(
-    project: Project, vectors: None, why: str
-) -> None:
+def test_what_is_kept_apart_stays_apart(project, vectors, why):
     """However near the vectors are."""
     written(project, APART[why])
     assert did(project.mem("compact", "--set", "semantic=true", "--json")) == []

@@ -12,7 +12,7 @@ def ids(project: Project) -> dict[str, str]:
     return {entry.title: entry.id for entry in parse(text, "MEMORY.md").entries}
 
 
-def started(project: Project) -> None:
+def started(project: Project):
     """A commit on main with four entries and some prose, and a branch that begins
     there."""
     project.write(
@@ -36,7 +36,7 @@ def told(project: Project, *arguments: str) -> dict[str, list[tuple[str, str]]]:
     return found
 
 
-def test_added_retired_reinforced(project: Project) -> None:
+def test_added_retired_reinforced(project):
     """What mem itself does on a branch is told by its name, committed or not."""
     started(project)
     known = ids(project)
@@ -51,7 +51,7 @@ def test_added_retired_reinforced(project: Project) -> None:
     }
 
 
-def test_what_differs_in_an_entry_is_named(project: Project) -> None:
+def test_what_differs_in_an_entry_is_named(project):
     """Keys, body and a move; prose is counted, not quoted; line ends are no change."""
     started(project)
     path = project.root / "MEMORY.md"
@@ -73,7 +73,7 @@ def test_what_differs_in_an_entry_is_named(project: Project) -> None:
     assert "prose       1 section added, 1 changed" in project.mem("diff").out
 
 
-def test_archived_merged_removed_restored(project: Project) -> None:
+def test_archived_merged_removed_restored(project):
     """What left its file, and what came back from the archive."""
     started(project)
     known = ids(project)
@@ -99,7 +99,7 @@ def test_archived_merged_removed_restored(project: Project) -> None:
     assert told(project, "feature") == {"restored": [("One", "from the archive")]}
 
 
-def test_only_the_branch_counts(project: Project) -> None:
+def test_only_the_branch_counts(project):
     """Not what main got meanwhile; on main itself what is not committed."""
     started(project)
     project.mem("add", "From the branch")
@@ -118,7 +118,7 @@ def test_only_the_branch_counts(project: Project) -> None:
     }
 
 
-def test_jobs_tasks_and_globs(project: Project) -> None:
+def test_jobs_tasks_and_globs(project):
     """Files of jobs, tasks and of memory_files count with their level; other markdown
     does not."""
     project.write(".mem.toml", 'memory_files = ["packages/*/NOTES.md"]\n')
@@ -136,7 +136,7 @@ def test_jobs_tasks_and_globs(project: Project) -> None:
     assert {change["path"]: change["level"] for change in changes} == counted
 
 
-def test_the_proxy_store_is_never_told(project: Project) -> None:
+def test_the_proxy_store_is_never_told(project):
     """Even a proxy file that somebody tracks stays out of the answer."""
     started(project)
     project.write("proxy.md", project.entry("Ana likes short answers"))
@@ -148,7 +148,7 @@ def test_the_proxy_store_is_never_told(project: Project) -> None:
     )
 
 
-def test_text_and_markdown(project: Project) -> None:
+def test_text_and_markdown(project):
     """Markdown quotes in code spans alone; with --check changes are exit 1."""
     started(project)
     assert project.mem("diff").out.endswith("nothing changes\n")
@@ -171,7 +171,7 @@ def test_text_and_markdown(project: Project) -> None:
 @pytest.mark.parametrize(
     "revisions", ["nowhere", "main..nowhere", "--output=x..HEAD", "HEAD:x.md"]
 )
-def test_an_unknown_revision_is_a_usage_error(project: Project, revisions: str) -> None:
+def test_an_unknown_revision_is_a_usage_error(project, revisions):
     """It is named, exit 2, and never read as an option of git."""
     started(project)
     result = project.mem("diff", "--", revisions)
@@ -180,7 +180,7 @@ def test_an_unknown_revision_is_a_usage_error(project: Project, revisions: str) 
     assert not project.has("x..HEAD")
 
 
-def test_what_memory_rests_on(project: Project) -> None:
+def test_what_memory_rests_on(project):
     """What the branch removes, moves, rewrites and contradicts, and what nobody should
     merge."""
     project.write("a.py", "def retry_call():\n    pass\n")
@@ -223,7 +223,7 @@ def test_what_memory_rests_on(project: Project) -> None:
     assert project.mem("diff", "main..feature", "--json").json["findings"] == found
 
 
-def test_markdown_says_how_many_more_findings_there_are(project: Project) -> None:
+def test_markdown_says_how_many_more_findings_there_are(project):
     """A comment on a pull request shows twenty and counts the others."""
     names = [f"src/part_{number:02}.py" for number in range(23)]
     for name in names:

@@ -20,7 +20,7 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 
 
 @pytest.fixture
-def healthy(project: Project) -> Project:
+def healthy(project) -> Project:
     """A repository after git init, mem init, some memory, a commit and a recall."""
     project.ok("init")
     project.write(
@@ -76,7 +76,7 @@ def snapshot(project: Project) -> dict[str, bytes]:
     return found
 
 
-def test_a_healthy_repository_has_nothing_to_complain_of(healthy: Project) -> None:
+def test_a_healthy_repository_has_nothing_to_complain_of(healthy):
     """No FAIL, no WARN, exit 0; facts are told, and --fix does nothing."""
     before = snapshot(healthy)
     found = healthy.mem("doctor", "--json")
@@ -94,7 +94,7 @@ def test_a_healthy_repository_has_nothing_to_complain_of(healthy: Project) -> No
     assert "since mem init of" in healthy.mem("undo", "--dry-run").err  # no later write
 
 
-def test_on_a_terminal_passes_are_counted(healthy: Project) -> None:
+def test_on_a_terminal_passes_are_counted(healthy):
     """Each row that is not PASS, and one line for those that are; -v has them all."""
 
     def lines(*options: str) -> list[str]:
@@ -112,7 +112,7 @@ def test_on_a_terminal_passes_are_counted(healthy: Project) -> None:
     assert len(others) == len(found) - passed
 
 
-def test_a_repository_without_init_gets_one_warning_at_most(project: Project) -> None:
+def test_a_repository_without_init_gets_one_warning_at_most(project):
     """Once memory is tracked, the merge driver is all that is missing, and mem init is
     the hint."""
     project.remembers()
@@ -159,7 +159,7 @@ def git(*args: str) -> Callable[[Project], object]:
 
 
 def sql(statement: str, *, anew: bool = False) -> Callable[[Project], object]:
-    def plant(project: Project) -> None:
+    def plant(project: Project):
         path = without_index(project) if anew else project.root / ".memory.db"
         with closing(sqlite3.connect(path, isolation_level=None)) as db:
             db.execute(statement)
@@ -173,7 +173,7 @@ def without_index(project: Project) -> Path:
     return project.root / ".memory.db"
 
 
-def torn(project: Project) -> None:
+def torn(project: Project):
     """Overwrite the pages behind the first with noise."""
     sql("PRAGMA wal_checkpoint(TRUNCATE)")(project)
     data = project.data(".memory.db")
@@ -182,13 +182,13 @@ def torn(project: Project) -> None:
     )
 
 
-def work_tree(project: Project) -> None:
+def work_tree(project: Project):
     project.git("worktree", "add", "-q", "../other", "-b", "feature")
     path = project.root.parent / "other/MEMORY.md"
     path.write_text(path.read_text() + project.entry("Only here", id="only-here"))
 
 
-def interrupted(project: Project) -> None:
+def interrupted(project: Project):
     """A writer dies between its commit and its rename."""
     path = project.root / "tasks/a.md"
     code = f"""
@@ -209,7 +209,7 @@ space.write([Patch(str(path), before, before + "\\nMore.\\n")], "add")
 def own(kind: str, path: str, content: bytes) -> Callable[[Project], object]:
     """A file in the user's folder of this kind: state or config."""
 
-    def plant(project: Project) -> None:
+    def plant(project: Project):
         place = Path(os.environ[f"XDG_{kind}_HOME"]) / "mem"
         project.write(path, content, at=place)
 
@@ -415,9 +415,7 @@ def matching(
 @pytest.mark.parametrize(
     "planted", DEFECTS, ids=lambda planted: planted.name.replace(" ", "-")
 )
-def test_a_planted_defect_is_found_and_mended_where_it_can_be(
-    healthy: Project, planted: Planted
-) -> None:
+def test_a_planted_defect_is_found_and_mended_where_it_can_be(healthy, planted):
     """Looking changes nothing; --fix changes what is derived or can be undone, no other
     byte."""
     planted.plant(healthy)
@@ -448,7 +446,7 @@ def test_a_planted_defect_is_found_and_mended_where_it_can_be(
     )
 
 
-def test_a_file_that_may_not_be_read_is_a_row(healthy: Project) -> None:
+def test_a_file_that_may_not_be_read_is_a_row(healthy):
     """Permission is named, the others are still checked."""
     healthy.write("tasks/b.md", "# B\n").chmod(0)
     found = healthy.powerless("doctor", "--json")
@@ -458,8 +456,8 @@ def test_a_file_that_may_not_be_read_is_a_row(healthy: Project) -> None:
 
 
 def test_a_read_only_tree_is_a_row_and_fix_says_what_it_could_not_do(
-    healthy: Project,
-) -> None:
+    healthy,
+):
     """Nothing is raised, nothing is written; what could not be mended is a warning with
     a hint."""
     healthy.write("tasks/b.md", healthy.entry(id=None))
@@ -476,7 +474,7 @@ def test_a_read_only_tree_is_a_row_and_fix_says_what_it_could_not_do(
     assert all(row["hint"] for row in mended)
 
 
-def test_effective_configuration_is_told_with_its_origin(healthy: Project) -> None:
+def test_effective_configuration_is_told_with_its_origin(healthy):
     """Every value that is not the default."""
     healthy.write(".mem.toml", "limit = 8\n")
     own("CONFIG", "config.toml", b"half_life = 30\n")(healthy)
@@ -492,7 +490,7 @@ def test_effective_configuration_is_told_with_its_origin(healthy: Project) -> No
     }
 
 
-def test_other_memory_systems_are_told(healthy: Project) -> None:
+def test_other_memory_systems_are_told(healthy):
     """Claude's auto memory with its limits, and three memory tools."""
     slug = re.sub(r"[^A-Za-z0-9]", "-", str(healthy.root))
     claude = healthy.write(
@@ -514,9 +512,7 @@ def test_other_memory_systems_are_told(healthy: Project) -> None:
     assert "first 200 lines" in told_of["hint"]
 
 
-def test_named_files_give_content_rows_alone_and_need_no_index(
-    project: Project, tmp_path: Path
-) -> None:
+def test_named_files_give_content_rows_alone_and_need_no_index(project, tmp_path):
     """Any markdown will do; nothing is built, the configuration is not looked at."""
     project.remembers()
     project.write(".mem.toml", "nonsense = 1\n")
@@ -541,8 +537,8 @@ def ids(path: Path) -> list[str]:
 
 
 def test_written_ids_are_those_the_entries_went_by_and_can_be_undone(
-    healthy: Project,
-) -> None:
+    healthy,
+):
     """As recall showed them; the same text written anew in the same place gets
     another."""
     path = healthy.write("tasks/b.md", healthy.entry("Bear", "honey", id=None) * 2)
@@ -560,7 +556,7 @@ def test_written_ids_are_those_the_entries_went_by_and_can_be_undone(
     assert len(set(ids(path))) == len(ids(path)) == 4
 
 
-def test_dry_run_shows_the_diff_and_names_the_rest(healthy: Project) -> None:
+def test_dry_run_shows_the_diff_and_names_the_rest(healthy):
     """stdout is the diff alone, stderr names the rest; without --fix it is a
     mistake."""
     assert healthy.mem("doctor", "--dry-run").code == 2

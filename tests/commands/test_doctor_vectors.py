@@ -24,7 +24,7 @@ def row(
     return dict(row)
 
 
-def vectors_of(project: Project, statement: str) -> None:
+def vectors_of(project: Project, statement: str):
     """Change the index as `mem` would."""
     path = project.root / ".memory.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
@@ -33,7 +33,7 @@ def vectors_of(project: Project, statement: str) -> None:
 
 
 @pytest.fixture
-def filled(project: Project, vectors: None) -> Project:
+def filled(project, vectors) -> Project:
     project.write(
         "MEMORY.md",
         project.entry("Zebra", "stripes", id="z") + project.entry("Lion", "mane"),
@@ -42,7 +42,7 @@ def filled(project: Project, vectors: None) -> Project:
     return project
 
 
-def test_vectors_of_another_model_fail(filled: Project) -> None:
+def test_vectors_of_another_model_fail(filled):
     """Until mem index makes them anew."""
     vectors_of(
         filled,
@@ -66,9 +66,7 @@ def provider(url: str) -> dict[str, str]:
     }
 
 
-def test_a_provider_that_fails_is_a_failure(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_provider_that_fails_is_a_failure(project, monkeypatch):
     """One that is down, one that never answers, one without a key or a URL."""
     monkeypatch.setattr("memcli.diagnostics.index.ASKED_FOR", 0.3)
     monkeypatch.setattr(http, "PAUSE", 0.0)

@@ -10,7 +10,7 @@ from tests.conftest import Project, Result
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
 
 
-def filled(project: Project) -> None:
+def filled(project: Project):
     """One norm, one rule, two lessons of different standing, and things that must stay
     out."""
     rule = {"kind": "policy", "type": "directive"}
@@ -33,7 +33,7 @@ def export(project: Project, *args: str) -> Result:
     return project.mem("export", "claude", *args)
 
 
-def test_section_for_claude(project: Project) -> None:
+def test_section_for_claude(project):
     """Norms, rules, then lessons by prominence; retired, archived, proxy and episodes
     stay out."""
     filled(project)
@@ -54,7 +54,7 @@ def test_section_for_claude(project: Project) -> None:
         assert text not in got.out
 
 
-def test_no_more_than_200_lines_and_25_kb(project: Project) -> None:
+def test_no_more_than_200_lines_and_25_kb(project):
     """How many are left is said; a body is cut with a sign, its fence closed."""
     code = "\n".join(f"line {number}" for number in range(60))
     long = project.entry("Long", f"How to do it.\n\n```\n{code}\n```", importance=1.0)
@@ -84,9 +84,7 @@ def test_no_more_than_200_lines_and_25_kb(project: Project) -> None:
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
 @pytest.mark.parametrize("end", ["", "\n"])
-def test_an_existing_file_keeps_every_other_byte(
-    project: Project, eol: str, end: str
-) -> None:
+def test_an_existing_file_keeps_every_other_byte(project, eol, end):
     """The section is appended, then replaced in place; a missing file is made."""
     filled(project)
     got = export(project, "--out", "NEW.md")
@@ -133,7 +131,7 @@ def test_an_existing_file_keeps_every_other_byte(
 @pytest.mark.parametrize(
     "more", ["no end\n", f"Ours.\n{exporter.BEGIN}\n{exporter.END}\n"]
 )
-def test_damaged_marks_are_refused(project: Project, more: str) -> None:
+def test_damaged_marks_are_refused(project, more):
     """A beginning without its own end is named with its line, and nothing is written;
     exit 3."""
     filled(project)
@@ -145,7 +143,7 @@ def test_damaged_marks_are_refused(project: Project, more: str) -> None:
         assert path.read_text() == before
 
 
-def test_json_has_every_live_entry(project: Project) -> None:
+def test_json_has_every_live_entry(project):
     """Every live entry with its values, one id once; never the proxy store."""
     filled(project)
     project.mem("add", "Tagged text", "--tag", "a")
@@ -186,7 +184,7 @@ def rules(project: Project) -> dict[str, str]:
     return {path.name: path.read_text() for path in folder.glob("*.md")}
 
 
-def with_paths(project: Project) -> None:
+def with_paths(project: Project):
     """Two entries about one file, one about others, one about none."""
     about = {"type": "corrective", "kind": "pitfall"}
     project.write(
@@ -202,7 +200,7 @@ def export_rules(project: Project, *args: str) -> Result:
     return project.mem("export", "claude-rules", "--out", RULES, *args)
 
 
-def test_rules_are_bound_to_the_paths_of_their_entries(project: Project) -> None:
+def test_rules_are_bound_to_the_paths_of_their_entries(project):
     """A file for each set of paths; again changes nothing, and what goes is taken out."""
     with_paths(project)
     assert "changed 2 files" in export_rules(project).out
@@ -220,7 +218,7 @@ def test_rules_are_bound_to_the_paths_of_their_entries(project: Project) -> None
     assert rules(project) == {}
 
 
-def test_rules_leave_what_a_person_wrote(project: Project) -> None:
+def test_rules_leave_what_a_person_wrote(project):
     """A file of theirs, and lines of theirs in a file of ours."""
     with_paths(project)
     project.write(f"{RULES}/mem-own.md", "Theirs.\n")
@@ -235,7 +233,7 @@ def test_rules_leave_what_a_person_wrote(project: Project) -> None:
     assert left == {name: '---\npaths:\n  - "src/*.py"\n---\n\nTheirs, too.\n'}
 
 
-def test_rules_are_not_imported_again(project: Project) -> None:
+def test_rules_are_not_imported_again(project):
     """What mem wrote is no rule of somebody else's."""
     with_paths(project)
     export_rules(project)
@@ -244,7 +242,7 @@ def test_rules_are_not_imported_again(project: Project) -> None:
     assert project.read("MEMORY.md") == before
 
 
-def test_rules_are_not_written_through_a_link(project: Project) -> None:
+def test_rules_are_not_written_through_a_link(project):
     """A folder that leads out of the repository is refused."""
     with_paths(project)
     outside = project.home / "outside"
@@ -255,7 +253,7 @@ def test_rules_are_not_written_through_a_link(project: Project) -> None:
     assert not list(outside.iterdir())
 
 
-def test_a_dry_run_prints_the_diff_and_writes_nothing(project: Project) -> None:
+def test_a_dry_run_prints_the_diff_and_writes_nothing(project):
     """To a file, to a folder of rules, and when our section is taken out."""
     with_paths(project)
     fresh = ("claude", "--out", "CLAUDE.md")

@@ -23,7 +23,7 @@ THEME = [
 ]
 
 
-def store(project: Project, **values: object) -> None:
+def store(project: Project, **values: object):
     """Four entries on one theme."""
     entries = [
         project.entry(title, f"{title}, seen {number}.", id=f"e{number}", **values)
@@ -42,7 +42,7 @@ def measured(project: Project) -> dict[str, float]:
     return {name: metric["value"] for name, metric in metrics.items()}
 
 
-def test_json_has_exactly_these_keys(project: Project) -> None:
+def test_json_has_exactly_these_keys(project):
     """The contract, the same from inside a job; the proxy counts nowhere."""
     store(project)
     project.write(".mem/jobs/j/MEMORY.md", project.entry("Job", "job note"))
@@ -58,7 +58,7 @@ def test_json_has_exactly_these_keys(project: Project) -> None:
     assert found_by(project, cwd=project.root / ".mem/jobs/j") == found
 
 
-def test_an_empty_store_is_zero(project: Project) -> None:
+def test_an_empty_store_is_zero(project):
     """Red, exit 0, how to begin; nothing is made. Retired entries are nothing to
     measure."""
     found = project.mem("health", "--json")
@@ -72,7 +72,7 @@ def test_an_empty_store_is_zero(project: Project) -> None:
     assert retired["counts"]["status"] == {"retired": 4}
 
 
-def test_each_metric_names_the_command_that_raises_it(project: Project) -> None:
+def test_each_metric_names_the_command_that_raises_it(project):
     """And the command does; what cannot be read lowers coverage."""
     store(project)
     for number in range(5):
@@ -104,7 +104,7 @@ def test_each_metric_names_the_command_that_raises_it(project: Project) -> None:
     assert measured(project)["coverage"] == 80
 
 
-def test_check_exits_1_below_the_least_score(project: Project) -> None:
+def test_check_exits_1_below_the_least_score(project):
     """At the score itself it is 0."""
     store(project)
     score = found_by(project)["score"]
@@ -115,7 +115,7 @@ def test_check_exits_1_below_the_least_score(project: Project) -> None:
     assert low.out
 
 
-def test_one_snapshot_a_day(project: Project) -> None:
+def test_one_snapshot_a_day(project):
     """The last of a day counts; --history shows each day, the oldest first."""
     store(project)
     for day in ("2026-11-01", "2026-11-03", "2026-11-03", "2026-11-20"):
@@ -136,7 +136,7 @@ def test_one_snapshot_a_day(project: Project) -> None:
     assert set(days[0]) == {"day", "score", "entries", "tokens", "metrics"}
 
 
-def test_the_nudge_comes_with_60_prompts_since_the_last_write(project: Project) -> None:
+def test_the_nudge_comes_with_60_prompts_since_the_last_write(project):
     """Counted over sessions; what was written meanwhile starts anew."""
     store(project)
     newest = (project.root / "MEMORY.md").stat().st_mtime_ns
@@ -157,7 +157,7 @@ def test_the_nudge_comes_with_60_prompts_since_the_last_write(project: Project) 
     assert project.mem("health", "--json").json["nudge"] == {"prompts": 0, "due": False}
 
 
-def test_a_file_half_wrong_is_not_green(project: Project) -> None:
+def test_a_file_half_wrong_is_not_green(project):
     """What nobody confirmed in 90 days, opposites, names that are gone, proposals that
     wait: each is named with its command, and bounds the score."""
     project.write("src/cart.py", "def total():\n    return 1\n")

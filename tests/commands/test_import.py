@@ -56,7 +56,7 @@ def auto_memory(project: Project, **topics: str) -> Path:
 
 
 @pytest.mark.parametrize("named", ["", "memory", "memory/MEMORY.md"])
-def test_auto_memory_of_claude_code(project: Project, named: str) -> None:
+def test_auto_memory_of_claude_code(project, named):
     """A topic is an entry, links to it go; the folder, memory/ or the index may be
     named."""
     index = "# Memory\n- [Real database](database.md) - no mocks\n\n## Build\nIt needs Node 22.\n"
@@ -78,7 +78,7 @@ def test_auto_memory_of_claude_code(project: Project, named: str) -> None:
     assert "a mock hid" in topic.body
 
 
-def test_what_is_about_a_person_stays_out_of_the_project(project: Project) -> None:
+def test_what_is_about_a_person_stays_out_of_the_project(project):
     """A topic of type user is named and left out; --level global takes it."""
     folder = auto_memory(
         project, MEMORY="# Index\n", me=TOPIC.replace("feedback", "user")
@@ -101,7 +101,7 @@ def test_what_is_about_a_person_stays_out_of_the_project(project: Project) -> No
     assert entries(project, "~/MEMORY.md")[0].extra["source"] == "claude:me.md"
 
 
-def test_rules_for_agents(project: Project) -> None:
+def test_rules_for_agents(project):
     """A rule is an entry, another section one; the file stays, nothing is shown
     unasked."""
     path = project.write("CLAUDE.md", RULES)
@@ -123,7 +123,7 @@ def test_rules_for_agents(project: Project) -> None:
     assert project.mem("recall", "css colours of the footer").out == ""
 
 
-def test_a_section_is_what_it_says(project: Project) -> None:
+def test_a_section_is_what_it_says(project):
     """Commands are a workflow, what is demanded a policy; the name of the file is the
     title of nothing. Where nothing else is remembered each way in names the import."""
     project.write(
@@ -148,8 +148,8 @@ def test_a_section_is_what_it_says(project: Project) -> None:
 
 
 def test_a_text_without_heading_is_titled_by_its_first_paragraph(
-    project: Project,
-) -> None:
+    project,
+):
     """A tag on a line of its own names nothing, and a title is not said twice."""
     project.write(
         "CLAUDE.md",
@@ -167,7 +167,7 @@ def test_a_text_without_heading_is_titled_by_its_first_paragraph(
     assert shop.body.count("lives in a container") == 1
 
 
-def test_twice_is_once(project: Project, tmp_path: Path) -> None:
+def test_twice_is_once(project, tmp_path):
     """To the byte, from whatever folder; one import is one write to undo."""
     path = project.remembers()
     first = path.read_bytes()
@@ -184,7 +184,7 @@ def test_twice_is_once(project: Project, tmp_path: Path) -> None:
     assert path.read_bytes() == first
 
 
-def test_what_is_said_already_is_not_added(project: Project) -> None:
+def test_what_is_said_already_is_not_added(project):
     """The like of a live entry, or of one imported just now, is named with that one's
     id."""
     retry = "etry failed charges three times with a delay."
@@ -199,7 +199,7 @@ def test_what_is_said_already_is_not_added(project: Project) -> None:
     assert "known already: Retry failed charges" in again.out + again.err
 
 
-def test_secrets_private_parts_and_commands_stay_out(project: Project) -> None:
+def test_secrets_private_parts_and_commands_stay_out(project):
     """They are named, not quoted; private parts are cut out."""
     rules = (
         f"Deploy with the key {KEY} from the vault",
@@ -221,8 +221,8 @@ def test_secrets_private_parts_and_commands_stay_out(project: Project) -> None:
 
 
 def test_what_cannot_be_read_is_named_and_the_others_are_imported(
-    project: Project,
-) -> None:
+    project,
+):
     """Exit 3 with the line; no link is followed."""
     folder = auto_memory(project, MEMORY="# Index\n", database=TOPIC)
     outside = project.write("~/outside.md", "# Outside\nA text from elsewhere.\n")
@@ -234,7 +234,7 @@ def test_what_cannot_be_read_is_named_and_the_others_are_imported(
     assert len(entries(project)) == 1
 
 
-def test_rules_under_two_names_are_read_once(project: Project) -> None:
+def test_rules_under_two_names_are_read_once(project):
     """CLAUDE.md is often a link to AGENTS.md."""
     project.write("AGENTS.md", "- Never mock the payment gateway.\n")
     (project.root / "CLAUDE.md").symlink_to("AGENTS.md")
@@ -243,7 +243,7 @@ def test_rules_under_two_names_are_read_once(project: Project) -> None:
     assert "source: agents-md:AGENTS.md" in project.read("MEMORY.md").replace("'", "")
 
 
-def test_what_was_archived_or_merged_is_not_written_again(project: Project) -> None:
+def test_what_was_archived_or_merged_is_not_written_again(project):
     """An id in an archive, and one in merged_from, count as known."""
     rules = "- Never mock the payment gateway.\n- Prefer freezing the clock over sleeping.\n"
     project.write("AGENTS.md", rules)

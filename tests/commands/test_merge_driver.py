@@ -62,7 +62,7 @@ def side_two(text: str) -> str:
     return change(text, "e", remove=True) + entry("two")
 
 
-def check(text: str) -> None:
+def check(text: str):
     """What the two sides come to."""
     file = parse(text, "")
     assert not file.problems
@@ -81,7 +81,7 @@ def check(text: str) -> None:
 
 
 @pytest.fixture
-def repo(project: Project) -> Project:
+def repo(project) -> Project:
     """A repository with the driver; `one` and `two` are branches off `main`."""
     project.git("config", "merge.mem.driver", DRIVER)
     project.write(".gitattributes", "*.md merge=mem\n")
@@ -93,7 +93,7 @@ def branches(
     name: str,
     one: Callable[[str], str] = side_one,
     two: Callable[[str], str] = side_two,
-) -> None:
+):
     repo.write(name, BASE)
     repo.commit()
     for branch, plan in (("one", one), ("two", two)):
@@ -117,9 +117,7 @@ def fails(repo: Project, *args: str) -> str:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("into", "other"), [("one", "two"), ("two", "one")])
-def test_a_merge_in_each_direction(
-    repo: Project, name: str, into: str, other: str
-) -> None:
+def test_a_merge_in_each_direction(repo, name, into, other):
     """Counts add up, lists unite, retired wins, of two edits of a body both stand."""
     branches(repo, name)
     repo.git("checkout", "-q", into)
@@ -129,7 +127,7 @@ def test_a_merge_in_each_direction(
 
 
 @pytest.mark.parametrize("driver", ["mem", "union"])
-def test_what_two_branches_archive_stands_once(project: Project, driver: str) -> None:
+def test_what_two_branches_archive_stands_once(project, driver):
     """After the merge, by the driver; what git's own union left twice, after the next
     compaction, which finds nothing more to do."""
     project.git("config", "merge.mem.driver", DRIVER)
@@ -169,16 +167,14 @@ def cherry_pick(repo: Project, name: str) -> Path:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("how", [rebase, cherry_pick])
-def test_other_ways_to_merge(
-    repo: Project, how: Callable[[Project, str], Path], name: str
-) -> None:
+def test_other_ways_to_merge(repo, how, name):
     """Rebase and cherry-pick come to the same."""
     branches(repo, name)
     check((how(repo, name) / name).read_text())
 
 
 @pytest.mark.parametrize("style", ["merge", "diff3"])
-def test_prose_that_both_changed_conflicts_as_in_git(repo: Project, style: str) -> None:
+def test_prose_that_both_changed_conflicts_as_in_git(repo, style):
     """The conflict is git's own, byte for byte, and the entries below it are merged."""
     repo.git("config", "merge.conflictStyle", style)
     old, mine, other = (
@@ -209,9 +205,7 @@ def test_prose_that_both_changed_conflicts_as_in_git(repo: Project, style: str) 
 @pytest.mark.parametrize(
     "program", ["/nonexistent/python -m memcli", "false", "kill -9 $$;"]
 )
-def test_a_driver_that_cannot_run_leaves_a_conflict_to_git(
-    repo: Project, program: str
-) -> None:
+def test_a_driver_that_cannot_run_leaves_a_conflict_to_git(repo, program):
     """Ours stays as it was."""
     branches(repo, "MEMORY.md")
     repo.git("config", "merge.mem.driver", f"{program} merge-driver %O %A %B %P")
@@ -252,18 +246,14 @@ DAMAGED = {
 
 @pytest.mark.parametrize("damage", DAMAGED)
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_what_cannot_be_read_is_merged_as_git_does(
-    tmp_path: Path, damage: str, place: int
-) -> None:
+def test_what_cannot_be_read_is_merged_as_git_does(tmp_path, damage, place):
     """Base, ours or theirs is damaged: git's own merge, its marks and its exit code."""
     texts = list(SIDES)
     texts[place] = DAMAGED[damage]
     merged_as_by_git(tmp_path, texts)
 
 
-def test_prose_alone_is_merged_as_by_git(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_prose_alone_is_merged_as_by_git(tmp_path, monkeypatch):
     """And what is no text, or takes git too long, is a conflict that keeps ours."""
     assert merged_as_by_git(tmp_path, [b"# M\n", b"# O\n", b"# T\n"]) == 1
     given = files(tmp_path / "binary", [BASE.encode(), b"\0\1binary", b"other\0"])
@@ -276,19 +266,17 @@ def test_prose_alone_is_merged_as_by_git(
     assert Path(slow[1]).read_bytes() == b"# O\n"
 
 
-def test_a_bug_of_ours_is_merged_as_git_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bug_of_ours_is_merged_as_git_does(tmp_path, monkeypatch):
     """Whatever is raised, the person gets a conflict to resolve and both sides."""
 
-    def broken(*_: object, **__: object) -> None:
+    def broken(*_: object, **__: object):
         raise RecursionError
 
     monkeypatch.setattr("memcli.commands.merge_driver.merge", broken)
     assert merged_as_by_git(tmp_path, SIDES) > 0
 
 
-def test_the_mode_stays_and_nothing_is_left(tmp_path: Path) -> None:
+def test_the_mode_stays_and_nothing_is_left(tmp_path):
     """No file beside the three; a missing one is an error that git takes for no
     merge."""
     given = files(tmp_path / "mem", SIDES)
@@ -303,7 +291,7 @@ def test_the_mode_stays_and_nothing_is_left(tmp_path: Path) -> None:
     assert merge_driver.main(["/dev/null", *given[1:]]) == 2  # nor is a pipe waited for
 
 
-def test_it_starts_without_typer(tmp_path: Path) -> None:
+def test_it_starts_without_typer(tmp_path):
     """A merge of many files waits for no more than it needs."""
     given = files(tmp_path / "mem", SIDES)
     code = (
@@ -319,7 +307,7 @@ def test_it_starts_without_typer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("merging", ["one", "two"])
-def test_what_was_forgotten_comes_back_by_no_merge(repo: Project, merging: str) -> None:
+def test_what_was_forgotten_comes_back_by_no_merge(repo, merging):
     """One branch forgets an entry, the other has changed it: it stays forgotten, and
     all else of both branches is there."""
 
@@ -341,7 +329,7 @@ def test_what_was_forgotten_comes_back_by_no_merge(repo: Project, merging: str) 
     assert sorted(found) == ["a", "c", "d", "e", "f", "one", "two"]
 
 
-def test_a_change_of_what_the_other_side_removed_stays(repo: Project) -> None:
+def test_a_change_of_what_the_other_side_removed_stays(repo):
     """Removed by hand is not forgotten: the changed entry is kept."""
     branches(
         repo,

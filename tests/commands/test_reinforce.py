@@ -21,8 +21,8 @@ def counts(project: Project, ids: str) -> list[int]:
 
 
 def test_ids_gain_one_and_todays_date_and_nothing_else_changes(
-    project: Project,
-) -> None:
+    project,
+):
     """As something to remember, the date alone; the rest of the file stays byte for byte."""
     used = project.entry(id="a", reinforcement_count=3, last_reinforced="2026-01-01")
     text = used + project.entry(id="b")
@@ -36,8 +36,8 @@ def test_ids_gain_one_and_todays_date_and_nothing_else_changes(
 
 
 def test_a_run_that_was_killed_before_it_remembered_counts_once(
-    project: Project,
-) -> None:
+    project,
+):
     """The state file knows nothing: the write's own note tells the next run."""
     project.write("MEMORY.md", project.entry(id="a") + project.entry(id="b"))
     project.ok("reinforce", "a", "--session", "s1")
@@ -50,7 +50,7 @@ def test_a_run_that_was_killed_before_it_remembered_counts_once(
     assert counts(project, "a") == [2]
 
 
-def test_a_session_reinforces_what_it_was_shown(project: Project) -> None:
+def test_a_session_reinforces_what_it_was_shown(project):
     """The recall log gives the ranked hits of the session, and of no other."""
     zebra = project.entry("Zebra", "zebra stripes", id="z")
     project.write("MEMORY.md", zebra + project.entry("Lion", "lion mane", id="l"))
@@ -61,8 +61,8 @@ def test_a_session_reinforces_what_it_was_shown(project: Project) -> None:
 
 
 def test_retired_entries_are_left_and_survivors_count_for_what_was_merged(
-    project: Project,
-) -> None:
+    project,
+):
     """Also when the merged original is in the archive."""
     gone = project.entry(id="g", archived_because="merged")
     project.write("MEMORY.archive.md", gone)
@@ -73,7 +73,7 @@ def test_retired_entries_are_left_and_survivors_count_for_what_was_merged(
     assert counts(project, "rs") == [0, 1]
 
 
-def test_ids_that_are_typed_must_be_known(project: Project) -> None:
+def test_ids_that_are_typed_must_be_known(project):
     """Their beginning is enough if it is one entry's; in a list unknown ones are passed
     over."""
     project.write(
@@ -93,8 +93,8 @@ def test_ids_that_are_typed_must_be_known(project: Project) -> None:
 
 
 def test_aligned_strengthens_what_the_session_says_and_weakens_the_rest(
-    project: Project,
-) -> None:
+    project,
+):
     """30 % of the words of four letters or more; below it one less, never under 0."""
     project.write(
         "MEMORY.md",
@@ -125,9 +125,7 @@ def test_aligned_strengthens_what_the_session_says_and_weakens_the_rest(
         ("easy", 38.088, 1),
     ],
 )
-def test_ratings_follow_fsrs(
-    project: Project, rating: str, stability: float, count: int
-) -> None:
+def test_ratings_follow_fsrs(project, rating, stability, count):
     """A review on day 7 gives the golden stabilities; the second one of a day is
     none."""
     project.remembers(id="a", created_at="2026-11-14")
@@ -140,7 +138,7 @@ def test_ratings_follow_fsrs(
     assert project.data("MEMORY.md") == before
 
 
-def test_what_cannot_be_asked_for_is_a_usage_error(project: Project) -> None:
+def test_what_cannot_be_asked_for_is_a_usage_error(project):
     """Exit 2 with the allowed values; successes are counted on workflows alone, never
     below 0."""
     project.write(
@@ -161,7 +159,7 @@ def test_what_cannot_be_asked_for_is_a_usage_error(project: Project) -> None:
         assert entry_of(project, "w").extra["success_count"] == count
 
 
-def test_dry_run_writes_and_remembers_nothing(project: Project) -> None:
+def test_dry_run_writes_and_remembers_nothing(project):
     """The diff is printed; the session can still be counted."""
     project.remembers(id="a")
     shown = project.mem("reinforce", "a", "--session", "s", "--dry-run")
@@ -172,8 +170,8 @@ def test_dry_run_writes_and_remembers_nothing(project: Project) -> None:
 
 
 def test_a_conflicted_file_is_named_and_left_and_the_rest_is_done(
-    project: Project,
-) -> None:
+    project,
+):
     """Conflict markers: exit 3, that file untouched, other files written; add and
     retire, which write nothing else, refuse (exit 5)."""
     conflict = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
@@ -192,8 +190,8 @@ def test_a_conflicted_file_is_named_and_left_and_the_rest_is_done(
 
 
 def test_without_a_session_every_call_counts_with_one_only_the_first(
-    project: Project,
-) -> None:
+    project,
+):
     """Once per session and id, also after the index was deleted."""
     project.remembers(id="a")
     for _ in range(2):

@@ -45,7 +45,7 @@ def rated(project: Project, *args: str, replies: Any = (), env: Any = None) -> R
     return project.mem("reinforce", "--session", str(log), *sets, *args, env=env)
 
 
-def memory(project: Project, **values: Any) -> None:
+def memory(project: Project, **values: Any):
     project.write(
         "MEMORY.md",
         "".join(
@@ -57,7 +57,7 @@ def memory(project: Project, **values: Any) -> None:
     )
 
 
-def test_each_entry_is_rated_by_fsrs(project: Project) -> None:
+def test_each_entry_is_rated_by_fsrs(project):
     """Stability and difficulty as after a review; `again` counts as no
     reinforcement."""
     memory(project)
@@ -79,7 +79,7 @@ def test_each_entry_is_rated_by_fsrs(project: Project) -> None:
 class Meddler:
     """A model in whose time a person edits an entry and another command writes."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project):
         self.project = project
         self.asked: list[Ask] = []
 
@@ -90,11 +90,11 @@ class Meddler:
         assert self.project.mem("reinforce", "c", "--session", "other").code == 0
         return Reply(json.dumps(ratings(a="easy", b="easy")))
 
-    def close(self) -> None:
+    def close(self):
         pass
 
 
-def test_nothing_is_locked_while_the_model_answers(project: Project) -> None:
+def test_nothing_is_locked_while_the_model_answers(project):
     """Others write, and what they wrote stays; a secret of the session is not shown."""
     memory(project)
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2

@@ -15,7 +15,7 @@ def stages(project: Project, name: str = "MEMORY.md") -> dict[str, str]:
     return {entry.id: entry.status for entry in parse(project.read(name), name).entries}
 
 
-def fill(project: Project, name: str = "MEMORY.md") -> None:
+def fill(project: Project, name: str = "MEMORY.md"):
     project.write(
         name,
         project.entry(id="t-design", domain="task", phase="design")
@@ -28,7 +28,7 @@ def fill(project: Project, name: str = "MEMORY.md") -> None:
     )
 
 
-def test_a_named_stage_retires_its_live_task_entries(project: Project) -> None:
+def test_a_named_stage_retires_its_live_task_entries(project):
     """Domain task and that phase, compacted ones too; team entries survive; the stage
     file is left."""
     fill(project)
@@ -45,8 +45,8 @@ def test_a_named_stage_retires_its_live_task_entries(project: Project) -> None:
 
 
 def test_unknown_never_retires_and_a_wrong_stage_is_a_usage_error(
-    project: Project,
-) -> None:
+    project,
+):
     """`unknown` is no stage that ends; other words list the stages."""
     project.remembers(id="u", domain="task", phase="unknown")
     project.ok("retire-stage", "unknown")
@@ -56,7 +56,7 @@ def test_unknown_never_retires_and_a_wrong_stage_is_a_usage_error(
     assert "specification, planning" in wrong.err
 
 
-def test_the_first_detection_only_writes_the_stage(project: Project) -> None:
+def test_the_first_detection_only_writes_the_stage(project):
     """Nothing ended yet; the second detection of another stage retires the first."""
     fill(project)
     project.write("INTENT.md", "---\nstage: design\n---\nBuild a shop.\n")
@@ -76,7 +76,7 @@ LASTING = {
 }
 
 
-def test_what_has_a_kind_at_the_project_outlasts_its_stage(project: Project) -> None:
+def test_what_has_a_kind_at_the_project_outlasts_its_stage(project):
     """What was added in a stage that ended is live after it, and recalled."""
     project.write("INTENT.md", "---\nstage: design\n---\n")
     project.ok("retire-stage")
@@ -91,9 +91,7 @@ def test_what_has_a_kind_at_the_project_outlasts_its_stage(project: Project) -> 
 
 
 @pytest.mark.parametrize("kind", LASTING)
-def test_an_entry_of_an_earlier_version_is_protected_as_it_stands(
-    project: Project, kind: str
-) -> None:
+def test_an_entry_of_an_earlier_version_is_protected_as_it_stands(project, kind):
     """It says `domain: task`; nothing of it is rewritten, whatever ends its stage."""
     project.write(".current-stage", "design\n")
     project.write("INTENT.md", "Stage: review\n")
@@ -108,7 +106,7 @@ def test_an_entry_of_an_earlier_version_is_protected_as_it_stands(
     assert path.read_text().startswith(old)
 
 
-def test_the_domain_follows_the_level_and_can_be_said(project: Project) -> None:
+def test_the_domain_follows_the_level_and_can_be_said(project):
     """A job's and a task's entries pass with their stage, `--domain` says otherwise."""
     in_job(project)
     for level, domain in (("project", "team"), ("global", "team"), ("job", "task")):
@@ -129,9 +127,7 @@ def test_the_domain_follows_the_level_and_can_be_said(project: Project) -> None:
 
 
 @pytest.mark.parametrize("args", [("retire-stage",), ("compact", "--due")])
-def test_a_stage_that_would_take_too_much_is_refused(
-    project: Project, args: tuple[str, ...]
-) -> None:
+def test_a_stage_that_would_take_too_much_is_refused(project, args):
     """More than a quarter of a file's live entries: exit 5, nothing is written, until
     it is allowed."""
     project.write(".current-stage", "design\n")
@@ -153,7 +149,7 @@ def test_a_stage_that_would_take_too_much_is_refused(
     assert path.read_text() != before
 
 
-def test_a_run_never_retires_what_it_wrote(project: Project) -> None:
+def test_a_run_never_retires_what_it_wrote(project):
     """The stage moves first; the session is learned with the stage it began in, and a
     second run finds nothing new and takes nothing away."""
     project.write(".current-stage", "design\n")
@@ -180,7 +176,7 @@ def test_a_run_never_retires_what_it_wrote(project: Project) -> None:
         b"Stage: review\n" + b"x" * 10_000_000,
     ],
 )
-def test_an_intent_that_is_no_text_is_unknown(project: Project, text: bytes) -> None:
+def test_an_intent_that_is_no_text_is_unknown(project, text):
     """One line says so; the stage stays, and what else is due is done."""
     project.write(".current-stage", "design\n")
     project.write("INTENT.md", text)
@@ -198,7 +194,7 @@ def test_an_intent_that_is_no_text_is_unknown(project: Project, text: bytes) -> 
     assert "retired" not in stages(project).values()
 
 
-def test_unknown_never_overwrites_a_known_stage(project: Project) -> None:
+def test_unknown_never_overwrites_a_known_stage(project):
     """A statement that says nothing leaves the stage and the entries alone."""
     fill(project)
     project.write(".current-stage", "design\n")
@@ -208,7 +204,7 @@ def test_unknown_never_overwrites_a_known_stage(project: Project) -> None:
     assert "retired" not in stages(project).values()
 
 
-def test_a_job_has_its_own_stage_and_entries(project: Project) -> None:
+def test_a_job_has_its_own_stage_and_entries(project):
     """`--job` acts on that job and its tasks, and on nothing else."""
     fill(project)
     fill(project, ".mem/jobs/j/MEMORY.md")
@@ -221,9 +217,7 @@ def test_a_job_has_its_own_stage_and_entries(project: Project) -> None:
         assert stages(project, other)["t-design"] == "active"
 
 
-def test_a_model_is_asked_only_when_the_user_enabled_it(
-    project: Project, world: object
-) -> None:
+def test_a_model_is_asked_only_when_the_user_enabled_it(project, world):
     """The scripted model decides what rules cannot; a reply without a stage, or none,
     is unknown."""
     project.write("INTENT.md", "A shop sells things.")
@@ -246,7 +240,7 @@ def test_a_model_is_asked_only_when_the_user_enabled_it(
     assert ".mem.toml:1" in refused.err
 
 
-def test_a_file_whose_name_is_no_utf8_is_retired_in_its_place(project: Project) -> None:
+def test_a_file_whose_name_is_no_utf8_is_retired_in_its_place(project):
     """Not in a copy under the name as it is printed."""
     (project.root / ".mem.toml").write_text('memory_files = ["notes/*.md"]\n')
     (project.root / "notes").mkdir()

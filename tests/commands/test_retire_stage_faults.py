@@ -2,15 +2,11 @@
 
 import pytest
 
-from tests.conftest import Project
-
 DESIGN = {"domain": "task", "phase": "design"}
 
 
 @pytest.mark.parametrize("name", ["INTENT.md", ".current-stage"])
-def test_a_file_that_is_no_text_stops_the_detection(
-    project: Project, name: str
-) -> None:
+def test_a_file_that_is_no_text_stops_the_detection(project, name):
     """By name and line; no entry is retired on a guess."""
     project.remembers("Choice", "We chose SQLite.", **DESIGN)
     project.write("INTENT.md", "Stage: review\n")
@@ -23,7 +19,7 @@ def test_a_file_that_is_no_text_stops_the_detection(
     assert project.data("MEMORY.md") == before
 
 
-def test_one_bad_file_is_named_and_the_others_are_retired(project: Project) -> None:
+def test_one_bad_file_is_named_and_the_others_are_retired(project):
     """A file that is no text and one with conflict markers are passed over; the exit
     status says so."""
     project.remembers("Choice", "We chose SQLite.", id="good", **DESIGN)

@@ -63,9 +63,7 @@ def everything_told(project: Project, task: str) -> str:
 
 
 @pytest.mark.parametrize(("old", "new", "gone"), VALUES, ids=lambda text: text[:24])
-def test_the_old_value_is_told_nowhere(
-    project: Project, old: str, new: str, gone: str
-) -> None:
+def test_the_old_value_is_told_nowhere(project, old, new, gone):
     """Control: before the new one is known the old one is told; after it the new."""
     project.write(WRITTEN, "PORT = 1\n")
     words = ("--kind", "pitfall", "--path", WRITTEN)

@@ -80,9 +80,7 @@ def facts(text: str) -> dict[str, tuple[dict[str, Any], str]]:
 
 @DIRECTIONS
 @pytest.mark.parametrize(("key", "base", "ours", "theirs", "wanted"), VALUES)
-def test_a_value_is_merged_by_its_kind(
-    key: str, base: Any, ours: Any, theirs: Any, wanted: Any, turned: Turn
-) -> None:
+def test_a_value_is_merged_by_its_kind(key, base, ours, theirs, wanted, turned):
     sides = [entry(**{key: ours, "mine": "1"}), entry(**{key: theirs, "other": "2"})]
     values, _ = facts(merged(entry(**{key: base}), *turned(sides)))["a"]
     assert values.get(key) == wanted
@@ -102,21 +100,19 @@ LISTS = [
 
 @DIRECTIONS
 @pytest.mark.parametrize(("key", "base", "ours", "theirs", "wanted"), LISTS)
-def test_lists_unite(
-    key: str, base: Any, ours: Any, theirs: Any, wanted: set[str], turned: Turn
-) -> None:
+def test_lists_unite(key, base, ours, theirs, wanted, turned):
     sides = [entry(**{key: ours}), entry(**{key: theirs, "other": "2"})]
     values, _ = facts(merged(entry(**{key: base}), *turned(sides)))["a"]
     assert set(values[key]) == wanted and len(values[key]) == len(wanted)
 
 
-def test_a_united_list_begins_with_ours() -> None:
+def test_a_united_list_begins_with_ours():
     text = merged(entry(), entry(tags=["z", "b"]), entry(tags=["a", "b"]))
     assert "tags: [z, b, a]\n" in text
 
 
 @DIRECTIONS
-def test_a_text_comes_from_the_side_that_was_reinforced_later(turned: Turn) -> None:
+def test_a_text_comes_from_the_side_that_was_reinforced_later(turned):
     sides = [
         entry(source="a", last_reinforced="2026-05-02"),
         entry(source="b", last_reinforced="2026-05-01"),
@@ -126,7 +122,7 @@ def test_a_text_comes_from_the_side_that_was_reinforced_later(turned: Turn) -> N
 
 
 @DIRECTIONS
-def test_the_reason_goes_with_the_status(turned: Turn) -> None:
+def test_the_reason_goes_with_the_status(turned):
     retired = {"status": "retired", "retired_because": "stage design"}
     cases: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any], str | None]] = [
         ({}, retired, {"reinforcement_count": 4}, "stage design"),
@@ -142,8 +138,8 @@ def test_the_reason_goes_with_the_status(turned: Turn) -> None:
 
 @DIRECTIONS
 def test_of_two_edited_bodies_the_longer_keeps_the_id_and_the_other_gets_its_own(
-    turned: Turn,
-) -> None:
+    turned,
+):
     sides = [
         entry(body="Long and edited.", tags=["l"]),
         entry(body="Edited.", tags=["s"], contradicts=["z"]),
@@ -158,7 +154,7 @@ def test_of_two_edited_bodies_the_longer_keeps_the_id_and_the_other_gets_its_own
 
 
 @DIRECTIONS
-def test_a_body_that_became_empty_or_came_to_be(turned: Turn) -> None:
+def test_a_body_that_became_empty_or_came_to_be(turned):
     bare = "---\nid: a\ntype: procedural\n---"
     for base, ours, theirs, body in [
         (
@@ -173,7 +169,7 @@ def test_a_body_that_became_empty_or_came_to_be(turned: Turn) -> None:
         assert found == {"a": ({"id": "a", "type": "procedural", "tags": ["x"]}, body)}
 
 
-def test_new_entries_of_both_sides_stay_theirs_at_the_end() -> None:
+def test_new_entries_of_both_sides_stay_theirs_at_the_end():
     text = merged(
         entry("a"),
         entry("x") + entry("a") + entry("y"),
@@ -183,7 +179,7 @@ def test_new_entries_of_both_sides_stay_theirs_at_the_end() -> None:
 
 
 @DIRECTIONS
-def test_entries_without_an_id_are_known_by_their_text(turned: Turn) -> None:
+def test_entries_without_an_id_are_known_by_their_text(turned):
     one, two, three, four = (entry(None, f"Body {number}.") for number in range(4))
     sides = [one + three + entry("a"), one + two + one + four]
     text = merged(one + two, *turned(sides))
@@ -192,7 +188,7 @@ def test_entries_without_an_id_are_known_by_their_text(turned: Turn) -> None:
 
 
 @DIRECTIONS
-def test_an_archive_holds_each_wording_of_an_entry_once(turned: Turn) -> None:
+def test_an_archive_holds_each_wording_of_an_entry_once(turned):
     """As it last left, with the reason of then; whatever is archived on two branches,
     and what such a merge left twice before."""
 
@@ -210,7 +206,7 @@ def test_an_archive_holds_each_wording_of_an_entry_once(turned: Turn) -> None:
     assert text == first + "".join(blocks)
 
 
-def test_comments_order_and_quoting_survive() -> None:
+def test_comments_order_and_quoting_survive():
     base = "# M\n\n---\n# made by hand\ntype: 'directive'  # a rule\nid: \"a\"\ntags:\n  - x\n---\nBody.\n"
     ours = base.replace("Body.", "Our body.").replace("  - x", "  - x\n  - y # why")
     theirs = base.replace("id: ", "importance: .9\nid: ") + "\n" + entry("b")
@@ -220,7 +216,7 @@ def test_comments_order_and_quoting_survive() -> None:
     )
 
 
-def test_comments_that_differ_are_left_to_git() -> None:
+def test_comments_that_differ_are_left_to_git():
     with pytest.raises(Unmergeable, match="comments"):
         merged(
             entry(),
@@ -230,7 +226,7 @@ def test_comments_that_differ_are_left_to_git() -> None:
 
 
 @DIRECTIONS
-def test_nested_values_of_one_side_survive(turned: Turn) -> None:
+def test_nested_values_of_one_side_survive(turned):
     nested = entry(importance=0.9).replace("type:", "deep:\n  er: [1, {x: y}]\ntype:")
     sides = [entry(reinforcement_count=9), nested]
     values, _ = facts(merged(entry(), *turned(sides)))["a"]
@@ -241,7 +237,7 @@ def test_nested_values_of_one_side_survive(turned: Turn) -> None:
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("bom", ["", "\ufeff"])
-def test_line_ends_and_bom_stay(eol: str, bom: str) -> None:
+def test_line_ends_and_bom_stay(eol, bom):
     texts = [
         entry("a"),
         entry("a", tags=["x"]) + entry("b"),
@@ -253,21 +249,21 @@ def test_line_ends_and_bom_stay(eol: str, bom: str) -> None:
     ) == bom + plain.replace("\n", eol)
 
 
-def test_line_ends_that_one_side_converted_are_converted() -> None:
+def test_line_ends_that_one_side_converted_are_converted():
     base = entry("a")
     text = merged(base, base.replace("\n", "\r\n"), base + entry("b"))
     assert text == (base + entry("b")).replace("\n", "\r\n")
     assert merged(base, base + entry("b"), base.replace("\n", "\r\n")) == text
 
 
-def test_mixed_line_ends_are_left_where_the_files_agree() -> None:
+def test_mixed_line_ends_are_left_where_the_files_agree():
     base = entry("a", "One.\nTwo.").replace("One.\n", "One.\r\n") + entry("b")
     assert merged(base, base + entry("c"), entry("d") + base) == base + entry(
         "c"
     ) + entry("d")
 
 
-def test_a_missing_last_line_end_does_not_glue_entries_together() -> None:
+def test_a_missing_last_line_end_does_not_glue_entries_together():
     base = "# M\n\n" + entry("a").rstrip()
     text = merged(
         base, base + "\n\n" + entry("b").rstrip(), base + "\n\n" + entry("c").rstrip()
@@ -278,14 +274,14 @@ def test_a_missing_last_line_end_does_not_glue_entries_together() -> None:
 @pytest.mark.parametrize(
     "text", ["", "# M\n", entry() + entry(), "---\nid: [\n---\n\n"]
 )
-def test_a_side_that_changed_nothing_leaves_the_other_to_the_byte(text: str) -> None:
+def test_a_side_that_changed_nothing_leaves_the_other_to_the_byte(text):
     other = "\ufeffAny\r\ntext.\n\n" + text
     assert merged(text, text, other) == other
     assert merged(text, other, text) == other
     assert merged(text, other, other) == other
 
 
-def test_prose_is_merged_by_git_and_entries_all_the_same() -> None:
+def test_prose_is_merged_by_git_and_entries_all_the_same():
     def conflict(base: str, ours: str, theirs: str) -> tuple[str, int]:
         assert (base, ours, theirs) == ("# M\n", "# O\n", "# T\n")
         return "<<<<<<< ours\n# O\n=======\n# T\n>>>>>>> theirs\n", 1
@@ -309,14 +305,14 @@ def test_prose_is_merged_by_git_and_entries_all_the_same() -> None:
         entry("a") + "---\nid: b\nx: *y\n---\nBody.\n",
     ],
 )
-def test_damage_is_left_to_git(damaged: str) -> None:
+def test_damage_is_left_to_git(damaged):
     texts = [entry("a"), entry("a") + entry("c"), entry("d") + entry("a")]
     for number in range(3):
         with pytest.raises(Unmergeable):
             merged(*(damaged if number == j else text for j, text in enumerate(texts)))
 
 
-def test_what_would_not_read_back_is_left_to_git() -> None:
+def test_what_would_not_read_back_is_left_to_git():
     """An open fence swallows a following entry without an id."""
     with pytest.raises(Unmergeable, match="read back"):
         merged(
@@ -455,9 +451,7 @@ def segments(text: str) -> dict[str, str]:
     [("append", 0, 0), ("retire", 0, 0), ("same", 0, 0)],
     [("append", 0, 0), ("retire", 0, 0), ("same", 0, 0)],
 )
-def test_two_branches_with_thirty_changes_each(
-    world: World, plan_a: list[Operation], plan_b: list[Operation]
-) -> None:
+def test_two_branches_with_thirty_changes_each(world, plan_a, plan_b):
     base = world.text()
     a = changed(base, "a", plan_a, world.eol)
     b = changed(base, "b", plan_b, world.eol)
@@ -490,7 +484,7 @@ def taken_back_and_written_anew(name: str) -> str:
     return changed("", name, plan, "\n")
 
 
-def test_what_both_sides_wrote_anew_after_taking_it_back_stays_live() -> None:
+def test_what_both_sides_wrote_anew_after_taking_it_back_stays_live():
     """Each side knows its own tombstone, so neither refuses the entry of both; and
     which side is ours makes no difference."""
     sides = (taken_back_and_written_anew("a"), taken_back_and_written_anew("b"))
@@ -500,7 +494,7 @@ def test_what_both_sides_wrote_anew_after_taking_it_back_stays_live() -> None:
         assert "retired_because" not in values
 
 
-def check_entries(base: str, a: str, b: str, text: str) -> None:
+def check_entries(base: str, a: str, b: str, text: str):
     """No entry lost, none that nobody wrote, counts add up, no body lost."""
     old = segments(base)
     mine = segments(a)
@@ -526,7 +520,7 @@ def check_entries(base: str, a: str, b: str, text: str) -> None:
         check_one(id, before.get(id), said[id], heard[id], found)
 
 
-def check_one(id: str, old: Any, mine: Any, other: Any, found: dict[str, Any]) -> None:
+def check_one(id: str, old: Any, mine: Any, other: Any, found: dict[str, Any]):
     values, body = found[id]
     for key in ("reinforcement_count", "success_count"):
         counts = [side[0].get(key, 0) for side in (mine, other)]
@@ -545,7 +539,7 @@ def check_one(id: str, old: Any, mine: Any, other: Any, found: dict[str, Any]) -
 
 
 @DIRECTIONS
-def test_a_side_that_was_emptied_has_no_say_in_how_the_file_ends(turned: Turn) -> None:
+def test_a_side_that_was_emptied_has_no_say_in_how_the_file_ends(turned):
     """What the other side changed stays; what it left alone goes with the rest."""
     base = entry("a") + entry("b")
     changed = entry("a", body="Another body.") + entry("b")
@@ -556,7 +550,7 @@ def test_a_side_that_was_emptied_has_no_say_in_how_the_file_ends(turned: Turn) -
 
 
 @DIRECTIONS
-def test_mappings_that_both_sides_added_are_left_to_git(turned: Turn) -> None:
+def test_mappings_that_both_sides_added_are_left_to_git(turned):
     """Neither front matter can take the other's mapping in one line: better a conflict
     than a loss."""
     sides = [
@@ -569,8 +563,8 @@ def test_mappings_that_both_sides_added_are_left_to_git(turned: Turn) -> None:
 
 @DIRECTIONS
 def test_a_key_that_cannot_be_written_stays_where_its_author_put_it(
-    turned: Turn,
-) -> None:
+    turned,
+):
     """The other side's count is spliced in there."""
     odd = entry("a").replace("\nstatus:", '\n"k: v": 1\nstatus:')
     sides = [entry("a", reinforcement_count=5), odd]
@@ -578,7 +572,7 @@ def test_a_key_that_cannot_be_written_stays_where_its_author_put_it(
     assert '"k: v": 1' in text and facts(text)["a"][0]["reinforcement_count"] == 5
 
 
-def test_prose_below_an_entry_is_merged_and_stays_when_the_entry_goes() -> None:
+def test_prose_below_an_entry_is_merged_and_stays_when_the_entry_goes():
     """Both sides' bullets are kept, once each; a body brings its own digest."""
     a = render_entry({"id": "a"}, "## A\nx")
     b = render_entry({"id": "b"}, "## B\ny")

@@ -60,20 +60,18 @@ def day(back: int) -> str:
 @pytest.mark.parametrize(("back", "importance", "stale"), [
     (90, 0.1, False), (91, 0.1, True), (91, 0.19, True), (91, 0.21, False), (400, 0.9, True),
 ])  # fmt: skip
-def test_stale_is_older_than_ninety_days_and_below_a_tenth(
-    back: int, importance: float, stale: bool
-) -> None:
+def test_stale_is_older_than_ninety_days_and_below_a_tenth(back, importance, stale):
     """On the ninetieth day an entry stays."""
     assert is_stale(one(created_at=day(back), importance=importance), NOW) is stale
 
 
-def test_one_tenth_is_not_below_one_tenth() -> None:
+def test_one_tenth_is_not_below_one_tenth():
     """At the floor of decay, importance 1 weighs 0.1 exactly, and stays."""
     assert not is_stale(one(created_at=day(3000), importance=1.0), NOW)
     assert is_stale(one(created_at=day(3000), importance=0.99), NOW)
 
 
-def test_what_was_reinforced_or_is_to_last_is_never_stale() -> None:
+def test_what_was_reinforced_or_is_to_last_is_never_stale():
     """A count doubles the weight; a kind or a priority that lasts is not looked at."""
     old = {"created_at": day(3000), "importance": 0.6}
     assert is_stale(one(**old), NOW)
@@ -83,7 +81,7 @@ def test_what_was_reinforced_or_is_to_last_is_never_stale() -> None:
     )
 
 
-def test_a_stage_that_ends_takes_what_was_true_for_it_alone() -> None:
+def test_a_stage_that_ends_takes_what_was_true_for_it_alone():
     """Task entries of that phase; what holds for the team, or of another phase,
     stays."""
     texts = [
@@ -108,7 +106,7 @@ def test_a_stage_that_ends_takes_what_was_true_for_it_alone() -> None:
 
 
 @pytest.mark.parametrize(("said", "used"), [(2, False), (3, True)])
-def test_three_words_in_ten_are_use(said: int, used: bool) -> None:
+def test_three_words_in_ten_are_use(said, used):
     """At the bound an entry counts as used."""
     words = "alpha bravo charlie delta echo foxtrot golf hotel india juliet".split()
     [own] = parse(render_entry({"id": "a"}, " ".join(words)), "x").entries
@@ -118,9 +116,7 @@ def test_three_words_in_ten_are_use(said: int, used: bool) -> None:
 @pytest.mark.parametrize(("live", "lost", "asked"), [
     (8, 2, False), (8, 3, True), (4, 1, False), (4, 2, True), (3, 3, False),
 ])  # fmt: skip
-def test_more_than_a_quarter_of_a_file_is_a_loss_to_confirm(
-    live: int, lost: int, asked: bool
-) -> None:
+def test_more_than_a_quarter_of_a_file_is_a_loss_to_confirm(live, lost, asked):
     """A quarter is not; a file of fewer than four live entries is too small to tell."""
     changes = ChangeSet(
         [source(*(entry(f"e{number}") for number in range(live))).memory]
@@ -131,7 +127,7 @@ def test_more_than_a_quarter_of_a_file_is_a_loss_to_confirm(
     assert [loss.detail for loss in found] == [f"{lost} of {live} live entries"] * asked
 
 
-def test_one_id_twice_in_a_shelf_is_no_pair_to_merge() -> None:
+def test_one_id_twice_in_a_shelf_is_no_pair_to_merge():
     """The same entry in two files of one level is a copy: git's business, not
     compaction's."""
     copies = [
@@ -140,7 +136,7 @@ def test_one_id_twice_in_a_shelf_is_no_pair_to_merge() -> None:
     assert done(*copies) == CompactOutcome(texts={}, done=(), found=(), losses=())
 
 
-def test_a_cluster_with_two_that_differ_is_named_and_not_merged() -> None:
+def test_a_cluster_with_two_that_differ_is_named_and_not_merged():
     """Though a third is like both of them."""
     text = "Restart the worker after each deploy, its queue connection goes stale and jobs are lost then."
     kinds = [
@@ -154,7 +150,7 @@ def test_a_cluster_with_two_that_differ_is_named_and_not_merged() -> None:
     ]
 
 
-def test_tags_of_what_was_merged_are_kept() -> None:
+def test_tags_of_what_was_merged_are_kept():
     """What was found by a tag before is found by it afterwards; in the order of the
     survivor."""
     found = done(
@@ -172,9 +168,7 @@ def test_tags_of_what_was_merged_are_kept() -> None:
 
 
 @pytest.mark.parametrize(("jobs", "promoted"), [(2, False), (3, True)])
-def test_what_recurs_in_three_jobs_is_promoted_and_in_two_is_not(
-    jobs: int, promoted: bool
-) -> None:
+def test_what_recurs_in_three_jobs_is_promoted_and_in_two_is_not(jobs, promoted):
     """The copy names where it came from."""
     found = done(
         source(),
@@ -190,9 +184,7 @@ def test_what_recurs_in_three_jobs_is_promoted_and_in_two_is_not(
 @pytest.mark.parametrize(
     ("sessions", "promoted"), [("s1, s2", False), ("s1, s2, s3", True)]
 )
-def test_what_recurs_in_three_sessions_of_one_job_is_promoted(
-    sessions: str, promoted: bool
-) -> None:
+def test_what_recurs_in_three_sessions_of_one_job_is_promoted(sessions, promoted):
     """It is sessions that count then, not entries."""
     found = done(
         source(), task(1, entry("a", CLOCK, source=sessions.split(", "))), promote=True
@@ -200,7 +192,7 @@ def test_what_recurs_in_three_sessions_of_one_job_is_promoted(
     assert ("MEMORY.md" in found.texts) is promoted
 
 
-def test_a_job_in_another_work_tree_counts_but_is_not_marked() -> None:
+def test_a_job_in_another_work_tree_counts_but_is_not_marked():
     """Three jobs say it; only the two that may be written learn that it was
     promoted."""
     jobs = [
@@ -216,7 +208,7 @@ def test_a_job_in_another_work_tree_counts_but_is_not_marked() -> None:
     assert "promoted_to" in texts[".mem/jobs/j1/MEMORY.md"]
 
 
-def test_a_second_run_promotes_nothing_more() -> None:
+def test_a_second_run_promotes_nothing_more():
     """What is known to come from these entries is not counted again."""
     jobs = [task(number, entry(f"e{number}", CLOCK)) for number in range(3)]
     first = done(source(), *jobs, promote=True).texts
@@ -229,7 +221,7 @@ def test_a_second_run_promotes_nothing_more() -> None:
     )
 
 
-def test_prose_of_another_work_tree_and_norms_are_not_adopted() -> None:
+def test_prose_of_another_work_tree_and_norms_are_not_adopted():
     """Only files that may be written, and no institutional ones."""
     prose = "# Notes\n\n## Clocks\nFreeze them in tests.\n"
     norms = source(
@@ -239,7 +231,7 @@ def test_prose_of_another_work_tree_and_norms_are_not_adopted() -> None:
     assert set(done(source(prose), norms, adopt=True).texts) == {"MEMORY.md"}
 
 
-def test_a_body_edited_by_hand_stays_in_place_and_is_named() -> None:
+def test_a_body_edited_by_hand_stays_in_place_and_is_named():
     """Automatic steps neither archive nor merge what a person changed; its prose below
     stays, too."""
     old = {"importance": 0.1, "created_at": day(400), "type": "corrective"}

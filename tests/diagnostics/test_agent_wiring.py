@@ -15,11 +15,11 @@ def rows(project: Project, name: str = "hooks") -> list[tuple[str, str]]:
 
 
 @pytest.fixture(autouse=True)
-def _found_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def _found_everywhere(monkeypatch):
     monkeypatch.setattr("memcli.install.harness.desktop_fault", lambda: "")
 
 
-def test_what_codex_does_not_trust_is_said(project: Project) -> None:
+def test_what_codex_does_not_trust_is_said(project):
     """The project, then each hook by its place in the file, as Codex keeps it."""
     project.mem("init", "--codex")
     path = project.root / ".codex/hooks.json"
@@ -48,7 +48,7 @@ def test_what_codex_does_not_trust_is_said(project: Project) -> None:
     assert rows(project) == [("PASS", "Codex calls mem")]
 
 
-def test_a_plug_in_that_codex_does_not_trust_is_named(project: Project) -> None:
+def test_a_plug_in_that_codex_does_not_trust_is_named(project):
     """Each of its events, until a person has approved it."""
     on = '[plugins."mem@here"]\nenabled = true\n'
     project.write("~/.codex/config.toml", on)
@@ -65,7 +65,7 @@ def test_a_plug_in_that_codex_does_not_trust_is_named(project: Project) -> None:
     assert rows(project) == [("PASS", "the plug-in of mem is on in codex")]
 
 
-def test_a_hook_that_sits_twice_is_named(project: Project) -> None:
+def test_a_hook_that_sits_twice_is_named(project):
     """In one file, in two, or beside the plug-in."""
     project.mem("init", "--claude")
     path = project.root / ".claude/settings.local.json"
@@ -84,7 +84,7 @@ def test_a_hook_that_sits_twice_is_named(project: Project) -> None:
     assert rows(project) == [("PASS", "the plug-in of mem is on in claude")]
 
 
-def test_wiring_whose_program_is_gone_can_be_taken_back(project: Project) -> None:
+def test_wiring_whose_program_is_gone_can_be_taken_back(project):
     """The hint names the one command that takes all of it."""
     project.mem("init", "--claude")
     found = project.mem("doctor", "--json", env={"PATH": "/usr/bin:/bin"}).checks
@@ -93,7 +93,7 @@ def test_wiring_whose_program_is_gone_can_be_taken_back(project: Project) -> Non
     assert "mem init --remove --all" in gone[0]["hint"]
 
 
-def test_a_damaged_state_file_is_mended(project: Project) -> None:
+def test_a_damaged_state_file_is_mended(project):
     """--fix moves it aside."""
     project.mem("init")
     state_dir().mkdir(parents=True, exist_ok=True)

@@ -62,7 +62,7 @@ def values(found: metrics.Health) -> dict[str, float | None]:
     return {name: metric.value for name, metric in found.metrics.items()}
 
 
-def test_freshness_is_the_median_decay() -> None:
+def test_freshness_is_the_median_decay():
     """Half fresh and half at 0.5 is 75; stale entries lower it, and the way to raise it
     follows."""
     assert metrics.freshness([item(1), item(2, decay=0.5)]).value == 75
@@ -81,7 +81,7 @@ def test_freshness_is_the_median_decay() -> None:
     )
 
 
-def test_coverage_is_the_indexed_share() -> None:
+def test_coverage_is_the_indexed_share():
     """It falls with every entry that is missing, and with files that cannot be read."""
     full = metrics.coverage(Indexed(10, 10))
     some = metrics.coverage(Indexed(6, 10))
@@ -93,7 +93,7 @@ def test_coverage_is_the_indexed_share() -> None:
     assert some.raise_with == "mem index --rebuild"
 
 
-def test_coherence_tells_related_entries_from_unrelated_ones() -> None:
+def test_coherence_tells_related_entries_from_unrelated_ones():
     """A theme scores, texts without a common word score 0."""
     theme = metrics.coherence(related(20)).value
     mixed = metrics.coherence(
@@ -106,7 +106,7 @@ def test_coherence_tells_related_entries_from_unrelated_ones() -> None:
     assert mixed < theme
 
 
-def test_duplicates_lower_coherence() -> None:
+def test_duplicates_lower_coherence():
     """A copy takes a neighbour's place and earns nothing; the way to raise it is mem
     compact."""
     theme = related(12)
@@ -124,7 +124,7 @@ def test_duplicates_lower_coherence() -> None:
     assert "48 of them have a near-duplicate" in copied.reason
 
 
-def test_one_entry_has_no_coherence_and_the_others_share_its_weight() -> None:
+def test_one_entry_has_no_coherence_and_the_others_share_its_weight():
     """No value, no weight; the weights of the rest are 1 in sum."""
     found = health([item(1)], Indexed(1, 1), (), [1])
     lost = found.metrics["coherence"]
@@ -135,7 +135,7 @@ def test_one_entry_has_no_coherence_and_the_others_share_its_weight() -> None:
     )
 
 
-def test_efficiency_falls_when_a_session_sees_the_same_again() -> None:
+def test_efficiency_falls_when_a_session_sees_the_same_again():
     """Ten new ids beat the same five twice; other sessions may see what one has
     seen."""
     new = shown(*"abcdefghij")
@@ -145,7 +145,7 @@ def test_efficiency_falls_when_a_session_sees_the_same_again() -> None:
     assert found == [100, 75, 100]
 
 
-def test_efficiency_falls_with_the_relevance_of_what_is_shown() -> None:
+def test_efficiency_falls_with_the_relevance_of_what_is_shown():
     """Scores count relative to the best of their own answer."""
     good = [
         *shown(*"abcde", scores=(0.5, 0.5, 0.4, 0.4, 0.4)),
@@ -164,7 +164,7 @@ def test_efficiency_falls_with_the_relevance_of_what_is_shown() -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_always_within_bounds_and_whatever_the_order(seed: int) -> None:
+def test_always_within_bounds_and_whatever_the_order(seed):
     """0 to 100 or None; weights 1 in sum; shuffled entries give the same report."""
     dice = random.Random(seed)
     items = [

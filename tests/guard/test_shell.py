@@ -137,7 +137,7 @@ PASSES = [
 
 @pytest.mark.unit
 @pytest.mark.parametrize(("pattern", "line"), STOPPED)
-def test_a_command_is_seen_in_any_layout(pattern: str, line: str) -> None:
+def test_a_command_is_seen_in_any_layout(pattern, line):
     """Lists, pipes, shells, wrappers, paths, quotes and the order of options hide
     nothing."""
     wanted = parse_pattern(pattern)
@@ -146,7 +146,7 @@ def test_a_command_is_seen_in_any_layout(pattern: str, line: str) -> None:
 
 @pytest.mark.unit
 @pytest.mark.parametrize(("pattern", "line"), PASSES)
-def test_its_neighbours_pass(pattern: str, line: str) -> None:
+def test_its_neighbours_pass(pattern, line):
     """Words that are quoted, printed, searched for or another program's are no
     command."""
     wanted = parse_pattern(pattern)
@@ -155,7 +155,7 @@ def test_its_neighbours_pass(pattern: str, line: str) -> None:
 
 @pytest.mark.unit
 @pytest.mark.parametrize("text", ["", "*", "?", "* push", "a && b", "x" * 501, "'"])
-def test_a_pattern_that_cannot_bind_is_refused(text: str) -> None:
+def test_a_pattern_that_cannot_bind_is_refused(text):
     """Empty, too wide, too long, or more than one command."""
     with pytest.raises(ValueError, match=r"\w"):
         parse_pattern(text)
@@ -164,7 +164,7 @@ def test_a_pattern_that_cannot_bind_is_refused(text: str) -> None:
 @pytest.mark.unit
 @pytest.mark.parametrize("line", ["(" * 5000, "$(" * 5000, '"$(' * 3000, "`" * 9999,
     "a;" * 9000, "<<a\n" * 3000, "\\" * 9999, "sh -c '" * 900, "x " * 9000])  # fmt: skip
-def test_no_line_takes_long(line: str) -> None:
+def test_no_line_takes_long(line):
     """What a hostile line costs is bounded by its length."""
     commands = commands_of(line)
     assert len(commands) <= 200

@@ -43,8 +43,8 @@ def decided(title: str, line: str) -> str:
 
 @pytest.mark.parametrize("name", SETS)
 def test_most_rules_get_a_guard_that_tells_the_call_from_its_neighbour(
-    name: str,
-) -> None:
+    name,
+):
     """Of each forty at least 28; none but those known stops its neighbour."""
     rules = rules_of(name)
     wrong = [title for title, _, passes in rules if decided(title, passes)]
@@ -58,7 +58,7 @@ def test_most_rules_get_a_guard_that_tells_the_call_from_its_neighbour(
     "Every migration must be reversible", "Money is Decimal", "The invoice export reads UTC",
     "Why does the emulator always ask me for the pin?", "Tests live beside the code",
 ])  # fmt: skip
-def test_what_forbids_nothing_gets_no_suggestion(title: str) -> None:
+def test_what_forbids_nothing_gets_no_suggestion(title):
     """Silence where the words do not say what must not be done."""
     made = suggest(title, "")
     assert not made.commands and not made.paths

@@ -25,7 +25,7 @@ def parts(file: MemoryFile) -> list[tuple[str, str]]:
     return [(s.kind, file.text[s.start : s.end]) for s in file.segments]
 
 
-def test_the_key_is_the_digest_of_the_lines() -> None:
+def test_the_key_is_the_digest_of_the_lines():
     """Trailing blanks, line ends and blank lines at both ends do not count."""
     wanted = hashlib.sha256(b"## T\n\n- a").hexdigest()[:8]
     assert body_digest("\n\n## T  \r\n \r\n- a\t\r\n\n") == wanted
@@ -42,7 +42,7 @@ def test_the_key_is_the_digest_of_the_lines() -> None:
 @pytest.mark.parametrize(
     "below", ["\nA paragraph.\n", "- a bullet\n", "\n#### Deeper\nx\n", "1. one\n"]
 )
-def test_what_stands_below_is_prose(eol: str, body: str, below: str) -> None:
+def test_what_stands_below_is_prose(eol, body, below):
     """A heading of any rank, a paragraph or a bullet is a unit of its own; blank lines
     go with it."""
     file = written(body, below, eol)
@@ -57,7 +57,7 @@ def test_what_stands_below_is_prose(eol: str, body: str, below: str) -> None:
 @pytest.mark.parametrize(
     "below", ["and more.\n", "  indented\n", "| table |\n", "#tag\n"]
 )
-def test_a_line_that_goes_on_is_an_edit(below: str) -> None:
+def test_a_line_that_goes_on_is_an_edit(below):
     """Without a blank line, heading or list mark the last paragraph goes on: a person's
     edit."""
     file = written("Text.", below)
@@ -65,7 +65,7 @@ def test_a_line_that_goes_on_is_an_edit(below: str) -> None:
     assert file.entries[0].body == f"Text.\n{below}".strip()
 
 
-def test_an_edited_body_is_all_the_entrys() -> None:
+def test_an_edited_body_is_all_the_entrys():
     """It reaches to the next heading of its rank, and its values can still be
     changed."""
     file = written("## T\nOne.\n", "\nTwo.\n\n## Mine\nx\n")
@@ -89,7 +89,7 @@ def test_an_edited_body_is_all_the_entrys() -> None:
         ("# T\nx\n## Own", "# Other\n"),
     ],
 )
-def test_without_the_key_headings_decide(body: str, rest: str) -> None:
+def test_without_the_key_headings_decide(body, rest):
     """Files of older versions and other tools: the rank of the first heading, else the
     second."""
     file = parse(f"---\nid: a\n---\n{body}\n\n{rest}", "x")
@@ -97,7 +97,7 @@ def test_without_the_key_headings_decide(body: str, rest: str) -> None:
     assert parts(file)[1:] == [("prose", rest)]
 
 
-def test_bodies_are_written_with_deeper_headings() -> None:
+def test_bodies_are_written_with_deeper_headings():
     """What would end the body is put below its own rank; twice is once; code stays."""
     assert (
         safe_body("## T\n## A\n### B\n```\n# c\n```")
@@ -111,7 +111,7 @@ def test_bodies_are_written_with_deeper_headings() -> None:
         assert parse(f"---\nid: a\n---\n{body}\n", "x").entries[0].body == body
 
 
-def test_adopting_one_unit_adopts_one_unit() -> None:
+def test_adopting_one_unit_adopts_one_unit():
     """Its neighbours in the list stay prose, and the text stays as it is but for the
     block."""
     file = parse("# Notes\n\n- one\n- two\n  more\n- three\n", "MEMORY.md")
@@ -123,7 +123,7 @@ def test_adopting_one_unit_adopts_one_unit() -> None:
     assert [unit.body for unit in sections(after)] == ["# Notes\n\n- one", "- three"]
 
 
-def test_a_text_without_sections_stays_as_it_is() -> None:
+def test_a_text_without_sections_stays_as_it_is():
     """Blank files, entries alone and headings alone give nothing to adopt."""
     for text in (
         "",
@@ -135,7 +135,7 @@ def test_a_text_without_sections_stays_as_it_is() -> None:
         assert adopted(memory) == (memory, [])
 
 
-def test_a_section_keeps_its_id_and_its_words() -> None:
+def test_a_section_keeps_its_id_and_its_words():
     """What recall showed under an id is found under it afterwards, a rule within it
     included."""
     memory = parse(
@@ -162,7 +162,7 @@ LINES = st.sampled_from(
 
 @given(st.lists(LINES, max_size=12), st.lists(LINES, max_size=6))
 @settings(max_examples=100, deadline=None)
-def test_what_is_written_reads_back(body: list[str], below: list[str]) -> None:
+def test_what_is_written_reads_back(body, below):
     """A body that is composed comes back whole, and what follows never joins it
     unmarked."""
     text = render_entry({"id": "a"}, "\n".join(body))

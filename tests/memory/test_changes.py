@@ -35,7 +35,7 @@ def memory(*names: str, path: str = "MEMORY.md", eol: str = "\n") -> MemoryFile:
     return parse("\n".join(["# Prose\n", *blocks]).replace("\n", eol), path)
 
 
-def test_later_steps_see_what_earlier_ones_changed() -> None:
+def test_later_steps_see_what_earlier_ones_changed():
     changes = ChangeSet([memory("a")], "2026-03-01")
     spot = ("MEMORY.md", 0)
     changes.set(spot, reinforcement_count=2, supports=["x"])
@@ -55,7 +55,7 @@ def test_later_steps_see_what_earlier_ones_changed() -> None:
     assert "# kept" in texts["MEMORY.md"]
 
 
-def test_new_entries_stand_at_the_end_in_the_order_they_came() -> None:
+def test_new_entries_stand_at_the_end_in_the_order_they_came():
     changes = ChangeSet([memory("a")], "2026-03-01")
     changes.add(
         "MEMORY.md", {"id": "n1", "type": "declarative", "kind": None}, "## One\nx"
@@ -71,7 +71,7 @@ def test_new_entries_stand_at_the_end_in_the_order_they_came() -> None:
     assert texts["tasks/new.md"].startswith("---\nid: n2\n")
 
 
-def test_every_field_of_an_entry_is_guarded_or_found_anew() -> None:
+def test_every_field_of_an_entry_is_guarded_or_found_anew():
     """A field that is added to `Entry` belongs to one of the two lists by name."""
     surviving = {name for name, _ in SURVIVING}
     assert surviving | FOLLOWING == set(Entry._fields)
@@ -79,9 +79,7 @@ def test_every_field_of_an_entry_is_guarded_or_found_anew() -> None:
 
 
 @pytest.mark.parametrize(("name", "other"), SURVIVING)
-def test_a_write_that_loses_a_field_is_refused(
-    name: str, other: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_that_loses_a_field_is_refused(name, other, monkeypatch):
     """Whichever field reads back otherwise than planned, nothing is written."""
     before = memory("a", "z")
     asked = [EntryChange(at=1, values={"supports": ["a"]})]

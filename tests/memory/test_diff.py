@@ -15,7 +15,7 @@ from tests.memory import SAMPLES
 from tests.work import ends
 
 
-def git_apply(folder: Path, diff: str, *flags: str) -> None:
+def git_apply(folder: Path, diff: str, *flags: str):
     command = ["git", "apply", "--whitespace=nowarn", *flags]
     subprocess.run(
         command, cwd=folder, input=diff.encode(), check=True, capture_output=True
@@ -52,13 +52,13 @@ def applied(
         [Edit(2, 1, "x")],
     ],
 )
-def test_edits_that_overlap_or_leave_the_text_are_refused(edits: list[Edit]) -> None:
+def test_edits_that_overlap_or_leave_the_text_are_refused(edits):
     with pytest.raises(MemError, match="edits overlap or leave the text"):
         apply_edits("abc", edits)
 
 
 @given(st.text(max_size=40), st.data())
-def test_edits_equal_a_rewrite_from_the_back(text: str, data: st.DataObject) -> None:
+def test_edits_equal_a_rewrite_from_the_back(text, data):
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
     pairs = zip(cuts[::2], cuts[1::2], strict=False)
     edits = [Edit(start, end, f"<{start}>") for start, end in pairs]
@@ -72,9 +72,7 @@ CASES = {name: texts for name, *texts in SAMPLES["diff"]}
 
 
 @pytest.mark.parametrize(("before", "after"), CASES.values(), ids=CASES)
-def test_git_applies_the_diff_both_ways(
-    tmp_path: Path, before: str | None, after: str | None
-) -> None:
+def test_git_applies_the_diff_both_ways(tmp_path, before, after):
     assert applied(tmp_path, "MEMORY.md", before, after) == (
         None if after is None else after.encode()
     )
@@ -89,22 +87,20 @@ def test_git_applies_the_diff_both_ways(
 @pytest.mark.parametrize(
     ("before", "after"), [("a\n", "b\n"), (None, "a\n"), (None, ""), ("a\n", None)]
 )
-def test_git_understands_the_path(
-    tmp_path: Path, name: str, before: str | None, after: str | None
-) -> None:
+def test_git_understands_the_path(tmp_path, name, before, after):
     assert applied(tmp_path, name, before, after) == (
         None if after is None else after.encode()
     )
 
 
-def test_a_path_that_is_not_utf8_keeps_its_bytes() -> None:
+def test_a_path_that_is_not_utf8_keeps_its_bytes():
     diff = unified_diff(
         Patch("/x", "a\n", "b\n"), b"caf\xe9.md".decode("utf-8", "surrogateescape")
     )
     assert '"a/caf\\351.md"' in diff
 
 
-def test_the_diff_looks_as_git_would_write_it() -> None:
+def test_the_diff_looks_as_git_would_write_it():
     assert unified_diff(Patch("/x", None, "a\nb"), "a b.md") == (
         "diff --git a/a b.md b/a b.md\nnew file mode 100644\n--- /dev/null\n+++ b/a b.md\t\n"
         "@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n"
@@ -123,9 +119,7 @@ LINES = st.lists(
 
 @settings(deadline=None, max_examples=60)
 @given(LINES.map("".join), LINES.map("".join))
-def test_git_applies_any_pair_of_texts(
-    tmp_path_factory: pytest.TempPathFactory, before: str, after: str
-) -> None:
+def test_git_applies_any_pair_of_texts(tmp_path_factory, before, after):
     folder = tmp_path_factory.getbasetemp() / "any"
     folder.mkdir(exist_ok=True)
     if before != after:
@@ -139,7 +133,7 @@ def entries(number: int, count: int) -> str:
     )
 
 
-def test_two_hundred_changes_in_ten_thousand_entries_are_small_and_quick() -> None:
+def test_two_hundred_changes_in_ten_thousand_entries_are_small_and_quick():
     """10,000 entries, most of whose lines are alike: no quadratic search, and no
     needless line."""
     with ends():
@@ -150,7 +144,7 @@ def test_two_hundred_changes_in_ten_thousand_entries_are_small_and_quick() -> No
     assert sum(line.startswith(("+r", "-r")) for line in diff.splitlines()) == 400
 
 
-def test_texts_of_two_kinds_of_line_take_no_quadratic_time(tmp_path: Path) -> None:
+def test_texts_of_two_kinds_of_line_take_no_quadratic_time(tmp_path):
     """No line is unique here: nothing to hold on to."""
     chance = random.Random(5)
     before, after = (

@@ -85,7 +85,7 @@ def changed(block: str, eol: str = "\n", **changes: Any) -> str:
 @pytest.mark.long
 @given(BLOCK)
 @settings(max_examples=1500, deadline=None)
-def test_fast_path_says_what_yaml_says(block: str) -> None:
+def test_fast_path_says_what_yaml_says(block):
     """Where the line reader answers at all, its answer is that of the YAML reader."""
     fast = front_matter._read_lines(block)
     if fast:
@@ -100,14 +100,14 @@ def test_fast_path_says_what_yaml_says(block: str) -> None:
     )
 )
 @settings(deadline=None)
-def test_any_text_survives_being_rendered(values: dict[str, str]) -> None:
+def test_any_text_survives_being_rendered(values):
     """A rendered value reads back as itself, whatever its characters (surrogates have
     no bytes)."""
     block = render(values).removeprefix("---\n").removesuffix("---\n")
     assert read(block).values == values
 
 
-def test_typical_blocks_take_the_fast_path() -> None:
+def test_typical_blocks_take_the_fast_path():
     """Quoted values, flow and block lists, remarks and CRLF need no YAML reader."""
     block = "id: a-1\ntags: [x, 'y z']  # why\n# own line\npaths:\n  - 'tests/**'\n  - a.py\nempty:\n"
     fast = front_matter._read_lines(block.replace("\n", "\r\n"))
@@ -130,7 +130,7 @@ def test_typical_blocks_take_the_fast_path() -> None:
         ("|\n  one\n  two", "one\ntwo\n"),
     ],
 )
-def test_yaml_values(line: str, value: Any) -> None:
+def test_yaml_values(line, value):
     """Dates and clock times stay text, and so do numbers too long to print."""
     assert read(f"key: {line}\n").values["key"] == value
 
@@ -148,7 +148,7 @@ def test_yaml_values(line: str, value: Any) -> None:
         ("id: a\n" + "x: 'y'\n" * 10_000, "longer than", 0),
     ],
 )
-def test_refused_blocks(block: str, why: str, offset: int) -> None:
+def test_refused_blocks(block, why, offset):
     """What is not a plain mapping is refused with the reason and, where YAML knows it,
     the place."""
     with pytest.raises(Malformed, match=why) as caught:
@@ -158,9 +158,7 @@ def test_refused_blocks(block: str, why: str, offset: int) -> None:
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
 @pytest.mark.parametrize(("line", "key", "value", "after"), SAMPLES["one value"])
-def test_setting_one_value(
-    eol: str, line: str, key: str, value: Any, after: str | None
-) -> None:
+def test_setting_one_value(eol, line, key, value, after):
     """The characters of the value alone change: quotes, blanks, remarks and line ends
     around stay."""
     if after is None:
@@ -186,14 +184,14 @@ def test_setting_one_value(
         "'k': x{eol}  y",
     ],
 )
-def test_removing_a_key(eol: str, line: str) -> None:
+def test_removing_a_key(eol, line):
     """A key goes with its lines; the remark under it, which may speak of the next key,
     stays."""
     block = f"a: 1{eol}{line}{eol}# of z{eol}z: 2{eol}".replace("{eol}", eol)
     assert changed(block, eol, k=None) == f"a: 1{eol}# of z{eol}z: 2{eol}"
 
 
-def test_a_key_that_stands_twice() -> None:
+def test_a_key_that_stands_twice():
     """It is removed everywhere, or the earlier value came to light; it is set where it
     counts."""
     assert changed("k: 1\na: x\nk: 2\n", k=None) == "a: x\n"
@@ -216,9 +214,7 @@ def test_a_key_that_stands_twice() -> None:
         ("{id: a, flag}\n", {"flag": 1}, "{id: a, flag: 1}\n"),
     ],
 )
-def test_flow_style_front_matter(
-    block: str, changes: dict[str, Any], after: str
-) -> None:
+def test_flow_style_front_matter(block, changes, after):
     """A block in braces is changed within its braces."""
     assert changed(block, **changes) == after
     assert read(after).values == {
@@ -228,7 +224,7 @@ def test_flow_style_front_matter(
     }
 
 
-def test_new_keys_come_last_in_their_order() -> None:
+def test_new_keys_come_last_in_their_order():
     """A new key is a line of its own at the end, indented as the others, with the
     file's line end."""
     assert (
@@ -244,7 +240,7 @@ def test_new_keys_come_last_in_their_order() -> None:
     st.one_of(st.none(), SCALARS, st.integers(0, 9)),
 )
 @settings(max_examples=300, deadline=None)
-def test_a_splice_leaves_every_other_value(block: str, key: str, value: Any) -> None:
+def test_a_splice_leaves_every_other_value(block, key, value):
     """Whatever block can be read: after one change it says the same of every other
     key."""
     block += (
@@ -266,7 +262,7 @@ def test_a_splice_leaves_every_other_value(block: str, key: str, value: Any) -> 
     )
 
 
-def test_sixteen_levels_are_read_and_one_more_is_not() -> None:
+def test_sixteen_levels_are_read_and_one_more_is_not():
     """The bound is a bound: the block itself is the first level."""
     deep = front_matter.MAX_DEPTH - 1
     assert front_matter.read(f"x: {'[' * deep}1{']' * deep}\n").values

@@ -99,7 +99,7 @@ def with_eol(text: str, eol: str) -> str:
 @pytest.mark.long
 @given(st.one_of(texts(), st.text()))
 @settings(max_examples=250, deadline=None)
-def test_segments_joined_are_the_file(text: str) -> None:
+def test_segments_joined_are_the_file(text):
     """No character is lost or doubled, and nothing that can be typed makes the reader
     fail."""
     file = parse(text, "x")
@@ -117,7 +117,7 @@ def test_segments_joined_are_the_file(text: str) -> None:
 
 @given(texts())
 @settings(max_examples=200, deadline=None)
-def test_line_is_where_the_body_begins(text: str) -> None:
+def test_line_is_where_the_body_begins(text):
     """`line` counts CRLF, LF and a lone CR as one line end each, in entries and in
     sections."""
     file = parse(text, "x")
@@ -130,7 +130,7 @@ def test_line_is_where_the_body_begins(text: str) -> None:
 
 @given(texts(), st.sampled_from(["\n", "\r\n", "\r"]))
 @settings(max_examples=200, deadline=None)
-def test_line_ends_do_not_change_the_meaning(text: str, eol: str) -> None:
+def test_line_ends_do_not_change_the_meaning(text, eol):
     """A checkout with other line ends has the same entries and the same problems on the
     same lines."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -159,7 +159,7 @@ def test_line_ends_do_not_change_the_meaning(text: str, eol: str) -> None:
         "One.\n\n---\n---\nTwo.",
     ],
 )
-def test_what_opens_no_entry_is_body(rule: str) -> None:
+def test_what_opens_no_entry_is_body(rule):
     """Rules, fenced examples and foreign front matter stay in the body, word for
     word."""
     file = parse(entry("a", rule) + entry("b"), "x")
@@ -180,7 +180,7 @@ def test_what_opens_no_entry_is_body(rule: str) -> None:
         "---\n- id: a\n---\n",
     ],
 )
-def test_files_that_are_all_prose(text: str) -> None:
+def test_files_that_are_all_prose(text):
     """A memory index of Claude Code, its topic files and Jekyll pages are prose without
     a problem."""
     file = parse(text, "x")
@@ -201,13 +201,13 @@ def test_files_that_are_all_prose(text: str) -> None:
         "tags:\n- x\nid: a",
     ],
 )
-def test_what_is_an_entry(block: str) -> None:
+def test_what_is_an_entry(block):
     """An id, one of the four types or three known keys make a mapping an entry, in any
     YAML style."""
     assert len(parse(f"---\n{block}\n---\nBody.\n", "x").entries) == 1
 
 
-def test_fenced_example_before_another_fence() -> None:
+def test_fenced_example_before_another_fence():
     """An example is told from a forgotten fence by whether the fences behind it pair
     up."""
     example = "```md\n\n---\nid: z\n---\nExample.\n```\n\n```py\ncode\n```"
@@ -220,7 +220,7 @@ def test_fenced_example_before_another_fence() -> None:
 
 
 @pytest.mark.parametrize("fence", ["```", "~~~~", "```python"])
-def test_fence_that_is_not_closed_ends_at_the_next_id(fence: str) -> None:
+def test_fence_that_is_not_closed_ends_at_the_next_id(fence):
     """The forgotten fence swallows no entry, and the problem names its line."""
     file = parse(
         entry("a", f"Text.\n{fence}\ncode")
@@ -248,9 +248,7 @@ def test_fence_that_is_not_closed_ends_at_the_next_id(fence: str) -> None:
         ("id: b\n" + "x: 'y'\n" * 140_000, 7 + 1, "longer than 65536"),
     ],
 )
-def test_damaged_front_matter_is_named_and_kept_apart(
-    block: str, line: int, why: str
-) -> None:
+def test_damaged_front_matter_is_named_and_kept_apart(block, line, why):
     """A block meant as an entry that cannot be read costs its neighbours nothing."""
     file = parse(entry("a") + f"---\n{block}\n---\nLost?\n\n" + entry("c"), "m.md")
     assert [(e.id, e.body) for e in file.entries] == [("a", "Body."), ("c", "Body.")]
@@ -262,7 +260,7 @@ def test_damaged_front_matter_is_named_and_kept_apart(
 
 
 @pytest.mark.parametrize("value", ["[0.5", "'0.5", "{a: 1"])
-def test_an_entry_of_one_line_is_found_although_a_value_is_broken(value: str) -> None:
+def test_an_entry_of_one_line_is_found_although_a_value_is_broken(value):
     """Its heading is its text, by which it is titled; its front matter is no text. The
     line that is named is that of the value, and every byte stays in a segment."""
     text = f"# Memory\n\n---\nid: a\nimportance: {value}\nphase: unknown\n---\n"
@@ -276,7 +274,7 @@ def test_an_entry_of_one_line_is_found_although_a_value_is_broken(value: str) ->
     assert "".join(text[part.start : part.end] for part in file.segments) == text
 
 
-def test_entry_that_is_not_closed_does_not_swallow_the_next() -> None:
+def test_entry_that_is_not_closed_does_not_swallow_the_next():
     """What ought to have closed the damaged block opens the next entry."""
     text = "---\nid: a\ntype: corrective\nBody without its line.\n\n" + entry("b")
     file = parse(text, "x")
@@ -284,7 +282,7 @@ def test_entry_that_is_not_closed_does_not_swallow_the_next() -> None:
     assert [(p.severity, p.line) for p in file.problems] == [("unreadable", 1)]
 
 
-def test_front_matter_that_is_never_closed_is_named() -> None:
+def test_front_matter_that_is_never_closed_is_named():
     """At the end of a file it is prose of its own, not body of the entry above."""
     file = parse(entry("a") + "---\nid: b\nText\n", "x")
     assert [(e.id, e.body) for e in file.entries] == [("a", "Body.")]
@@ -294,7 +292,7 @@ def test_front_matter_that_is_never_closed_is_named() -> None:
     )
 
 
-def test_missing_keys_are_defaulted() -> None:
+def test_missing_keys_are_defaulted():
     """Procedural, team, 0.5, unknown, active, 0: without a problem."""
     file = parse("---\nid: a\n---\nBody.\n", "x")
     assert file.entries[0][:11] == (
@@ -306,9 +304,7 @@ def test_missing_keys_are_defaulted() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "default", "message"), SAMPLES["cannot be used"]
 )
-def test_values_that_cannot_be_used(
-    key: str, value: str, default: Any, message: str
-) -> None:
+def test_values_that_cannot_be_used(key, value, default, message):
     """The entry counts with the default; the problem names file, line, key and what
     stands in."""
     file = parse(f"---\nid: a\nsome_{key}: 1\n{key}: {value}\n---\nBody.\n", "m.md")
@@ -332,7 +328,7 @@ def test_values_that_cannot_be_used(
         ("id", "12", "12"),
     ],
 )
-def test_values_that_are_written_otherwise(key: str, value: str, read: Any) -> None:
+def test_values_that_are_written_otherwise(key, value, read):
     """Quoted numbers, unquoted dates and time stamps are understood without a
     problem."""
     file = parse(f"---\ntype: corrective\n{key}: {value}\n---\nBody.\n", "x")
@@ -352,7 +348,7 @@ def test_values_that_are_written_otherwise(key: str, value: str, read: Any) -> N
         ("episode", "declarative", "normal"),
     ],
 )
-def test_kind_sets_type_and_priority(kind: str, type_: str, priority: str) -> None:
+def test_kind_sets_type_and_priority(kind, type_, priority):
     """Only where none is written, and a default priority lifts no importance."""
     values, _ = read_values({"kind": kind})
     assert (values["type"], values["priority"], values["importance"]) == (
@@ -374,7 +370,7 @@ def test_kind_sets_type_and_priority(kind: str, type_: str, priority: str) -> No
         ("medium", 0.1),
     ],
 )
-def test_written_priority_floors_importance(priority: str, floor: float) -> None:
+def test_written_priority_floors_importance(priority, floor):
     """An importance above the floor stays."""
     assert (
         read_values({"priority": priority, "importance": 0.1})[0]["importance"] == floor
@@ -384,7 +380,7 @@ def test_written_priority_floors_importance(priority: str, floor: float) -> None
     )
 
 
-def test_optional_keys() -> None:
+def test_optional_keys():
     """Lists are lists of text however written, numbers are checked, unknown keys are
     kept."""
     written = {
@@ -426,14 +422,14 @@ def test_optional_keys() -> None:
         ("x" * 300, "x" * 119 + "…", "2025-01-02"),
     ],
 )
-def test_titles_and_dates_of_entries(body: str, title: str, date: str) -> None:
+def test_titles_and_dates_of_entries(body, title, date):
     """The first heading outside code is the title, else the first line; its date beats
     the path's."""
     (found,) = parse(entry("a", body), "notes/2025-01-02.md").entries
     assert (found.title, found.date) == (title, date)
 
 
-def test_sections_have_the_heading_path_as_title() -> None:
+def test_sections_have_the_heading_path_as_title():
     """A deeper heading hangs under the last higher one; text before the first heading
     stands alone."""
     text = "Lead.\n\n# A\none\n### B\ntwo\n## C ##\nthree\n# D\n## E\nfour\n"
@@ -441,7 +437,7 @@ def test_sections_have_the_heading_path_as_title() -> None:
     assert found == [("Lead.", 1), ("A", 3), ("A > B", 5), ("A > C", 7), ("D > E", 10)]
 
 
-def test_ids_of_sections_are_stable() -> None:
+def test_ids_of_sections_are_stable():
     """An id survives a change elsewhere, and equal sections differ by their order."""
     before = sections(parse("# A\nsame\n# A\nsame\n# B\nx\n", "m"))
     after = sections(parse("Lead.\n\n# A\nsame\n# New\ny\n# A\nsame\n# B\nx\n", "m"))
@@ -465,7 +461,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
-def test_appending_an_entry(text: str) -> None:
+def test_appending_an_entry(text):
     """Every byte of the file stays in front, and the entry comes after a blank line."""
     eol = eol_of(text)
     new = render_entry(
@@ -480,7 +476,7 @@ def test_appending_an_entry(text: str) -> None:
     assert after.entries[-1].body == with_eol("One.\n\n***\n\nTwo.", eol)
 
 
-def test_removing_several_entries_and_changing_another() -> None:
+def test_removing_several_entries_and_changing_another():
     """Changes of one file are made together."""
     file = parse(
         "# P\n\n" + "".join(entry(name) for name in "abcd") + "---\nid: [\n---\n", "x"
@@ -494,7 +490,7 @@ def test_removing_several_entries_and_changing_another() -> None:
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
-def test_changing_values_keeps_every_other_byte(eol: str) -> None:
+def test_changing_values_keeps_every_other_byte(eol):
     """Order, remarks, quotes, unknown keys, BOM, line ends and a missing last line end
     survive."""
     text = "\ufeff# é\n\n---\n# why\nmine: {x: 1}\nid:   'a' # id\nstatus: active\nimportance: 0.50\n--- \n\nB."
@@ -512,7 +508,7 @@ def test_changing_values_keeps_every_other_byte(eol: str) -> None:
 
 @pytest.mark.parametrize("tail", ["", "\n", "\n\n\n", "\r\n \r\n"])
 @pytest.mark.parametrize("old", ["Old.", "## T\n\nOld.\n```\n---\n```", ""])
-def test_replacing_a_body(old: str, tail: str) -> None:
+def test_replacing_a_body(old, tail):
     """The blanks around a body are not part of it and stay."""
     text = f"---\nid: a\n---\n\n{old}{tail}"
     after = edited(parse(text, "x"), [EntryChange(0, body="New\n---\nid: z\n---")])
@@ -527,7 +523,7 @@ def test_replacing_a_body(old: str, tail: str) -> None:
 @pytest.mark.long
 @given(texts(), st.one_of(texts(), st.text()))
 @settings(max_examples=250, deadline=None)
-def test_an_appended_body_never_becomes_another_entry(text: str, body: str) -> None:
+def test_an_appended_body_never_becomes_another_entry(text, body):
     """Any text may be a body: the file has exactly one more entry, or the change is
     refused."""
     before = parse(text, "x")
@@ -563,9 +559,7 @@ VALUES = st.dictionaries(
 @pytest.mark.long
 @given(texts(), st.data())
 @settings(max_examples=200, deadline=None)
-def test_a_planned_edit_changes_what_it_says_and_no_byte_more(
-    text: str, data: st.DataObject
-) -> None:
+def test_a_planned_edit_changes_what_it_says_and_no_byte_more(text, data):
     """Outside the touched entry every byte stays; inside, every value that was not
     named."""
     before = parse(text, "x")
@@ -592,7 +586,7 @@ def test_a_planned_edit_changes_what_it_says_and_no_byte_more(
     assert others == [essence(e) for i, e in enumerate(before.entries) if i != at]
 
 
-def check_unnamed(old: Entry, new: Entry, change: EntryChange) -> None:
+def check_unnamed(old: Entry, new: Entry, change: EntryChange):
     """What the change did not name is as it was."""
     named = {*change.values}
     if change.body is None:
@@ -632,7 +626,7 @@ ADVERSARIES: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ADVERSARIES)
-def test_reading_is_linear(name: str) -> None:
+def test_reading_is_linear(name):
     """Four times the text takes about four times the work, whatever it is made of."""
 
     def cost(size: int) -> int:
@@ -644,7 +638,7 @@ def test_reading_is_linear(name: str) -> None:
         sections(parse(ADVERSARIES[name](8000), "x"))
 
 
-def test_derived_ids_are_those_of_every_release() -> None:
+def test_derived_ids_are_those_of_every_release():
     """Archives, relations and other machines name entries by them: path, place and
     words make them."""
     file = parse("# Notes\n\n- one\n\n---\ntype: corrective\n---\nBody.\n", "MEMORY.md")
@@ -652,7 +646,7 @@ def test_derived_ids_are_those_of_every_release() -> None:
     assert [s.id for s in sections(file)] == ["3dfa355a-9dea-598a-9f17-3ad5b91ffcc6"]
 
 
-def test_appending_behind_an_open_block_is_refused() -> None:
+def test_appending_behind_an_open_block_is_refused():
     """What is appended would close it: another entry than the one that was planned."""
     with pytest.raises(DataError, match="does not read back"):
         edited(
@@ -661,7 +655,7 @@ def test_appending_behind_an_open_block_is_refused() -> None:
         )
 
 
-def test_changing_many_entries_of_a_file_is_linear() -> None:
+def test_changing_many_entries_of_a_file_is_linear():
     """Four times the entries take about four times the work."""
 
     def cost(size: int) -> int:
@@ -675,7 +669,7 @@ def test_changing_many_entries_of_a_file_is_linear() -> None:
 
 
 @pytest.mark.parametrize("end", ["---\n## One\nBody.\n", ""])
-def test_torn_front_matter_is_told_from_what_cannot_be_read(end: str) -> None:
+def test_torn_front_matter_is_told_from_what_cannot_be_read(end):
     """A blank line before the fault does not make a block that is closed one that is
     not."""
     text = f"---\nid: 1111\ntype: declarative\n\ntags: [a, b\ndomain: team\n{end}"
@@ -687,7 +681,7 @@ def test_torn_front_matter_is_told_from_what_cannot_be_read(end: str) -> None:
 
 
 @pytest.mark.parametrize("month", ["ſept", "Aprİl", "aprıl", "Brumaire"])
-def test_letters_that_only_look_like_a_month_are_no_date(month: str) -> None:
+def test_letters_that_only_look_like_a_month_are_no_date(month):
     """Without regard to case these match a name of the table, in which they are not."""
     file = parse(f"---\nid: a\n---\n## Release of 5 {month} 2026\nText.\n", "MEMORY.md")
     assert file.entries[0].date == ""

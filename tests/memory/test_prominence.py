@@ -56,7 +56,7 @@ def oracle_review(
         (1e9, 0.1),
     ],
 )
-def test_half_life_decay_has_the_golden_values(age: float, expected: float) -> None:
+def test_half_life_decay_has_the_golden_values(age, expected):
     assert p.half_life_decay(age) == pytest.approx(expected, abs=5e-5)
 
 
@@ -72,7 +72,7 @@ def test_half_life_decay_has_the_golden_values(age: float, expected: float) -> N
         (365, 0.4589),
     ],
 )
-def test_retrievability_has_the_golden_values(age: float, expected: float) -> None:
+def test_retrievability_has_the_golden_values(age, expected):
     assert p.retrievability(age, 2.3065) == pytest.approx(expected, abs=5e-5)
 
 
@@ -88,9 +88,7 @@ def test_retrievability_has_the_golden_values(age: float, expected: float) -> No
         (-1, 2.3065),
     ],
 )
-def test_initial_stability_grows_with_surprise(
-    surprise: float, expected: float
-) -> None:
+def test_initial_stability_grows_with_surprise(surprise, expected):
     # .2 and .9 lie half-way between two roundings
     assert p.initial_stability(surprise) == pytest.approx(expected, abs=6e-5)
 
@@ -102,8 +100,8 @@ def test_initial_stability_grows_with_surprise(
     st.sampled_from(sorted(RATINGS)),
 )
 def test_review_and_retrievability_agree_with_the_fsrs_package_everywhere(
-    stability: float, difficulty: float, days: int, rating: str
-) -> None:
+    stability, difficulty, days, rating
+):
     then = T0 + timedelta(days=days)
     remembered = ORACLE.get_card_retrievability(
         oracle_card(stability, difficulty), then
@@ -123,7 +121,7 @@ def test_review_and_retrievability_agree_with_the_fsrs_package_everywhere(
         ("none", [1, 1, 1, 1]),
     ],
 )
-def test_growth_has_the_golden_values(mode: str, expected: list[float]) -> None:
+def test_growth_has_the_golden_values(mode, expected):
     assert [p.growth(n, mode) for n in (0, 1, 3, 7)] == expected
     assert p.growth(-4, mode) == 1.0
 
@@ -141,9 +139,7 @@ def test_growth_has_the_golden_values(mode: str, expected: list[float]) -> None:
         ("0001-01-01", "", "", 739675),
     ],
 )
-def test_age_takes_the_first_usable_date(
-    reinforced: str, created: str, date: str, expected: int
-) -> None:
+def test_age_takes_the_first_usable_date(reinforced, created, date, expected):
     assert p.age_days(reinforced, created, date, NOW) == expected
 
 
@@ -161,11 +157,11 @@ def test_age_takes_the_first_usable_date(
         ("fact", p.Rule(decay="none", half_life_by_kind={"fact": 1}), 1.0),
     ],
 )
-def test_decay_follows_rule_and_kind(kind: str, rule: p.Rule, expected: float) -> None:
+def test_decay_follows_rule_and_kind(kind, rule, expected):
     assert p.prominence(1.0, kind, 180, 0, rule).decay == pytest.approx(expected)
 
 
-def test_fsrs_decay_uses_the_stored_stability_else_the_surprise() -> None:
+def test_fsrs_decay_uses_the_stored_stability_else_the_surprise():
     rule = p.Rule(decay="fsrs")
     assert p.prominence(1, "fact", 30, 0, rule).decay == pytest.approx(0.6675, abs=5e-5)
     assert p.prominence(1, "fact", 30, 0, rule, stability=30).decay == pytest.approx(

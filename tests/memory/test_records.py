@@ -4,7 +4,6 @@ import pytest
 
 from memcli.memory.parser import parse, sections
 from memcli.memory.values import Entry
-from tests.conftest import Project
 
 RECORD = """# 1. Record decisions
 
@@ -59,7 +58,7 @@ def units(text: str, path: str = "docs/adr/0001-record.md") -> list[Entry]:
         ),
     ],
 )
-def test_a_record_is_one_decision(text: str, title: str, day: str, line: int) -> None:
+def test_a_record_is_one_decision(text, title, day, line):
     """Its day stands above its sections or beside its status, and nowhere else."""
     (unit,) = units(text)
     assert (unit.title, unit.kind, unit.date, unit.line) == (
@@ -84,14 +83,14 @@ def test_a_record_is_one_decision(text: str, title: str, day: str, line: int) ->
         ("A word before.\n\n" + RECORD, "docs/adr/1.md"),
     ],
 )
-def test_a_log_or_a_page_is_no_record(text: str, path: str) -> None:
+def test_a_log_or_a_page_is_no_record(text, path):
     """Not named so, without a status, with two of them, with a second title."""
     found = units(text, path)
     assert len(found) > 1
     assert {unit.kind for unit in found} == {""}
 
 
-def test_a_folder_of_records_is_listed_row_by_row(project: Project) -> None:
+def test_a_folder_of_records_is_listed_row_by_row(project):
     """One row each; the decision is found by what stands in any of its sections."""
     project.write("docs/adr/0001-record.md", RECORD)
     project.write("docs/adr/0002-queue.md", IN_FRONT)
@@ -105,7 +104,7 @@ def test_a_folder_of_records_is_listed_row_by_row(project: Project) -> None:
 
 
 @pytest.mark.unit
-def test_a_date_in_an_address_is_that_of_something_else() -> None:
+def test_a_date_in_an_address_is_that_of_something_else():
     """A section has no date from the page that it names."""
     text = "## Notes\nSee https://example.org/2011/11/15/page for more.\n"
     assert [unit.date for unit in units(text, "MEMORY.md")] == [""]

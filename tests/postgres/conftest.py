@@ -3,7 +3,6 @@ for each."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -33,7 +32,7 @@ def server() -> Iterator[Server]:
 class Shared:
     """A database with the tables of the shared index."""
 
-    def __init__(self, server: Server, name: str) -> None:
+    def __init__(self, server: Server, name: str):
         self.server = server
         self.name = name
         self.url = server.url(name)
@@ -50,7 +49,7 @@ class Shared:
         with self.connect(role) as connection:
             return connection.execute(statement, values).fetchall()
 
-    def do(self, *statements: str) -> None:
+    def do(self, *statements: str):
         with self.connect() as connection:
             for statement in statements:
                 connection.execute(statement)
@@ -69,14 +68,14 @@ class Shared:
             ]
         return "\n".join(found)
 
-    def check(self) -> None:
+    def check(self):
         """What is counted is what there is."""
         for what, statement in CHECKS.items():
             assert self.rows(statement) == [], what
 
 
 @pytest.fixture
-def shared(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shared]:
+def shared(server, monkeypatch) -> Iterator[Shared]:
     """A fresh shared index, configured in the environment."""
     name = f"t{next(_names)}"
     with psycopg.connect(server.url(), autocommit=True) as connection:
@@ -91,7 +90,7 @@ def shared(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shared]:
 
 
 @pytest.fixture
-def other(project: Project, tmp_path: Path) -> Callable[[str], Project]:
+def other(project, tmp_path) -> Callable[[str], Project]:
     """Makes further repositories beside `project`, by name."""
 
     def make(name: str) -> Project:
@@ -107,7 +106,7 @@ def other(project: Project, tmp_path: Path) -> Callable[[str], Project]:
     return make
 
 
-def push(project: Project, *options: str) -> None:
+def push(project: Project, *options: str):
     """Commit everything and push it; fails unless that works."""
     project.commit()
     project.ok("index", "--shared", *options)

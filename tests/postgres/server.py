@@ -45,7 +45,7 @@ class Server:
 
     password = "s3cr/t@pw"
 
-    def __init__(self, kept: Path | None = None) -> None:
+    def __init__(self, kept: Path | None = None):
         self.kept = kept
         if kept is not None:
             kept.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ class Server:
         if not self.data.exists():
             self._make()
 
-    def _make(self) -> None:
+    def _make(self):
         self.data.mkdir()
         if os.getuid() == 0:
             os.chown(self.data, *self._user)
@@ -94,7 +94,7 @@ class Server:
         )
         return {"cwd": self.data, "env": {**environ, "LC_ALL": "C"}, **who}
 
-    def _run(self, program: str, *arguments: str) -> None:
+    def _run(self, program: str, *arguments: str):
         done = subprocess.run(
             [programs() / program, *arguments],
             capture_output=True,
@@ -130,7 +130,7 @@ class Server:
         self._await()
         return self
 
-    def _await(self) -> None:
+    def _await(self):
         import psycopg
 
         until = time.monotonic() + 60
@@ -148,22 +148,22 @@ class Server:
     def log(self) -> str:
         return (self.folder / "log").read_text(errors="replace")
 
-    def kill(self) -> None:
+    def kill(self):
         """As a machine that loses power would: no time to write anything down."""
         assert self._process is not None
         self._process.send_signal(signal.SIGQUIT)
         self._process.wait()
 
-    def freeze(self) -> None:
+    def freeze(self):
         """It is there, and does not answer."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
 
-    def thaw(self) -> None:
+    def thaw(self):
         assert self._process is not None
         self._process.send_signal(signal.SIGCONT)
 
-    def stop(self) -> None:
+    def stop(self):
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGCONT)
             self._process.send_signal(signal.SIGINT)

@@ -7,7 +7,6 @@ from itertools import product
 import psycopg
 import pytest
 
-from tests.conftest import Project
 from tests.postgres.conftest import Shared, found, push
 
 OPERATORS = {
@@ -83,7 +82,7 @@ def traps(schema: str, vector: str) -> Iterator[str]:
         yield f"CREATE DOMAIN {schema}.{name} AS pg_catalog.text CHECK (false)"
 
 
-def set_traps(shared: Shared, attacker: str, vector: str) -> None:
+def set_traps(shared: Shared, attacker: str, vector: str):
     """Set all traps in `public`; pgvector may have an operator of the same types there
     already."""
     with shared.connect(attacker) as connection:
@@ -93,14 +92,14 @@ def set_traps(shared: Shared, attacker: str, vector: str) -> None:
 
 
 @pytest.fixture
-def attacker(shared: Shared) -> Iterator[str]:
+def attacker(shared) -> Iterator[str]:
     """A role that may create in `public`, as a database of old lets everybody."""
     shared.do("CREATE ROLE attacker LOGIN PASSWORD 'pw'")
     yield "attacker"
     shared.do("DROP OWNED BY attacker CASCADE", "DROP ROLE attacker")
 
 
-def anew(shared: Shared, *statements: str) -> None:
+def anew(shared: Shared, *statements: str):
     """A database before the first push, and what its administrator did there."""
     shared.do("DROP SCHEMA mem CASCADE", *statements)
 
@@ -108,13 +107,13 @@ def anew(shared: Shared, *statements: str) -> None:
 @pytest.mark.parametrize("vector", ["mem", "public", '"odd; name"'])
 @pytest.mark.parametrize("first", ["attacker", "owner"])
 def test_nothing_made_beside_the_index_is_called(
-    vectors: None,
-    project: Project,
-    shared: Shared,
-    attacker: str,
-    first: str,
-    vector: str,
-) -> None:
+    vectors,
+    project,
+    shared,
+    attacker,
+    first,
+    vector,
+):
     """Operators, functions and types of an attacker, made before the tables or after
     them, first in the path of everybody: neither a push nor a search calls one."""
     anew(shared, "GRANT CREATE ON SCHEMA public TO attacker")
@@ -155,7 +154,7 @@ def test_nothing_made_beside_the_index_is_called(
     assert shared.rows("SELECT * FROM public.caught") == []
 
 
-def test_the_traps_catch(shared: Shared, attacker: str) -> None:
+def test_the_traps_catch(shared, attacker):
     """The traps work: a bare operator in the path of a session runs as who calls."""
     shared.do("GRANT CREATE ON SCHEMA public TO attacker")
     set_traps(shared, attacker, "mem")
@@ -169,9 +168,7 @@ def test_the_traps_catch(shared: Shared, attacker: str) -> None:
 
 
 @pytest.mark.parametrize("schema", ["public", "mem"])
-def test_tables_are_not_made_where_everybody_may_create(
-    project: Project, shared: Shared, schema: str
-) -> None:
+def test_tables_are_not_made_where_everybody_may_create(project, shared, schema):
     """Beside pgvector, or in the schema of the tables: refused, with the command that
     helps, and nothing is made."""
     anew(
@@ -193,9 +190,7 @@ def test_tables_are_not_made_where_everybody_may_create(
     assert found(project, "zebra") == ["Herds"]
 
 
-def test_tables_are_not_made_in_the_schema_of_another(
-    project: Project, shared: Shared, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_are_not_made_in_the_schema_of_another(project, shared, monkeypatch):
     """Whoever owns the schema could take the tables away and put others there."""
     shared.do("CREATE ROLE landlord LOGIN", "CREATE ROLE tenant LOGIN PASSWORD 'pw'")
     try:
@@ -218,9 +213,7 @@ def test_tables_are_not_made_in_the_schema_of_another(
         )
 
 
-def test_a_row_that_would_keep_others_from_an_index_is_refused(
-    project: Project, shared: Shared
-) -> None:
+def test_a_row_that_would_keep_others_from_an_index_is_refused(project, shared):
     """A vector has the dimension that its row says."""
     project.remembers("Herds", "zebra")
     push(project)
@@ -262,9 +255,7 @@ HOSTILE_FILES = (
         *(f"files SET {change}" for change in HOSTILE_FILES),
     ],
 )
-def test_rows_that_no_push_wrote_do_not_end_a_recall(
-    vectors: None, project: Project, shared: Shared, change: str
-) -> None:
+def test_rows_that_no_push_wrote_do_not_end_a_recall(vectors, project, shared, change):
     """Who may push for a team may write anything into its rows: what cannot be is
     passed over, and nothing of it reaches a terminal."""
     entries = [

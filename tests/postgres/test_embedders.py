@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import Project
-from tests.postgres.conftest import Shared, found, push, scores
+from tests.postgres.conftest import found, push, scores
 from tests.providers.embed.server import Server, openai, serving
 
 
@@ -17,7 +17,7 @@ def name(server: Server, model: str = "m") -> str:
 
 
 @pytest.fixture
-def embedding(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+def embedding(monkeypatch) -> Iterator[Server]:
     """The embedder of these tests, configured in the environment; vectors of four
     numbers."""
     with serving(openai) as server:
@@ -28,7 +28,7 @@ def embedding(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 @pytest.fixture
-def pushed(project: Project, shared: Shared, embedding: Server) -> Project:
+def pushed(project, shared, embedding) -> Project:
     """A project with three entries in the shared index, with vectors of the server."""
     texts = (
         ("Herds", "zebra crossing"),
@@ -42,9 +42,7 @@ def pushed(project: Project, shared: Shared, embedding: Server) -> Project:
     return project
 
 
-def test_vectors_of_a_provider_are_pushed_and_compared(
-    pushed: Project, shared: Shared, embedding: Server
-) -> None:
+def test_vectors_of_a_provider_are_pushed_and_compared(pushed, shared, embedding):
     """Each text is paid for once; a recall sends the task alone and ranks as the local
     one does."""
     assert shared.rows("SELECT DISTINCT model, dim FROM mem.chunks") == [
@@ -74,8 +72,8 @@ def test_vectors_of_a_provider_are_pushed_and_compared(
 
 
 def test_a_provider_that_fails_leaves_the_index_as_it_was(
-    pushed: Project, shared: Shared, embedding: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    pushed, shared, embedding, monkeypatch
+):
     """Without vectors nothing is pushed (exit 4)."""
     before = shared.dump()
     pushed.remembers("New", "okapi")
@@ -95,9 +93,7 @@ def test_a_provider_that_fails_leaves_the_index_as_it_was(
     assert "words alone were searched" in result.err
 
 
-def test_another_model_is_said_in_one_line(
-    pushed: Project, shared: Shared, embedding: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_model_is_said_in_one_line(pushed, shared, embedding, monkeypatch):
     """Vectors of two models are not compared."""
     monkeypatch.setenv("MEM_EMBED_MODEL", "n")
     result = pushed.mem("recall", "--shared", "--json", "zebra")

@@ -3,14 +3,14 @@
 import pytest
 
 from tests.conftest import Project
-from tests.postgres.conftest import Shared, found, push
+from tests.postgres.conftest import found, push
 from tests.postgres.server import Server
 
 COMMANDS = (("index", "--shared"), ("recall", "--shared", "zebra"))
 
 
 @pytest.fixture
-def ready(project: Project) -> Project:
+def ready(project) -> Project:
     """A committed project without a memory that a recall could fall back on once it is
     pushed."""
     project.remembers("Herds", "zebra")
@@ -18,9 +18,7 @@ def ready(project: Project) -> Project:
     return project
 
 
-def says(
-    project: Project, code: int, *words: str, env: dict[str, str] | None = None
-) -> None:
+def says(project: Project, code: int, *words: str, env: dict[str, str] | None = None):
     """A push ends with `code`, one line and one hint."""
     result = project.mem("index", "--shared", "-q", env=env)
     lines = result.err.strip().split("\n")
@@ -47,13 +45,13 @@ def says(
         "hush",
     ],
 )
-def test_a_wrong_url_is_a_usage_error(ready: Project, url: str) -> None:
+def test_a_wrong_url_is_a_usage_error(ready, url):
     """Exit 2, and nothing of the URL is printed: there may be a password anywhere in
     it."""
     says(ready, 2, "no PostgreSQL URL", env={"MEM_STORE_URL": url})
 
 
-def test_the_repository_cannot_name_a_server(ready: Project) -> None:
+def test_the_repository_cannot_name_a_server(ready):
     """The URL comes from the user alone: in the project file it is refused with its
     line."""
     ready.write(".mem.toml", 'store_url = "postgresql://evil:hush@host/db"\n')
@@ -66,13 +64,13 @@ def test_the_repository_cannot_name_a_server(ready: Project) -> None:
         )
 
 
-def test_a_wrong_password(ready: Project, shared: Shared) -> None:
+def test_a_wrong_password(ready, shared):
     """Exit 4 with the place for the password, which is not printed."""
     url = shared.url.replace("s3cr%2Ft%40pw", "hush")
     says(ready, 4, "does not take the password", "PGPASS", env={"MEM_STORE_URL": url})
 
 
-def test_no_tables_yet(ready: Project, shared: Shared) -> None:
+def test_no_tables_yet(ready, shared):
     """A database without the tables: a recall names the push that makes them; that push
     says so."""
     shared.do("DROP SCHEMA mem CASCADE")
@@ -88,9 +86,7 @@ def test_no_tables_yet(ready: Project, shared: Shared) -> None:
 @pytest.mark.parametrize(
     ("number", "words"), [(0, "no shared index yet"), (9999, "newer")]
 )
-def test_another_version_of_the_tables(
-    ready: Project, shared: Shared, number: int, words: str
-) -> None:
+def test_another_version_of_the_tables(ready, shared, number, words):
     """Tables of another version are neither read nor written."""
     shared.do(f"UPDATE mem.version SET version = {number}")
     before = shared.dump()
@@ -101,9 +97,7 @@ def test_another_version_of_the_tables(
     assert shared.dump() == before
 
 
-def test_tables_that_cannot_be_made_leave_nothing(
-    ready: Project, shared: Shared, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_that_cannot_be_made_leave_nothing(ready, shared, monkeypatch):
     """All tables or none: a role that may not make them changes nothing and is told
     so."""
     shared.do("DROP SCHEMA mem CASCADE", "CREATE ROLE weak LOGIN PASSWORD 'pw'")

@@ -1,12 +1,9 @@
 """mem index --shared: what is sent, what is not, and what a change costs."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from tests.conftest import Project
-from tests.postgres.conftest import TABLES, Shared, found, push
+from tests.postgres.conftest import TABLES, found, push
 
 
 def three(project: Project) -> str:
@@ -20,7 +17,7 @@ def three(project: Project) -> str:
     )
 
 
-def test_a_push_makes_a_project_findable(project: Project, shared: Shared) -> None:
+def test_a_push_makes_a_project_findable(project, shared):
     """What was pushed is found from anywhere, with its project and its page at the
     commit."""
     project.write("MEMORY.md", "# Memory\n\n" + three(project))
@@ -41,7 +38,7 @@ def test_a_push_makes_a_project_findable(project: Project, shared: Shared) -> No
     shared.check()
 
 
-def test_a_push_of_nothing_new_writes_nothing(project: Project, shared: Shared) -> None:
+def test_a_push_of_nothing_new_writes_nothing(project, shared):
     """Pushing twice is pushing once: no row is touched."""
     project.write("MEMORY.md", three(project))
     push(project)
@@ -50,9 +47,7 @@ def test_a_push_of_nothing_new_writes_nothing(project: Project, shared: Shared) 
     assert {table: shared.versions(table) for table in TABLES} == before
 
 
-def test_an_edit_changes_the_rows_of_its_entry_alone(
-    project: Project, shared: Shared
-) -> None:
+def test_an_edit_changes_the_rows_of_its_entry_alone(project, shared):
     """Entries behind the edited one have moved by a line, and their rows are as they
     were."""
     text = three(project)
@@ -74,9 +69,7 @@ def test_an_edit_changes_the_rows_of_its_entry_alone(
     shared.check()
 
 
-def test_what_leaves_the_files_leaves_the_index(
-    project: Project, shared: Shared
-) -> None:
+def test_what_leaves_the_files_leaves_the_index(project, shared):
     """Removed entries and removed files are gone after the next push, with what they
     counted for."""
     text = three(project)
@@ -91,7 +84,7 @@ def test_what_leaves_the_files_leaves_the_index(
     shared.check()
 
 
-def test_what_is_not_for_others_stays(project: Project, shared: Shared) -> None:
+def test_what_is_not_for_others_stays(project, shared):
     """Proxy stores, the global level, private parts, credentials."""
     project.write("~/MEMORY.md", project.entry("Global", "marker-global"))
     project.write("proxy.md", project.entry("Proxy", "marker-proxy"))
@@ -123,9 +116,7 @@ def test_what_is_not_for_others_stays(project: Project, shared: Shared) -> None:
     assert "A1b2C3d4E5f6" not in dumped
 
 
-def test_archives_are_sent_only_when_asked_for(
-    project: Project, shared: Shared
-) -> None:
+def test_archives_are_sent_only_when_asked_for(project, shared):
     """--archived sends them, and a push without it takes them out again."""
     project.remembers("New", "zebra")
     project.write(
@@ -140,9 +131,7 @@ def test_archives_are_sent_only_when_asked_for(
     assert "zebra of old" not in shared.dump()
 
 
-def test_a_project_is_its_first_commit_and_path(
-    project: Project, shared: Shared, tmp_path: Path
-) -> None:
+def test_a_project_is_its_first_commit_and_path(project, shared, tmp_path):
     """A clone under another name is the same project."""
     project.remembers("Top", "zebra")
     project.write("sub/MEMORY.md", project.entry("Sub", "heron"))
@@ -163,9 +152,7 @@ def test_a_project_is_its_first_commit_and_path(
 
 
 @pytest.mark.parametrize("staged", [False, True])
-def test_only_what_is_committed_is_sent(
-    project: Project, shared: Shared, staged: bool
-) -> None:
+def test_only_what_is_committed_is_sent(project, shared, staged):
     """A hit's page must say what the hit says: a changed file is refused, and nothing
     is written."""
     project.remembers("Herds", "zebra")
@@ -181,9 +168,7 @@ def test_only_what_is_committed_is_sent(
     assert shared.rows("SELECT * FROM mem.projects") == []
 
 
-def test_a_shallow_clone_is_refused(
-    project: Project, shared: Shared, tmp_path: Path
-) -> None:
+def test_a_shallow_clone_is_refused(project, shared, tmp_path):
     """Without the first commit a project has no identity: exit 2, with the command that
     helps."""
     project.remembers("Herds", "zebra")
@@ -201,9 +186,7 @@ def test_a_shallow_clone_is_refused(
     assert (result.code, "git fetch --unshallow" in result.err) == (2, True)
 
 
-def test_vectors_are_sent_with_their_model(
-    project: Project, shared: Shared, vectors: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vectors_are_sent_with_their_model(project, shared, vectors, monkeypatch):
     """Each vector has its model and dimension beside it; what was pushed without one
     gets it later."""
     project.write(
@@ -224,9 +207,7 @@ def test_vectors_are_sent_with_their_model(
     ]
 
 
-def test_the_words_of_any_script_are_the_local_ones(
-    project: Project, shared: Shared, other: Callable[[str], Project]
-) -> None:
+def test_the_words_of_any_script_are_the_local_ones(project, shared, other):
     """Identifiers, accents."""
     bodies = [
         "cartExpiry and snake_case_name in src/utils/dates.py",
@@ -252,7 +233,7 @@ def test_the_words_of_any_script_are_the_local_ones(
         assert found(project, task) == [hit["title"] for hit in local], task
 
 
-def test_a_long_entry_stays_whole(project: Project, shared: Shared) -> None:
+def test_a_long_entry_stays_whole(project, shared):
     """Its parts follow the first one when that changes, and are shown together."""
     lines = [f"line {number} of the manual of herons" for number in range(200)]
     project.remembers("Manual", "\n".join(lines), id="manual")
@@ -271,9 +252,7 @@ def test_a_long_entry_stays_whole(project: Project, shared: Shared) -> None:
     assert "a new beginning" in hit["text"] and "line 199" in hit["text"]
 
 
-def test_a_bullet_is_shown_with_what_it_stands_among(
-    project: Project, shared: Shared
-) -> None:
+def test_a_bullet_is_shown_with_what_it_stands_among(project, shared):
     """As locally: prose in bullets is found one by one and shown together."""
     bullets = "- herons fish at dawn\n- zebras graze at noon\n- owls hunt at night\n"
     project.write("MEMORY.md", f"# Animals\n\n{bullets}")
@@ -284,9 +263,7 @@ def test_a_bullet_is_shown_with_what_it_stands_among(
     assert "owls hunt at night" in hit["text"]
 
 
-def test_a_project_that_is_taken_out_leaves_nothing(
-    project: Project, shared: Shared
-) -> None:
+def test_a_project_that_is_taken_out_leaves_nothing(project, shared):
     """One statement takes it out, and the next push brings it back."""
     project.write("MEMORY.md", three(project))
     push(project)

@@ -4,12 +4,11 @@ server."""
 import random
 import socket
 import time
-from collections.abc import Callable
 
 import pytest
 
 from tests.conftest import Project
-from tests.postgres.conftest import Shared, found, push, scores
+from tests.postgres.conftest import found, push, scores
 from tests.postgres.server import Server
 
 WORDS = """
@@ -19,7 +18,7 @@ WORDS = """
 """.split()
 
 
-def filled(project: Project, entries: int, seed: int = 1) -> None:
+def filled(project: Project, entries: int, seed: int = 1):
     """A memory of many entries of all kinds, in three files and an archive."""
     dice = random.Random(seed)
     types = ("declarative", "procedural", "directive", "corrective")
@@ -61,9 +60,7 @@ TASKS = (
 
 
 @pytest.mark.parametrize("embedded", [False, True])
-def test_the_ranking_is_the_local_one(
-    project: Project, shared: Shared, embedded: bool, request: pytest.FixtureRequest
-) -> None:
+def test_the_ranking_is_the_local_one(project, shared, embedded, request):
     """With one project in the shared index, hits and scores are those of the local
     index, but for how long a text is on average: that is told from the candidates, so
     hits that hardly differ may change places."""
@@ -99,9 +96,7 @@ def test_the_ranking_is_the_local_one(
     ],
     ids=" ".join,
 )
-def test_filters_are_the_local_ones(
-    project: Project, shared: Shared, filters: list[str]
-) -> None:
+def test_filters_are_the_local_ones(project, shared, filters):
     """Every filter lets the same entries through."""
     filled(project, 120)
     push(project, "--archived")
@@ -120,9 +115,7 @@ def test_filters_are_the_local_ones(
     assert sorted(found(project, task, *options)) == sorted(hit["title"] for hit in own)
 
 
-def test_projects_are_told_apart(
-    project: Project, shared: Shared, other: Callable[[str], Project]
-) -> None:
+def test_projects_are_told_apart(project, shared, other):
     """Equal ids in two projects are two entries; --project asks one alone, by its
     name."""
     second = other("second")
@@ -141,7 +134,7 @@ def test_projects_are_told_apart(
     assert (result.code, "repo, second" in result.err) == (2, True)
 
 
-def test_nothing_found_is_no_failure(project: Project, shared: Shared) -> None:
+def test_nothing_found_is_no_failure(project, shared):
     """An empty answer is exit 0, or 1 with --check, as locally; hostile tasks are
     no errors."""
     project.remembers("Herds", "zebra")
@@ -162,15 +155,13 @@ def test_nothing_found_is_no_failure(project: Project, shared: Shared) -> None:
 
 
 @pytest.fixture
-def local(project: Project) -> Project:
+def local(project) -> Project:
     project.remembers("Herds", "zebra here")
     project.mem("index")
     return project
 
 
-def test_a_server_that_is_away_is_said_and_the_local_index_answers(
-    local: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_is_away_is_said_and_the_local_index_answers(local, monkeypatch):
     """Nobody listens: the answer comes from here, with a note."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
@@ -188,9 +179,7 @@ def test_a_server_that_is_away_is_said_and_the_local_index_answers(
     assert (result.code, "hush" in result.err) == (4, False)
 
 
-def test_a_server_that_freezes_is_given_up(
-    local: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_freezes_is_given_up(local, monkeypatch):
     """A server that worked and then hangs is given up, too, and works again when it
     wakes."""
     server = Server()

@@ -4,15 +4,12 @@ import random
 
 import pytest
 
-from tests.conftest import Project
 from tests.drills import shared as drill
-from tests.postgres.conftest import Shared, found, push
+from tests.postgres.conftest import found, push
 from tests.postgres.server import Server
 
 
-def test_one_entry_is_found_among_two_thousand(
-    project: Project, shared: Shared, vectors: None
-) -> None:
+def test_one_entry_is_found_among_two_thousand(project, shared, vectors):
     """By a rare word and a common one; common words alone, and any words, bring a full
     answer."""
     dice = random.Random(1)
@@ -41,7 +38,7 @@ def test_one_entry_is_found_among_two_thousand(
 
 
 @pytest.mark.process
-def test_a_storm_leaves_whole_projects() -> None:
+def test_a_storm_leaves_whole_projects():
     """Pushers and readers while the server is killed: the long form is in
     tests/drills."""
     server = Server()

@@ -1,20 +1,20 @@
 """A reader of one team never sees a row of another."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import psycopg
 import pytest
 
 from tests.conftest import Project
-from tests.postgres.conftest import TABLES, Shared, found, push
+from tests.postgres.conftest import TABLES, found, push
 
 
 @pytest.fixture
 def teams(
-    project: Project,
-    shared: Shared,
-    other: Callable[[str], Project],
-    monkeypatch: pytest.MonkeyPatch,
+    project,
+    shared,
+    other,
+    monkeypatch,
 ) -> Iterator[Project]:
     """Projects of team a (`project`) and team b, with the same words; readers and
     pushers of both."""
@@ -81,9 +81,7 @@ ROLES = ("reader_a", "pusher_a", "reader_b", "pusher_b", "nobodys", "team_a", "t
     ],
     ids=" ".join,
 )
-def test_no_filter_shows_another_team(
-    vectors: None, teams: Project, filters: list[str]
-) -> None:
+def test_no_filter_shows_another_team(vectors, teams, filters):
     """The reader of team a finds its own under every filter, and nothing of team b."""
     for task in ("zebra", "bsecretof zebra", "=t:team_b zebra"):
         titles = found(teams, task, *filters)
@@ -93,9 +91,7 @@ def test_no_filter_shows_another_team(
     assert found(teams, "bsecretof", *filters, "--set", "fusion=bm25") == []
 
 
-def test_rows_of_another_team_are_hidden_from_sql(
-    teams: Project, shared: Shared
-) -> None:
+def test_rows_of_another_team_are_hidden_from_sql(teams, shared):
     """Every table shows the reader its team's rows alone, counted, joined or asked for
     by key."""
     for table in TABLES:
@@ -116,9 +112,7 @@ def test_rows_of_another_team_are_hidden_from_sql(
 
 
 @pytest.mark.parametrize("chunks", [2, 1_000_000], ids=["few", "many"])
-def test_the_searches_on_the_server_know_the_reader(
-    teams: Project, shared: Shared, chunks: int
-) -> None:
+def test_the_searches_on_the_server_know_the_reader(teams, shared, chunks):
     """Called directly, with any filter and for any project, they show the team's own
     rows alone."""
     shared.do(f"UPDATE mem.projects SET chunks = {chunks}")
@@ -157,7 +151,7 @@ def test_the_searches_on_the_server_know_the_reader(
 
 
 @pytest.mark.parametrize("chunks", [2, 1_000_000], ids=["few", "many"])
-def test_a_model_name_is_no_sql(teams: Project, shared: Shared, chunks: int) -> None:
+def test_a_model_name_is_no_sql(teams, shared, chunks):
     """What a reader hands to the searches that run with the owner's rights is a
     value."""
     shared.do(f"UPDATE mem.projects SET chunks = {chunks}")
@@ -175,7 +169,7 @@ def test_a_model_name_is_no_sql(teams: Project, shared: Shared, chunks: int) -> 
         assert shared.rows(counts, quoted, role="reader_a") == [([0],)]
 
 
-def test_the_role_that_was_set_counts(teams: Project, shared: Shared) -> None:
+def test_the_role_that_was_set_counts(teams, shared):
     """Who may read both teams and takes the role of one sees that one."""
     shared.do("CREATE ROLE member LOGIN PASSWORD 'pw' IN ROLE team_a, team_b")
     try:
@@ -195,7 +189,7 @@ def test_the_role_that_was_set_counts(teams: Project, shared: Shared) -> None:
         shared.do("DROP ROLE member")
 
 
-def test_readers_do_not_write(teams: Project, shared: Shared) -> None:
+def test_readers_do_not_write(teams, shared):
     """A reader may change nothing; a pusher nothing of another team, nor give rows away
     to it."""
     for role in ("reader_a", "pusher_a"):
@@ -211,9 +205,7 @@ def test_readers_do_not_write(teams: Project, shared: Shared) -> None:
         ]
 
 
-def test_a_push_for_another_team_is_refused(
-    teams: Project, shared: Shared, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_push_for_another_team_is_refused(teams, shared, monkeypatch):
     """Who is in team b alone cannot push for a team it is not in."""
     before = shared.dump()
     teams.remembers("Taken over", "okapi")
@@ -228,9 +220,7 @@ def test_a_push_for_another_team_is_refused(
     assert shared.dump() == before
 
 
-def test_no_team_bars_another_from_its_own_project(
-    teams: Project, shared: Shared, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_team_bars_another_from_its_own_project(teams, shared, monkeypatch):
     """Team b pushes a clone of the project of team a, and tries to take the place of
     its rows: team a pushes and finds its own as before."""
     shared.do("DELETE FROM mem.projects WHERE team = 'team_a'")
@@ -265,9 +255,7 @@ def test_no_team_bars_another_from_its_own_project(
     shared.check()
 
 
-def test_a_project_of_two_teams(
-    teams: Project, shared: Shared, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_project_of_two_teams(teams, shared, monkeypatch):
     """Whoever is in both is told of the other team's, which stays as it was; without
     a team, a push of what several teams have is refused."""
     monkeypatch.setenv("MEM_STORE_URL", shared.url)

@@ -5,7 +5,6 @@ import random
 import pytest
 
 from memcli.postgres.words import LONGEST, as_query, gate, searched
-from tests.postgres.conftest import Shared
 
 
 @pytest.mark.parametrize(
@@ -18,7 +17,7 @@ from tests.postgres.conftest import Shared
         ("x" * (LONGEST + 1), ""),
     ],
 )
-def test_words_have_blanks_between(text: str, words: str) -> None:
+def test_words_have_blanks_between(text, words):
     """Lower-case, without accents; what is no letter or digit parts words."""
     assert searched(text) == words
 
@@ -34,7 +33,7 @@ def test_words_have_blanks_between(text: str, words: str) -> None:
         ("&*", ""),
     ],
 )
-def test_a_term_as_a_query(term: str, query: str) -> None:
+def test_a_term_as_a_query(term, query):
     """Words in a row, beginnings, any of some; nothing of it is syntax."""
     assert as_query(term) == query
 
@@ -49,14 +48,12 @@ def test_a_term_as_a_query(term: str, query: str) -> None:
         ({"a <-> b": 7}, 5000, "(a <-> b)"),
     ],
 )
-def test_what_brings_candidates(
-    counts: dict[str, int], most: int, expected: str
-) -> None:
+def test_what_brings_candidates(counts, most, expected):
     """The rarest words, so many as are not in too many chunks; one at least."""
     assert gate(counts, most) == expected
 
 
-def test_the_server_sees_the_same_words(shared: Shared) -> None:
+def test_the_server_sees_the_same_words(shared):
     """Whatever the words are made of, the server finds each in its text, alone and
     behind another."""
     dice = random.Random(1)

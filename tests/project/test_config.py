@@ -6,7 +6,6 @@ import pytest
 
 from memcli.project import config
 from memcli.project.keys import KEYS
-from tests.conftest import Project
 
 
 def settings(
@@ -18,7 +17,7 @@ def settings(
     )
 
 
-def test_the_later_layer_wins_and_is_remembered(project: Project) -> None:
+def test_the_later_layer_wins_and_is_remembered(project):
     """Defaults, user file, project file, environment, flag: each over the one
     before."""
     home = project.home
@@ -43,7 +42,7 @@ def test_the_later_layer_wins_and_is_remembered(project: Project) -> None:
     assert set(found.origins) == set(KEYS) == set(config.Config._fields)
 
 
-def test_a_repository_may_not_set_what_is_the_users(project: Project) -> None:
+def test_a_repository_may_not_set_what_is_the_users(project):
     """Every key that is not for the project file is refused there with its line, and
     allowed elsewhere."""
     private = [name for name, key in KEYS.items() if not key.anyone]
@@ -78,9 +77,7 @@ _HUGE = "9" * 5000
         (b"memory_files = ['a**/x.md']\n", ":1"),
     ],
 )
-def test_a_bad_project_file_is_exit_2_with_its_line_and_a_hint(
-    project: Project, text: bytes, line: str
-) -> None:
+def test_a_bad_project_file_is_exit_2_with_its_line_and_a_hint(project, text, line):
     """Unknown keys, wrong types, bad TOML, other encodings, paths that leave the root;
     no traceback."""
     project.remembers()
@@ -108,9 +105,7 @@ def test_a_bad_project_file_is_exit_2_with_its_line_and_a_hint(
         ("half_life_by_kind={fact = 30}", "half_life_by_kind", {"fact": 30.0}),
     ],
 )
-def test_values_on_the_command_line_and_in_the_environment(
-    tmp_path: Path, item: str, key: str, value: object
-) -> None:
+def test_values_on_the_command_line_and_in_the_environment(tmp_path, item, key, value):
     """Bare words, numbers, and TOML lists and tables; the same in `MEM_*`."""
     assert getattr(settings(None, tmp_path, {}, item).config, key) == value
     name, _, text = item.partition("=")
@@ -123,7 +118,7 @@ def test_values_on_the_command_line_and_in_the_environment(
     "item",
     ["limit", "limit=", "limit=x", "limit={", "=3", "level_weights=[" + "[" * 9999],
 )
-def test_a_bad_set_is_a_usage_error(project: Project, item: str) -> None:
+def test_a_bad_set_is_a_usage_error(project, item):
     """Whatever is wrong with it."""
     result = project.mem("recall", "x", "--set", item)
     assert result.code == 2
@@ -133,7 +128,7 @@ def test_a_bad_set_is_a_usage_error(project: Project, item: str) -> None:
 @pytest.mark.parametrize(
     "text", ["soon", "2026-13-01", "2026-11-21x", "9999999999", "\udcff"]
 )
-def test_a_bad_now_is_a_usage_error(project: Project, text: str) -> None:
+def test_a_bad_now_is_a_usage_error(project, text):
     """MEM_NOW must be a date, or a date and time."""
     project.remembers()
     result = project.mem("recall", "x", env={"MEM_NOW": text})
@@ -152,8 +147,6 @@ def test_a_bad_now_is_a_usage_error(project: Project, text: str) -> None:
     ("llm = 1\n", None),
     ("llm = \n", None),
 ])  # fmt: skip
-def test_one_value_is_replaced_and_every_other_byte_stays(
-    before: str, after: str | None
-) -> None:
+def test_one_value_is_replaced_and_every_other_byte_stays(before, after):
     """What cannot be done so is left to the person."""
     assert config.with_value(before, "llm", "claude") == after

@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -15,13 +14,11 @@ GIT = {
 }
 
 
-def came_from(monkeypatch: pytest.MonkeyPatch, record: dict[str, object]) -> None:
+def came_from(monkeypatch: pytest.MonkeyPatch, record: dict[str, object]):
     monkeypatch.setattr(distribution, "_direct_url", lambda: record)
 
 
-def test_an_address_keeps_its_commit(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_address_keeps_its_commit(monkeypatch, tmp_path):
     """Of a repository the very commit, for hints and for CI."""
     came_from(monkeypatch, GIT)
     name = distribution.NAME
@@ -39,7 +36,7 @@ def test_an_address_keeps_its_commit(
         distribution.for_ci(tmp_path)
 
 
-def test_a_folder_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_folder_is_named(monkeypatch, tmp_path):
     """Editable or not; CI can have it when it lies in the repository."""
     folder = tmp_path / "repo" / "tools" / "a b"
     folder.mkdir(parents=True)
@@ -55,9 +52,7 @@ def test_a_folder_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("mark", "start"), [("uv-receipt.toml", "uv tool install --force "),
                         ("pipx_metadata.json", "pipx install --force ")])  # fmt: skip
-def test_the_installer_is_the_one_that_did_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mark: str, start: str
-) -> None:
+def test_the_installer_is_the_one_that_did_it(monkeypatch, tmp_path, mark, start):
     """uv and pipx leave a file in the environment; else it is pip, or uv where there is
     no pip."""
     came_from(monkeypatch, GIT)

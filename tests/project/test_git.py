@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from memcli.project import git
-from tests.conftest import Project
 
 
-def test_git_and_common_dir_are_those_that_git_names(project: Project) -> None:
+def test_git_and_common_dir_are_those_that_git_names(project):
     """In a checkout, a linked worktree with an odd name, and a submodule."""
     project.commit()
     linked = project.root.parent / os.fsdecode(b"lin ked \xff")
@@ -46,9 +45,7 @@ def test_git_and_common_dir_are_those_that_git_names(project: Project) -> None:
         b"\xff",
     ],
 )
-def test_a_broken_git_file_breaks_nothing(
-    project: Project, content: bytes | None
-) -> None:
+def test_a_broken_git_file_breaks_nothing(project, content):
     """An empty, cut, binary or dangling `.git`, or a pipe: the index is made all the
     same."""
     plain = project.root.parent / "plain"
@@ -66,9 +63,7 @@ def test_a_broken_git_file_breaks_nothing(
     ]
 
 
-def test_git_runs_without_the_variables_of_a_hook(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_git_runs_without_the_variables_of_a_hook(project, monkeypatch):
     """Inside a hook GIT_DIR names another repository; ours is asked about the folder it
     is given."""
     monkeypatch.setenv("GIT_DIR", "/nowhere")
@@ -78,7 +73,7 @@ def test_git_runs_without_the_variables_of_a_hook(
     assert git.run(["no-such-command"], project.root).returncode == 1
 
 
-def test_without_mem_the_driver_is_gits_own_merge(project: Project) -> None:
+def test_without_mem_the_driver_is_gits_own_merge(project):
     """Both sides of a conflict stand between markers when the program is gone."""
     project.mem("init")
     project.write("MEMORY.md", "# Memory\n\nbase\n")
@@ -101,7 +96,7 @@ def test_without_mem_the_driver_is_gits_own_merge(project: Project) -> None:
     )
 
 
-def test_an_exclude_file_that_cannot_be_written_stops_nothing(project: Project) -> None:
+def test_an_exclude_file_that_cannot_be_written_stops_nothing(project):
     """The index then shows up as untracked; memory is recalled all the same."""
     exclude = project.root / ".git/info/exclude"
     exclude.unlink(missing_ok=True)
@@ -112,7 +107,7 @@ def test_an_exclude_file_that_cannot_be_written_stops_nothing(project: Project) 
     assert "stripes" in result.out
 
 
-def test_what_git_prints_is_read_to_the_byte(project: Project) -> None:
+def test_what_git_prints_is_read_to_the_byte(project):
     """Line ends and bytes that are no UTF-8, too: sizes that git tells are of bytes."""
     project.write("a.md", b"one\r\ntwo\r\xff\n")
     project.commit()

@@ -3,7 +3,6 @@ length."""
 
 import os
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -39,14 +38,12 @@ pytestmark = pytest.mark.unit
         (["x"] * 200 + ["y"], "y", False),
     ],
 )
-def test_paths_are_matched_as_gitignore_has_it(
-    patterns: list[str], path: str, covered: bool
-) -> None:
+def test_paths_are_matched_as_gitignore_has_it(patterns, path, covered):
     assert globs.covers(patterns, path) is covered
 
 
 @given(st.text("ab*?[!]-x ", max_size=10), st.text("ab-] x", max_size=10))
-def test_a_name_matches_as_in_a_shell(pattern: str, text: str) -> None:
+def test_a_name_matches_as_in_a_shell(pattern, text):
     """But for ranges in sets that overlap their own brackets."""
     if "[" not in pattern or (
         pattern.count("[") == pattern.count("]") == 1 and "-" not in pattern
@@ -58,8 +55,8 @@ def test_a_name_matches_as_in_a_shell(pattern: str, text: str) -> None:
     "pattern", ["*a" * 500 + "b", "?*" * 500 + "b", "*[a-z]?" * 140 + "1"]
 )
 def test_no_pattern_takes_more_than_its_length_times_that_of_the_text(
-    pattern: str,
-) -> None:
+    pattern,
+):
     with ends():
         globs.matches(pattern, "a" * 20_000)
         globs.covers([pattern], "/".join(["a" * 200] * 50))
@@ -67,14 +64,14 @@ def test_no_pattern_takes_more_than_its_length_times_that_of_the_text(
 
 
 @pytest.mark.parametrize("pattern", ["/****", "****", "/****/", "a/****"])
-def test_more_stars_than_have_a_meaning_are_as_one(pattern: str) -> None:
+def test_more_stars_than_have_a_meaning_are_as_one(pattern):
     """A person's typing slip in an entry is no reason to fail."""
     assert globs.covers([pattern], "a/b")
 
 
 def test_a_walk_finds_what_the_patterns_name_and_follows_no_link(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     for name in ("a/MEMORY.md", "a/b/MEMORY.md", "a/b/c/NOTES.md", ".git/MEMORY.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
@@ -88,7 +85,7 @@ def test_a_walk_finds_what_the_patterns_name_and_follows_no_link(
     assert (walk.links, walk.cut) == (["link"], False)
 
 
-def test_a_walk_ends_at_its_bound_and_says_so(tmp_path: Path) -> None:
+def test_a_walk_ends_at_its_bound_and_says_so(tmp_path):
     for number in range(30):
         (tmp_path / f"f{number}").mkdir()
     walk = globs.Walk(str(tmp_path), most=20)

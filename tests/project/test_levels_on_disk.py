@@ -30,7 +30,7 @@ def names(project: Project, *jobs: str, globs: tuple[str, ...] = ()) -> list[str
     ]
 
 
-def put(project: Project, *paths: str) -> None:
+def put(project: Project, *paths: str):
     for path in paths:
         project.write(path, f"# {path}\n")
 
@@ -39,17 +39,15 @@ def put(project: Project, *paths: str) -> None:
     "where",
     [JOB, ".mem/jobs/j2/tasks/t1", ".sessions/2026-01-01", "projects/p/.sessions/x/y"],
 )
-def test_inside_a_job_or_session_the_project_around_it_is_the_root(
-    project: Project, where: str
-) -> None:
+def test_inside_a_job_or_session_the_project_around_it_is_the_root(project, where):
     """Both layouts of jobs and both legacy layouts of sessions lead out to the
     project."""
     assert root_from(project, f"repo/{where}") == project.root
 
 
 def test_a_tasks_worktree_with_its_own_git_leads_to_the_outer_project(
-    project: Project,
-) -> None:
+    project,
+):
     """The task's checkout is no root, even with a `.mem.toml` and jobs of its own."""
     project.commit()
     folder = f"{JOB}/tasks/t1/worktree"
@@ -59,7 +57,7 @@ def test_a_tasks_worktree_with_its_own_git_leads_to_the_outer_project(
     assert root_from(project, f"repo/{folder}/{JOB}") == project.root
 
 
-def test_jobs_dir_of_the_project_file_leads_to_the_root(project: Project) -> None:
+def test_jobs_dir_of_the_project_file_leads_to_the_root(project):
     """A job folder that only `.mem.toml` names is recognised from inside, through its
     own `.git`."""
     project.write(".mem.toml", 'jobs_dir = "work/jobs"\n')
@@ -68,8 +66,8 @@ def test_jobs_dir_of_the_project_file_leads_to_the_root(project: Project) -> Non
 
 
 def test_outside_any_repository_only_the_global_level_is_in_view(
-    project: Project,
-) -> None:
+    project,
+):
     """No mark on the way up: no root, and the global files still answer."""
     project.write("~/MEMORY.md", project.entry("Global", "Prefer tabs."))
     outside = project.root.parent / "outside"
@@ -79,7 +77,7 @@ def test_outside_any_repository_only_the_global_level_is_in_view(
     assert list(outside.iterdir()) == []
 
 
-def test_the_home_folder_is_never_a_root(project: Project) -> None:
+def test_the_home_folder_is_never_a_root(project):
     """Neither as a dotfiles repository, nor with a MEMORY.md, nor by --root."""
     project.git("init", "-q", cwd=project.home)
     put(project, "~/MEMORY.md", "~/.mem.toml", "~/.mem/jobs/j/x.md", "~/tasks/x.md")
@@ -112,7 +110,7 @@ projects/p/MEMORY.md projects/p/tasks/c.md ~/tasks/c.md ~/proxy.md ~/.mem/jobs/j
 """.split()
 
 
-def test_exactly_the_paths_of_the_format_are_listed(project: Project) -> None:
+def test_exactly_the_paths_of_the_format_are_listed(project):
     """Every path of the levels, in order root, jobs, sessions, home; and no other."""
     put(project, *EXPECTED, *OTHERS)
     found = names(project)
@@ -121,7 +119,7 @@ def test_exactly_the_paths_of_the_format_are_listed(project: Project) -> None:
     assert [name for name in found if name.startswith("~/")] == found[-3:]
 
 
-def test_every_file_has_its_level_store_job_and_task(project: Project) -> None:
+def test_every_file_has_its_level_store_job_and_task(project):
     """A file below a job's `tasks/` is the job's, a folder there is a task; archives
     name their store."""
     put(project, *EXPECTED)
@@ -170,7 +168,7 @@ def test_every_file_has_its_level_store_job_and_task(project: Project) -> None:
     )
 
 
-def test_work_trees_of_jobs_and_tasks_are_told_apart(project: Project) -> None:
+def test_work_trees_of_jobs_and_tasks_are_told_apart(project):
     """`tree` names the folder with the `.git` that a file is committed to."""
     put(
         project,
@@ -193,7 +191,7 @@ def test_work_trees_of_jobs_and_tasks_are_told_apart(project: Project) -> None:
     assert found == {**inner, **trees, "~/MEMORY.md": "~"}
 
 
-def test_a_link_that_leaves_the_root_is_refused_and_named(project: Project) -> None:
+def test_a_link_that_leaves_the_root_is_refused_and_named(project):
     """A file, a folder, a job, a part of the way to the jobs, and a glob's folder: none
     is followed."""
     put(project, "../out/MEMORY.md", "../out/jobs/j/MEMORY.md", "MEMORY.md")
@@ -220,7 +218,7 @@ def test_a_link_that_leaves_the_root_is_refused_and_named(project: Project) -> N
     assert "institutional.md:1: is a link that leaves the root" in result.err
 
 
-def test_a_link_that_stays_in_the_root_is_followed(project: Project) -> None:
+def test_a_link_that_stays_in_the_root_is_followed(project):
     """For files and for folders, absolute or relative."""
     put(project, "notes/lessons.md", "jobs-live-here/j/MEMORY.md")
     (project.root / "MEMORY.md").symlink_to("notes/lessons.md")
@@ -234,7 +232,7 @@ def test_a_link_that_stays_in_the_root_is_followed(project: Project) -> None:
     assert listing.problems == []
 
 
-def test_a_file_that_two_names_lead_to_is_listed_once(project: Project) -> None:
+def test_a_file_that_two_names_lead_to_is_listed_once(project):
     """`latest` beside the real job, one jobs folder linked to the other, a file linked
     to a file."""
     put(project, f"{JOB}/MEMORY.md", "MEMORY.md")
@@ -245,7 +243,7 @@ def test_a_file_that_two_names_lead_to_is_listed_once(project: Project) -> None:
     assert names(project) == ["MEMORY.md", f"{JOB}/MEMORY.md"]
 
 
-def test_a_folder_is_another_as_soon_as_one_of_its_files_is(project: Project) -> None:
+def test_a_folder_is_another_as_soon_as_one_of_its_files_is(project):
     """Edited in place, replaced at the same time and size, renamed, gone; a link in it
     counts."""
     put(project, *(f"tasks/{name}.md" for name in "abc"))
@@ -272,7 +270,7 @@ def test_a_folder_is_another_as_soon_as_one_of_its_files_is(project: Project) ->
     assert len(set(known)) == len(known) - 2  # what is called `new` is no memory file
 
 
-def test_memory_files_globs_add_project_files(project: Project) -> None:
+def test_memory_files_globs_add_project_files(project):
     """Nested files of a monorepo; nothing of git's, of a job's or of a session's, and
     each once."""
     put(
@@ -290,7 +288,7 @@ def test_memory_files_globs_add_project_files(project: Project) -> None:
     assert [file.place.store for file in found] == ["memory", "memory", "proxy"]
 
 
-def test_any_file_name_can_be_indexed_and_found(project: Project) -> None:
+def test_any_file_name_can_be_indexed_and_found(project):
     """Blanks, a newline, emoji, a tab, quotes, and bytes that are no UTF-8."""
     raw = [
         b"a b.md",
@@ -320,7 +318,7 @@ def test_any_file_name_can_be_indexed_and_found(project: Project) -> None:
     project.ok("index", "--check")
 
 
-def test_what_may_not_be_read_is_named_and_the_rest_indexed(project: Project) -> None:
+def test_what_may_not_be_read_is_named_and_the_rest_indexed(project):
     """A file and a folder without permission: exit 3, both named, the others found."""
     for name in ("MEMORY.md", "institutional.md", "tasks/a.md"):
         project.write(name, project.entry(name, "Zebra."))
@@ -348,9 +346,7 @@ def test_what_may_not_be_read_is_named_and_the_rest_indexed(project: Project) ->
         ("projects/p/.sessions/s2", ("", "s2")),
     ],
 )
-def test_the_view_is_the_job_and_task_one_is_in(
-    project: Project, where: str, expected: tuple[str, str]
-) -> None:
+def test_the_view_is_the_job_and_task_one_is_in(project, where, expected):
     """Every layout; `tasks` itself is still the job."""
     folder = project.root / where
     folder.mkdir(parents=True, exist_ok=True)
@@ -358,7 +354,7 @@ def test_the_view_is_the_job_and_task_one_is_in(
     assert context.view_of(folder, project.root, jobs)[:2] == expected
 
 
-def test_a_fresh_file_is_not_trusted_and_a_future_one_is(tmp_path: Path) -> None:
+def test_a_fresh_file_is_not_trusted_and_a_future_one_is(tmp_path):
     """mtime 0 stands for `look again`; a date in the future cannot be hit by the next
     edit."""
     path = tmp_path / "MEMORY.md"

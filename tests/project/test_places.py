@@ -13,13 +13,13 @@ from memcli.project.listing import PRIVATE, Listing
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path) -> Path:
     (tmp_path / "home").mkdir()
     (tmp_path / "repo").mkdir()
     return tmp_path / "repo"
 
 
-def put(root: Path, *names: str, text: str = "# Note\n\nWords.\n") -> None:
+def put(root: Path, *names: str, text: str = "# Note\n\nWords.\n"):
     for name in names:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
@@ -46,16 +46,14 @@ def names(root: Path) -> list[str]:
     .claude/agent-memory/MEMORY.md .kilocode/rules/memory-bank/brief.md cline_docs/progress.md
     """.split(),
 )
-def test_each_row_of_the_table_is_in_view_as_memory_of_the_project(
-    root: Path, name: str
-) -> None:
+def test_each_row_of_the_table_is_in_view_as_memory_of_the_project(root, name):
     put(root, name)
     (file,) = look(root).files
     assert (file.name, file.found, *file.place[:2]) == (name, True, "project", "memory")
 
 
 @pytest.mark.unit
-def test_what_is_no_memory_there_is_left_out(root: Path) -> None:
+def test_what_is_no_memory_there_is_left_out(root):
     listed = (
         "memory/README.md docs/adr/template.md memory/proxy.md memory/institutional.md "
         "memory/a.archive.md memory/proxy-tasks/x.md memory/a/b/c.md memory/notes.txt "
@@ -66,7 +64,7 @@ def test_what_is_no_memory_there_is_left_out(root: Path) -> None:
 
 
 @pytest.mark.unit
-def test_what_git_ignores_is_left_out(root: Path) -> None:
+def test_what_git_ignores_is_left_out(root):
     put(
         root,
         "memory/a.md",
@@ -81,7 +79,7 @@ def test_what_git_ignores_is_left_out(root: Path) -> None:
 
 
 @pytest.mark.unit
-def test_a_link_of_the_memory_file_brings_its_target_one_hop(root: Path) -> None:
+def test_a_link_of_the_memory_file_brings_its_target_one_hop(root):
     put(root, "notes/a.md", text="[b](b.md)")
     put(
         root,
@@ -102,7 +100,7 @@ def test_a_link_of_the_memory_file_brings_its_target_one_hop(root: Path) -> None
 
 
 @pytest.mark.unit
-def test_bad_files_are_named_and_the_rest_is_there(root: Path) -> None:
+def test_bad_files_are_named_and_the_rest_is_there(root):
     put(root, "memory/good.md", "../outside.md")
     (root / "memory/big.md").touch()
     os.truncate(root / "memory/big.md", levels_on_disk.MOST_BYTES + 1)
@@ -124,8 +122,8 @@ def test_bad_files_are_named_and_the_rest_is_there(root: Path) -> None:
 
 @pytest.mark.unit
 def test_of_too_many_the_newest_by_name_are_in_view_and_the_rest_is_counted(
-    root: Path,
-) -> None:
+    root,
+):
     days = [f"memory/{year}-{month:02}-{day:02}.md" for year in (2024, 2025) for month in
             range(1, 13) for day in range(1, 29)]  # fmt: skip
     put(root, *days, "memory/undated.md")
@@ -137,9 +135,7 @@ def test_of_too_many_the_newest_by_name_are_in_view_and_the_rest_is_counted(
     assert f"{len(days) + 1 - levels_on_disk.MOST_FILES} more" in problem.message
 
 
-def test_numbered_notes_count_upward_and_the_rest_goes_by_gits_day(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_numbered_notes_count_upward_and_the_rest_goes_by_gits_day(root, monkeypatch):
     """Whatever their names: the last number, and what was committed last."""
     monkeypatch.setattr(levels_on_disk, "MOST_FILES", 4)
     git = ["git", "-C", str(root), "-c", "user.name=Ana", "-c", "user.email=a@x"]
@@ -162,9 +158,7 @@ def test_numbered_notes_count_upward_and_the_rest_goes_by_gits_day(
 
 
 @pytest.mark.unit
-def test_a_folder_with_too_many_entries_is_cut_and_named_alone(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_with_too_many_entries_is_cut_and_named_alone(root, monkeypatch):
     monkeypatch.setattr(levels_on_disk.files, "ENTRIES", 10)
     put(root, *(f"memory/n{number:02}.md" for number in range(30)))
     listing = look(root)
@@ -180,8 +174,8 @@ def test_a_folder_with_too_many_entries_is_cut_and_named_alone(
 
 @pytest.mark.unit
 def test_claude_codes_own_memory_is_private_and_its_folder_is_its_root(
-    root: Path,
-) -> None:
+    root,
+):
     slug = str(root).replace("/", "-").replace("_", "-").replace(".", "-")
     put(root.parent / "home", f".claude/projects/{slug}/memory/MEMORY.md", "secret.md")
     folder = root.parent / f"home/.claude/projects/{slug}/memory"
@@ -210,7 +204,7 @@ print("\\n".join(seen))
 """
 
 
-def test_no_other_folder_is_opened(root: Path) -> None:
+def test_no_other_folder_is_opened(root):
     """However large the tree is, only the folders of the table are listed."""
     put(root, "memory/a.md", *(f"src/p{number}/memory/x.md" for number in range(100)))
     put(
@@ -225,7 +219,7 @@ def test_no_other_folder_is_opened(root: Path) -> None:
     assert not [path for path in seen if "/src" in path or path == str(root)]
 
 
-def test_what_looks_like_memory_elsewhere_is_named_with_its_line(root: Path) -> None:
+def test_what_looks_like_memory_elsewhere_is_named_with_its_line(root):
     listed = (
         "notes/ENTSCHEIDUNGEN.md kb/decisiones/2026.md aidd_docs/memory/a.md 経験/教训.md "
         "docs/LessonsLearned.md docs/decisionLog.md docs/install.md src/memoryview.md memory/a.md"

@@ -26,13 +26,13 @@ HERE = Path(__file__).parent
     ("## Stage\n\n- **Review**, since May\n", "review"),
     ("## Goal\nReview the code before release.\n", ""),
 ])  # fmt: skip
-def test_intent_names_a_stage_or_none(text: str, found: str) -> None:
+def test_intent_names_a_stage_or_none(text, found):
     """In its front matter, else in a line, else in today's clauses; two of today are
     none."""
     assert stage_of(text)[0] == found
 
 
-def test_plain_intents_tell_their_stage_or_are_unknown() -> None:
+def test_plain_intents_tell_their_stage_or_are_unknown():
     """Prose in nine languages, a third of it adapted from public projects: none is told
     wrongly."""
     intents = json.loads(HERE.joinpath("intents.json").read_text("utf-8"))
@@ -41,7 +41,7 @@ def test_plain_intents_tell_their_stage_or_are_unknown() -> None:
     assert sum(found == wanted for found, wanted in told) >= 0.85 * len(intents)
 
 
-def test_plain_texts_in_ten_languages() -> None:
+def test_plain_texts_in_ten_languages():
     """Front matter, lines, headings with a word below, imperatives; and texts that only
     look so. The even ones were looked at, the odd ones were kept to score."""
     texts = json.loads((HERE / "stages.json").read_text("utf-8"))

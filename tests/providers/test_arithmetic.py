@@ -20,7 +20,7 @@ def values(data: bytes) -> list[int]:
 
 
 @given(floats)
-def test_a_quantised_vector_has_the_same_direction(numbers: list[float]) -> None:
+def test_a_quantised_vector_has_the_same_direction(numbers):
     """Its bytes are within a half of the unit vector times 127; a vector of zeros stays
     one."""
     length = math.sqrt(sum(value * value for value in numbers))
@@ -33,7 +33,7 @@ signed = st.binary(min_size=arithmetic.DIM, max_size=arithmetic.DIM)
 
 
 @given(st.lists(st.tuples(st.integers(0, 1023), signed), min_size=1, max_size=9))
-def test_a_sum_in_lanes_is_the_weighted_sum(parts: list[tuple[int, bytes]]) -> None:
+def test_a_sum_in_lanes_is_the_weighted_sum(parts):
     """However negative the values are: the same length, the same bytes but for a half
     that is rounded."""
     length, vector = arithmetic.unlaned(sum(arithmetic.lanes(*part) for part in parts))
@@ -45,7 +45,7 @@ def test_a_sum_in_lanes_is_the_weighted_sum(parts: list[tuple[int, bytes]]) -> N
 
 
 @pytest.mark.parametrize("value", [-128, -127, 127])
-def test_a_lane_holds_the_longest_text_of_the_heaviest_words(value: int) -> None:
+def test_a_lane_holds_the_longest_text_of_the_heaviest_words(value):
     """MOST_SUMMED words of the greatest weight, all values as far from 0 as can be."""
     heaviest = arithmetic.lanes(local.MOST_WEIGHT, bytes([value & 255]) * DIM)
     length, vector = arithmetic.unlaned(heaviest * arithmetic.MOST_SUMMED)
@@ -56,8 +56,8 @@ def test_a_lane_holds_the_longest_text_of_the_heaviest_words(value: int) -> None
 
 @given(floats, st.binary(min_size=64, max_size=64))
 def test_what_is_no_unit_vector_hardly_moves_the_cosines_of_its_neighbours(
-    numbers: list[float], stray: bytes
-) -> None:
+    numbers, stray
+):
     """Its own cosine may be anything, by a damaged index; that of the row beside it is
     off by what one lane carries into the next."""
     query = arithmetic.quantise([*numbers, *[0.0] * (64 - len(numbers))])
@@ -69,9 +69,7 @@ def test_what_is_no_unit_vector_hardly_moves_the_cosines_of_its_neighbours(
 
 
 @pytest.mark.parametrize(("together", "crowded"), [(1024, 8), (7, 8), (7, 1000)])
-def test_what_is_alike_is_found_as_by_looking_at_all(
-    monkeypatch: pytest.MonkeyPatch, together: int, crowded: int
-) -> None:
+def test_what_is_alike_is_found_as_by_looking_at_all(monkeypatch, together, crowded):
     """Sign bits leave out nothing that is near, among rows near and far, in one block
     or in many, whether blocks are computed whole or not."""
     monkeypatch.setattr(arithmetic, "TOGETHER", together)
@@ -107,9 +105,7 @@ def close_to(rows: list[bytes], place: int, least: float) -> dict[int, float]:
 
 
 @given(st.dictionaries(st.integers(), st.integers(0, 9)), st.integers(1, 5))
-def test_the_nearest_are_the_same_however_things_are_numbered(
-    distance: dict[int, int], most: int
-) -> None:
+def test_the_nearest_are_the_same_however_things_are_numbered(distance, most):
     """As many as asked for and all that tie with the last of them, so that no number
     decides."""
     got = set(arithmetic.nearest(distance, most))

@@ -5,8 +5,6 @@ import io
 import json
 import os
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -42,7 +40,7 @@ VALUES = st.recursive(
 )
 
 
-def fed(data: bytes, format: str = "") -> None:
+def fed(data: bytes, format: str = ""):
     """Read; only what is documented may be raised, and what comes out can be written
     down."""
     with contextlib.suppress(DataError):
@@ -59,9 +57,7 @@ def fed(data: bytes, format: str = "") -> None:
     st.lists(st.dictionaries(WORDS, VALUES), max_size=6),
     st.sampled_from(["", *FORMATS]),
 )
-def test_no_json_makes_a_reader_raise(
-    records: list[dict[str, Any]], format: str
-) -> None:
+def test_no_json_makes_a_reader_raise(records, format):
     """Any shape under any known key, in any format."""
     if format != "opencode":
         fed("\n".join(map(json.dumps, records)).encode(), format)
@@ -76,7 +72,7 @@ def test_no_json_makes_a_reader_raise(
         "|"
     ),
 )
-def test_reading_is_linear(piece: str) -> None:
+def test_reading_is_linear(piece):
     """200,000 openings that are never closed: were each looked for to the end, it would
     take hours."""
     text = piece * 200_000
@@ -86,7 +82,7 @@ def test_reading_is_linear(piece: str) -> None:
     fed(text.encode(), "text")
 
 
-def test_a_deep_or_huge_record_is_counted_and_passed_over(tmp_path: Path) -> None:
+def test_a_deep_or_huge_record_is_counted_and_passed_over(tmp_path):
     """A line that cannot be parsed with a bounded effort does not end the reading."""
     path = tmp_path / "s.jsonl"
     begun = '{"type":"user","sessionId":"s",'
@@ -114,7 +110,7 @@ ODD = (
 @pytest.mark.parametrize(
     "text", [*ODD, "01", "[1,]", '"\x01"', "{'a':1}", "\ufeff[]", "[" * 9999]
 )
-def test_a_line_is_read_as_json_reads_it(text: str) -> None:
+def test_a_line_is_read_as_json_reads_it(text):
     """What the faster reader refuses, too: the same value, or none."""
     try:
         value = repr(json.loads(text.encode()))
@@ -124,8 +120,8 @@ def test_a_line_is_read_as_json_reads_it(text: str) -> None:
 
 
 def test_a_session_beyond_the_budget_keeps_the_persons_words(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     """Tool results shrink, then go; errors stay longer; how many turns went is said."""
     monkeypatch.setattr(gather, "BUDGET", 400_000)
     into = gather.Gather()
@@ -141,7 +137,7 @@ def test_a_session_beyond_the_budget_keeps_the_persons_words(
 
 
 @pytest.mark.process
-def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_file(tmp_path):
     """60 MB, with one line of 30 MB in it, are read in under 130 MB by a process of its
     own."""
     path = tmp_path / "s.jsonl"

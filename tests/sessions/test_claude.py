@@ -38,7 +38,7 @@ def turn(text: str) -> Turn:
     )
 
 
-def test_an_answer_spread_over_lines_is_one_turn_and_calls_are_their_own() -> None:
+def test_an_answer_spread_over_lines_is_one_turn_and_calls_are_their_own():
     """Text blocks of one message are joined; thinking is left out."""
     turns = read(FIXTURES / "claude.jsonl").turns
     answer = turn("Running it")
@@ -48,7 +48,7 @@ def test_an_answer_spread_over_lines_is_one_turn_and_calls_are_their_own() -> No
     assert after.input["command"] == "TZ= pytest -q tests/test_cart.py"
 
 
-def test_results_have_the_name_of_their_tool_and_whose_words_they_are() -> None:
+def test_results_have_the_name_of_their_tool_and_whose_words_they_are():
     """A command, a file, a page; an error is one."""
     assert turn("1 failed")[:3:2] == ("tool", "tool:Bash") and turn("1 failed").error
     assert (turn("deploy on Friday").origin, turn("Never use UTC").origin) == (
@@ -58,7 +58,7 @@ def test_results_have_the_name_of_their_tool_and_whose_words_they_are() -> None:
     assert not turn("Never use UTC").error
 
 
-def test_what_nobody_typed_is_injected() -> None:
+def test_what_nobody_typed_is_injected():
     """Reminders, echoes, summaries, hooks, sub-agents' orders, interruptions,
     errors."""
     turns = read(FIXTURES / "claude.jsonl").turns
@@ -71,7 +71,7 @@ def test_what_nobody_typed_is_injected() -> None:
     assert not any("squash" in turn.text or "TodoWrite" in turn.text for turn in turns)
 
 
-def test_private_words_are_dropped_everywhere(tmp_path: Path) -> None:
+def test_private_words_are_dropped_everywhere(tmp_path):
     """Of person, agent, call and result, also where the text is cut."""
     hidden = "<private>hunter2</private>"
     long = "a" * 2500 + f"<private>{'x' * 5000}hunter2</private>" + "b" * 2500
@@ -85,7 +85,7 @@ def test_private_words_are_dropped_everywhere(tmp_path: Path) -> None:
     assert len(session.turns) == 4 and "hunter2" not in str(session)
 
 
-def test_images_are_dropped_and_the_words_beside_them_are_kept(tmp_path: Path) -> None:
+def test_images_are_dropped_and_the_words_beside_them_are_kept(tmp_path):
     """A pasted screenshot of several megabytes does not cost the sentence above it."""
     image = {
         "type": "image",
@@ -95,7 +95,7 @@ def test_images_are_dropped_and_the_words_beside_them_are_kept(tmp_path: Path) -
     assert said(session) == ["always show totals like this"]
 
 
-def test_a_copy_in_another_file_is_not_read_again(tmp_path: Path) -> None:
+def test_a_copy_in_another_file_is_not_read_again(tmp_path):
     """A resumed session begins with the events of the one before, under its own session
     id."""
     copy = (FIXTURES / "claude.jsonl").read_text().replace("5f0e1a52", "99999999")
@@ -108,7 +108,7 @@ def test_a_copy_in_another_file_is_not_read_again(tmp_path: Path) -> None:
     ] == ["go on"]
 
 
-def test_unknown_lines_are_ignored_and_broken_ones_counted(tmp_path: Path) -> None:
+def test_unknown_lines_are_ignored_and_broken_ones_counted(tmp_path):
     """New types come every month; shapes that are not as they should be raise
     nothing."""
     session = session_of(

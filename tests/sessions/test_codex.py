@@ -5,7 +5,7 @@ import io
 from tests.sessions import FIXTURES, read, said
 
 
-def test_words_that_come_twice_are_read_once() -> None:
+def test_words_that_come_twice_are_read_once():
     """Of person and agent, in order; developer messages and context of the harness are
     neither."""
     session = read(FIXTURES / "codex.jsonl")
@@ -20,7 +20,7 @@ def test_words_that_come_twice_are_read_once() -> None:
     assert "sandbox" not in str(session.turns)
 
 
-def test_tools_come_from_items_with_decoded_arguments_and_exit_codes() -> None:
+def test_tools_come_from_items_with_decoded_arguments_and_exit_codes():
     """Non-zero in the metadata is an error; so is a status line; zero is none."""
     turns = [turn for turn in read(FIXTURES / "codex.jsonl").turns if turn.tool]
     assert [(t.role, t.tool, t.error) for t in turns] == [
@@ -39,7 +39,7 @@ def test_tools_come_from_items_with_decoded_arguments_and_exit_codes() -> None:
     assert turns[4].input["input"].startswith("*** Begin Patch")
 
 
-def test_a_fork_is_read_from_where_it_parts() -> None:
+def test_a_fork_is_read_from_where_it_parts():
     """What it copied was read in the session it came from."""
     seen: set[str] = set()
     read(FIXTURES / "codex.jsonl", seen=seen)
@@ -47,7 +47,7 @@ def test_a_fork_is_read_from_where_it_parts() -> None:
     assert said(fork) == ["in the fork: use exponential backoff"]
 
 
-def test_two_sessions_that_begin_alike_are_two() -> None:
+def test_two_sessions_that_begin_alike_are_two():
     """Equal words are copies only in a fork."""
     seen: set[str] = set()
     text = (FIXTURES / "codex.jsonl").read_bytes()

@@ -39,19 +39,17 @@ def names(found: Discovery) -> list[str]:
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path) -> Path:
     (tmp_path / "shop").mkdir()
     return tmp_path / "shop"
 
 
 @pytest.fixture
-def environ(tmp_path: Path) -> dict[str, str]:
+def environ(tmp_path) -> dict[str, str]:
     return {"MEM_HOME": str(tmp_path / "home")}
 
 
-def test_the_folder_in_the_records_decides(
-    root: Path, environ: dict[str, str], tmp_path: Path
-) -> None:
+def test_the_folder_in_the_records_decides(root, environ, tmp_path):
     """At the root or below it, wherever the file lies; a neighbour with the same
     beginning is none."""
     projects = tmp_path / "home/.claude/projects"
@@ -72,9 +70,7 @@ def test_the_folder_in_the_records_decides(
     )
 
 
-def test_work_trees_and_links_count(
-    root: Path, environ: dict[str, str], tmp_path: Path
-) -> None:
+def test_work_trees_and_links_count(root, environ, tmp_path):
     """Every folder given; a link to one is that folder."""
     tree = tmp_path / "trees/a"
     tree.mkdir(parents=True)
@@ -86,9 +82,7 @@ def test_work_trees_and_links_count(
     assert names(discover(environ, [tmp_path / "link"])) == ["linked"]
 
 
-def test_the_folder_may_stand_behind_other_records(
-    root: Path, environ: dict[str, str], tmp_path: Path
-) -> None:
+def test_the_folder_may_stand_behind_other_records(root, environ, tmp_path):
     """Summaries and snapshots come first, and half a line last."""
     before = (
         json.dumps({"type": "file-history-snapshot", "x": "y" * 90_000})
@@ -100,9 +94,7 @@ def test_the_folder_may_stand_behind_other_records(
     assert names(discover(environ, [root])) == ["s"]
 
 
-def test_sub_agents_follow_their_parent(
-    root: Path, environ: dict[str, str], tmp_path: Path
-) -> None:
+def test_sub_agents_follow_their_parent(root, environ, tmp_path):
     """Wherever their files lie, and however new they are."""
     projects = tmp_path / "home/.claude/projects/x"
     put(projects / "p.jsonl", root, session="p", age=9)
@@ -131,7 +123,7 @@ def test_sub_agents_follow_their_parent(
     ]
 
 
-def test_folders_of_the_agents_can_be_moved(root: Path, tmp_path: Path) -> None:
+def test_folders_of_the_agents_can_be_moved(root, tmp_path):
     """CLAUDE_CONFIG_DIR and CODEX_HOME; rollouts may be archived; other files are
     passed over."""
     moved = {
@@ -156,9 +148,7 @@ def test_folders_of_the_agents_can_be_moved(root: Path, tmp_path: Path) -> None:
     }
 
 
-def test_what_cannot_be_looked_into_is_named(
-    root: Path, environ: dict[str, str], tmp_path: Path
-) -> None:
+def test_what_cannot_be_looked_into_is_named(root, environ, tmp_path):
     """A compressed rollout is skipped with its reason; beside a plain one it is not
     even mentioned."""
     day = tmp_path / "home/.codex/sessions/2026/03/04"

@@ -5,7 +5,6 @@ import io
 import json
 import shlex
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -35,7 +34,7 @@ FORMAT_OF = {
 }
 
 
-def test_every_fixture_is_labelled() -> None:
+def test_every_fixture_is_labelled():
     """No file of the folder goes untested, and every format has one."""
     names = {path.name for path in FIXTURES.iterdir()} - {"labels.json"}
     assert names == set(LABELS) == set(FORMAT_OF)
@@ -43,7 +42,7 @@ def test_every_fixture_is_labelled() -> None:
 
 
 @pytest.mark.parametrize("name", LABELS)
-def test_human_turns_are_the_labelled_ones(name: str) -> None:
+def test_human_turns_are_the_labelled_ones(name):
     """Words of a person, in order and nothing else; a correction follows what the agent
     did."""
     session = read(FIXTURES / name)
@@ -57,7 +56,7 @@ def test_human_turns_are_the_labelled_ones(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FORMAT_OF)
-def test_the_format_is_told_from_the_content(name: str, tmp_path: Path) -> None:
+def test_the_format_is_told_from_the_content(name, tmp_path):
     """Neither name nor folder count; a pipe works as well, and asking for it changes
     nothing."""
     copy = tmp_path / "something.dat"
@@ -70,7 +69,7 @@ def test_the_format_is_told_from_the_content(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FORMAT_OF)
-def test_keys_name_turns_for_good(name: str) -> None:
+def test_keys_name_turns_for_good(name):
     """No two turns of a file have the same key, and reading again gives the same."""
     first = read_all(FIXTURES / name)
     again = read_all(FIXTURES / name)
@@ -102,9 +101,7 @@ def test_keys_name_turns_for_good(name: str) -> None:
         "sqlite",
     ],
 )
-def test_an_unknown_format_is_refused_with_the_list(
-    content: bytes, tmp_path: Path
-) -> None:
+def test_an_unknown_format_is_refused_with_the_list(content, tmp_path):
     """Exit code 3; what is known is named."""
     (tmp_path / "x.jsonl").write_bytes(content)
     with pytest.raises(DataError) as caught:
@@ -123,23 +120,21 @@ def test_an_unknown_format_is_refused_with_the_list(
         b'[{"role": "user", "con',
     ],
 )
-def test_nothing_and_half_a_record_are_a_session_without_turns(
-    content: bytes, tmp_path: Path
-) -> None:
+def test_nothing_and_half_a_record_are_a_session_without_turns(content, tmp_path):
     """An agent may just have made the file."""
     (tmp_path / "new.jsonl").write_bytes(content)
     session = read(tmp_path / "new.jsonl")
     assert session.turns == () and session.name == "new.jsonl" and session.started
 
 
-def test_several_sessions_in_one_file() -> None:
+def test_several_sessions_in_one_file():
     """A chat history holds several, and the last is the one read."""
     chats = [said(each)[0] for each in read_all(FIXTURES / "aider.md")]
     assert chats == ["hello there", "bump the retry limit\nin src/http.py"]
     assert read(FIXTURES / "aider.md").started == "2026-03-04T10:00:00Z"
 
 
-def test_aider_writes_a_question_twice_and_it_is_read_once(tmp_path: Path) -> None:
+def test_aider_writes_a_question_twice_and_it_is_read_once(tmp_path):
     """What `/ask` asks stands again below it; a command before it hides nothing; said
     again after an answer it counts again."""
     question = "why is the cart slow?  \n#### On staging only."
@@ -159,7 +154,7 @@ def test_aider_writes_a_question_twice_and_it_is_read_once(tmp_path: Path) -> No
     ]
 
 
-def test_what_aiders_architect_hands_on_is_not_the_persons(tmp_path: Path) -> None:
+def test_what_aiders_architect_hands_on_is_not_the_persons(tmp_path):
     """Its answer stands again as the editor's prompt; the command line is no answer."""
     started = (
         "> aider --architect --message \n  Sort the list of prices.\n> Aider v0.86\n"
@@ -176,7 +171,7 @@ def test_what_aiders_architect_hands_on_is_not_the_persons(tmp_path: Path) -> No
     assert agents == [answer, "Done, sorted."]
 
 
-def test_what_was_rewound_or_said_better_later_is_gone() -> None:
+def test_what_was_rewound_or_said_better_later_is_gone():
     """Gemini's JSON lines: the last copy of a message counts; both forms give the same
     words."""
     lines = read(FIXTURES / "gemini.jsonl")
@@ -185,7 +180,7 @@ def test_what_was_rewound_or_said_better_later_is_gone() -> None:
     assert "npm ERR! lock file" in [turn.text for turn in lines.turns if turn.error]
 
 
-def test_tools_of_other_formats_have_names_errors_and_input() -> None:
+def test_tools_of_other_formats_have_names_errors_and_input():
     """A failed call is an error whatever the format calls it."""
     for name, tool, text in (
         ("copilot.jsonl", "bash", "sed: no input files"),
@@ -210,7 +205,7 @@ def test_tools_of_other_formats_have_names_errors_and_input() -> None:
     assert chat[2].input == {"path": "setup.cfg"}
 
 
-def test_what_is_spoken_is_what_person_and_agent_said() -> None:
+def test_what_is_spoken_is_what_person_and_agent_said():
     """No results of tools, nothing that was put in; a plain text is taken as it is."""
     words = spoken(FIXTURES / "claude.jsonl")
     assert (
@@ -223,7 +218,7 @@ def test_what_is_spoken_is_what_person_and_agent_said() -> None:
     assert spoken(io.BytesIO(b'{"a": 1}')) == '{"a": 1}'
 
 
-def test_specstory_says_when_it_was_and_what_was_run() -> None:
+def test_specstory_says_when_it_was_and_what_was_run():
     """Templates, sub-agents, tool output and open fences do not blur it."""
     session = read(FIXTURES / "specstory.md")
     assert session.id.startswith("5f0e") and session.started == "2026-03-04T10:00:00Z"
@@ -234,7 +229,7 @@ def test_specstory_says_when_it_was_and_what_was_run() -> None:
     assert read(FIXTURES / "opencode.md").cwd == "/home/ana/shop"
 
 
-def test_a_text_without_a_speaker_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_text_without_a_speaker_is_refused_by_name(tmp_path):
     """It is never one turn of the agent."""
     path = tmp_path / "notes.md"
     path.write_text("# Release notes\n\nAlways use version 2.\nNote: never 1.\n")
@@ -242,7 +237,7 @@ def test_a_text_without_a_speaker_is_refused_by_name(tmp_path: Path) -> None:
         read(path)
 
 
-def test_a_heading_in_an_answer_of_aider_is_no_prompt(tmp_path: Path) -> None:
+def test_a_heading_in_an_answer_of_aider_is_no_prompt(tmp_path):
     """aider ends the lines of a person with two blanks; what it changed and committed
     is told as calls, the person's own commit before it is not."""
     lines = (
@@ -270,7 +265,7 @@ def test_a_heading_in_an_answer_of_aider_is_no_prompt(tmp_path: Path) -> None:
     assert calls == [{"path": "cart.py"}, {"command": f"git commit -m {subject}"}]
 
 
-def test_of_a_filled_in_template_only_what_was_typed_is_said(tmp_path: Path) -> None:
+def test_of_a_filled_in_template_only_what_was_typed_is_said(tmp_path):
     """spec-kit shows the words of a command in a fence above its instructions."""
     form = "## User Input\n\n```text\n{}\n```\n\nYou **MUST** consider the user input before\n\n## Outline\n\nAlways write tests."
     texts = [form.format("A shop for bicycles"), form.format("")]

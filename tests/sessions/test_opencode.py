@@ -14,9 +14,7 @@ SHOP = "/home/ana/shop"
 OTHER = "/home/ana/other"
 
 
-def add(
-    db: sqlite3.Connection, session: str, number: int, role: str, *parts: Any
-) -> None:
+def add(db: sqlite3.Connection, session: str, number: int, role: str, *parts: Any):
     message = f"msg_{session}_{number}"
     row = message, session, 1772618400000 + 1000 * number, json.dumps({"role": role})
     db.execute("INSERT INTO message VALUES (?, ?, ?, ?)", row)
@@ -31,7 +29,7 @@ def text(words: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path) -> Path:
     """A database in WAL mode with three sessions, one of them a sub-agent's, one of
     another folder."""
     path = tmp_path / "opencode.db"
@@ -69,7 +67,7 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_session_of_the_database(path: Path) -> None:
+def test_a_session_of_the_database(path):
     """Words, tools and errors; synthetic and ignored texts are nobody's; broken JSON is
     counted."""
     session = read_all(path)[0]
@@ -90,7 +88,7 @@ def test_a_session_of_the_database(path: Path) -> None:
     assert session.started == "2026-03-04T10:00:01Z"
 
 
-def test_sessions_are_chosen_by_folder(path: Path) -> None:
+def test_sessions_are_chosen_by_folder(path):
     """At or below."""
     assert [each.id for each in read_all(path, folders=["/home/ana/shop"])] == [
         "ses_1",
@@ -99,14 +97,14 @@ def test_sessions_are_chosen_by_folder(path: Path) -> None:
     assert len(read_all(path)) == 3
 
 
-def test_it_is_not_written(path: Path) -> None:
+def test_it_is_not_written(path):
     """The bytes stay."""
     before = path.read_bytes()
     read_all(path)
     assert path.read_bytes() == before
 
 
-def test_a_grown_database_is_read_on(path: Path) -> None:
+def test_a_grown_database_is_read_on(path):
     """What was added to a session follows what was read; a change in the log alone is
     seen as one."""
     first = read_all(path)[-1]

@@ -1,7 +1,6 @@
 """A session that grows is read on from where reading stopped."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,7 @@ GROWING = [
 
 
 @pytest.mark.parametrize("name", GROWING)
-def test_two_readings_give_what_one_gives(name: str, tmp_path: Path) -> None:
+def test_two_readings_give_what_one_gives(name, tmp_path):
     """Cut at every line: each turn is in one of them, and as in one go."""
     data = (FIXTURES / name).read_bytes()
     lines = data.splitlines(keepends=True)
@@ -36,7 +35,7 @@ def test_two_readings_give_what_one_gives(name: str, tmp_path: Path) -> None:
         )
 
 
-def test_a_torn_last_line_waits_for_its_end(tmp_path: Path) -> None:
+def test_a_torn_last_line_waits_for_its_end(tmp_path):
     """The position stays before it; nothing is counted as broken; later it is read
     once."""
     path = tmp_path / "s.jsonl"
@@ -54,7 +53,7 @@ def test_a_torn_last_line_waits_for_its_end(tmp_path: Path) -> None:
         assert second.id == first.id and second.turns[0].line == data.count(b"\n")
 
 
-def test_another_file_under_the_name_is_read_from_the_start(tmp_path: Path) -> None:
+def test_another_file_under_the_name_is_read_from_the_start(tmp_path):
     """Shrunk, or with another first line."""
     path = tmp_path / "s.jsonl"
     data = (FIXTURES / "claude.jsonl").read_bytes()
@@ -69,7 +68,7 @@ def test_another_file_under_the_name_is_read_from_the_start(tmp_path: Path) -> N
     assert read(path, start=start).turns == ()
 
 
-def test_a_document_that_was_written_anew_gives_what_is_new(tmp_path: Path) -> None:
+def test_a_document_that_was_written_anew_gives_what_is_new(tmp_path):
     """Gemini rewrites its file after each message."""
     document = json.loads((FIXTURES / "gemini.json").read_text())
     path = tmp_path / "g.json"

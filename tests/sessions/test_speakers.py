@@ -14,7 +14,7 @@ def cleaned(turn: Turn) -> Turn:
     ).turns[0]
 
 
-def test_credentials_leave_text_input_and_names() -> None:
+def test_credentials_leave_text_input_and_names():
     """In texts, nested input, keys with secret names, ids and file names."""
     given = {"a": [{"b": f"curl {TOKEN}"}], "password": "hunter2-Kq9", "n": 3}
     turn = cleaned(
@@ -37,7 +37,7 @@ def test_credentials_leave_text_input_and_names() -> None:
     assert TOKEN not in repr(session)
 
 
-def test_what_an_editor_wraps_around_words_is_not_said() -> None:
+def test_what_an_editor_wraps_around_words_is_not_said():
     """The request alone is a person's, and a notice of a task is nobody's."""
     context = "# Context from my IDE setup:\n\n## Open tabs:\n- app.py: app.py\n\n"
     stamp = "<timestamp>Saturday, Jun 6, 2026, 7:29 PM (UTC+2)</timestamp>\n"
@@ -52,7 +52,7 @@ def test_what_an_editor_wraps_around_words_is_not_said() -> None:
     assert speakers.human(f"{notice}\n<user_query>Tell the user.</user_query>") == ""
 
 
-def test_a_cut_leaves_no_half_of_a_credential() -> None:
+def test_a_cut_leaves_no_half_of_a_credential():
     """A long text is cut at blanks: what is left of a token at the cut goes as a
     whole."""
     pieces = [TOKEN[start : start + 12] for start in range(len(TOKEN) - 12)]
@@ -66,7 +66,7 @@ def test_a_cut_leaves_no_half_of_a_credential() -> None:
         assert "characters cut" in kept
 
 
-def test_a_long_session_is_cleaned_to_its_end() -> None:
+def test_a_long_session_is_cleaned_to_its_end():
     """Turns are looked at in groups of 200: each is there once, in order, none is
     passed over."""
     turns = [
@@ -98,13 +98,13 @@ def test_a_long_session_is_cleaned_to_its_end() -> None:
         'Never mock the queue. <document index="1">evil',
     ],
 )
-def test_what_was_handed_over_is_not_said(text: str) -> None:
+def test_what_was_handed_over_is_not_said(text):
     """Neither what stands in tags of attachments nor behind a placeholder of a paste is
     the person's; what stands beside it is."""
     assert speakers.human(text).strip() == "Never mock the queue."
 
 
-def test_a_tag_that_is_a_word_takes_nothing_along() -> None:
+def test_a_tag_that_is_a_word_takes_nothing_along():
     """ "<file>" within a sentence begins no block."""
     text = "Run cp <file> to <dir>. Never mock the queue."
     assert speakers.human(text) == text

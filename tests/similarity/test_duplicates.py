@@ -42,7 +42,7 @@ def near(a: str, b: str) -> bool:
     return near_duplicate(claim(a), claim(b))
 
 
-def test_the_table_has_no_wrong_merge_and_nearly_all_of_the_duplicates() -> None:
+def test_the_table_has_no_wrong_merge_and_nearly_all_of_the_duplicates():
     """Nothing is merged wrongly, and at least 95 % of the duplicates are found, either
     way round."""
     assert len(ROWS) >= 400
@@ -52,9 +52,7 @@ def test_the_table_has_no_wrong_merge_and_nearly_all_of_the_duplicates() -> None
 
 
 @pytest.mark.parametrize(("a", "b", "reason"), APART)
-def test_different_claims_are_kept_apart_for_the_right_reason(
-    a: str, b: str, reason: str | None
-) -> None:
+def test_different_claims_are_kept_apart_for_the_right_reason(a, b, reason):
     """Two sentences that differ in what they claim never merge, in either direction."""
     found = guard(claim(a), claim(b))
     assert found is not None
@@ -63,7 +61,7 @@ def test_different_claims_are_kept_apart_for_the_right_reason(
 
 
 @pytest.mark.parametrize(("a", "b"), CONTRADICT)
-def test_opposite_claims_contradict_each_other(a: str, b: str) -> None:
+def test_opposite_claims_contradict_each_other(a, b):
     """Opposite claims about one thing are contradictions in both directions, and no
     duplicates."""
     assert contradiction(claim(a), claim(b)) and contradiction(claim(b), claim(a))
@@ -71,14 +69,14 @@ def test_opposite_claims_contradict_each_other(a: str, b: str) -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), AGREE)
-def test_unsure_is_no_contradiction(a: str, b: str) -> None:
+def test_unsure_is_no_contradiction(a, b):
     """Claims that can both hold are no contradiction."""
     assert not contradiction(claim(a), claim(b)) and not contradiction(
         claim(b), claim(a)
     )
 
 
-def test_the_date_of_a_heading_is_no_word() -> None:
+def test_the_date_of_a_heading_is_no_word():
     """A date that leads a heading is metadata; one in the sentence is a claim."""
     assert claim("## [2026-02-10] Freeze time") == claim("### Freeze time")
     assert claim("Freeze ends on 2026-02-10").numbers == {"2026-02-10"}
@@ -96,7 +94,7 @@ def test_the_date_of_a_heading_is_no_word() -> None:
         ("three of seven", {"3", "7"}),
     ],
 )
-def test_numbers_are_read_with_their_unit(text: str, numbers: set[str]) -> None:
+def test_numbers_are_read_with_their_unit(text, numbers):
     """One quantity has one reading, however it is spelt."""
     assert claim(text).numbers == numbers
 
@@ -112,7 +110,7 @@ def test_numbers_are_read_with_their_unit(text: str, numbers: set[str]) -> None:
         ("at https://example.com/a?b=1.", {"https://example.com/a?b=1"}),
     ],
 )
-def test_paths_are_told_from_words_with_a_stroke(text: str, paths: set[str]) -> None:
+def test_paths_are_told_from_words_with_a_stroke(text, paths):
     """Files, globs, dotted names and URLs are paths; "and/or" is not."""
     assert claim(text).paths == paths
 
@@ -129,7 +127,7 @@ PHRASES = st.lists(st.sampled_from(VOCABULARY), max_size=14).map(" ".join)
 
 
 @given(st.one_of(TEXTS, PHRASES), st.one_of(TEXTS, PHRASES))
-def test_no_verdict_depends_on_the_side(a: str, b: str) -> None:
+def test_no_verdict_depends_on_the_side(a, b):
     """Jaccard, guard, near-duplicate and contradiction are symmetric."""
     x = claim(a)
     y = claim(b)
@@ -149,9 +147,7 @@ def _bag(words: frozenset[str]) -> Claim:
 
 
 @given(WORD_SETS, st.sampled_from([0.0, 0.2, 0.5, 0.6, 2 / 3, 0.75, 0.8, 0.9, 1.0]))
-def test_similar_pairs_are_those_of_brute_force(
-    sets: list[frozenset[str]], threshold: float
-) -> None:
+def test_similar_pairs_are_those_of_brute_force(sets, threshold):
     """The prefix filter loses no pair and adds none, at thresholds that scores hit
     exactly too."""
     claims = [_bag(words) for words in sets]
@@ -175,9 +171,7 @@ def _texts_of(claims: list[Claim], texts: list[str]) -> tuple[set[frozenset[str]
 @given(
     st.lists(st.sampled_from(SENTENCES), max_size=40), st.randoms(use_true_random=False)
 )
-def test_clusters_do_not_depend_on_the_order(
-    texts: list[str], rng: random.Random
-) -> None:
+def test_clusters_do_not_depend_on_the_order(texts, rng):
     """Shuffled entries form the same clusters, and the same pairs contradict."""
     shuffled = rng.sample(texts, len(texts))
     first = [claim(text) for text in texts]
@@ -191,7 +185,7 @@ def test_clusters_do_not_depend_on_the_order(
 
 @settings(max_examples=40)
 @given(st.lists(st.sampled_from(SENTENCES), unique=True, max_size=40))
-def test_clusters_are_the_components_of_the_near_duplicates(texts: list[str]) -> None:
+def test_clusters_are_the_components_of_the_near_duplicates(texts):
     """Two bodies share a cluster exactly when a chain of near-duplicates joins them."""
     claims = [claim(text) for text in texts]
     component = list(range(len(claims)))
@@ -210,7 +204,7 @@ def test_clusters_are_the_components_of_the_near_duplicates(texts: list[str]) ->
     )
 
 
-def test_thousands_of_equal_bodies_are_one_cluster() -> None:
+def test_thousands_of_equal_bodies_are_one_cluster():
     """Equal bodies are grouped before they are compared."""
     text = "The same body stands in every one of these entries."
     (cluster,) = clusters([claim(text)] * 3000)
@@ -219,7 +213,7 @@ def test_thousands_of_equal_bodies_are_one_cluster() -> None:
     assert contradictions([claim(text)] * 3000) == []
 
 
-def test_what_a_template_wrote_is_not_compared_in_pairs() -> None:
+def test_what_a_template_wrote_is_not_compared_in_pairs():
     """Two thirds of their words are equal: four times the entries take four times the
     work."""
     rng = random.Random(3)
@@ -238,7 +232,7 @@ def test_what_a_template_wrote_is_not_compared_in_pairs() -> None:
     assert cost(1200) < 8 * cost(300)
 
 
-def test_a_crowd_of_different_bodies_is_reported() -> None:
+def test_a_crowd_of_different_bodies_is_reported():
     """Hundreds of variations of one text come from a template and are not merged
     unseen."""
     base = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda omicron"
@@ -251,7 +245,7 @@ def test_a_crowd_of_different_bodies_is_reported() -> None:
     assert [reason for _, _, reason in found[0].guarded] == ["crowd"]
 
 
-def test_contradictions_are_found_among_many() -> None:
+def test_contradictions_are_found_among_many():
     """Among all the table's sentences, every contradicting pair is named and no
     duplicate is."""
     claims = [claim(text) for row in CONTRADICT for text in row]
@@ -260,7 +254,7 @@ def test_contradictions_are_found_among_many() -> None:
     assert all(contradiction(claims[i], claims[j]) for i, j in found)
 
 
-def test_a_series_of_numbers_is_no_contradiction() -> None:
+def test_a_series_of_numbers_is_no_contradiction():
     """Many values of one number are a log, two or three are a dispute."""
     assert (
         contradictions([claim(f"Import took {number} rows.") for number in range(50)])
@@ -286,9 +280,7 @@ def test_a_series_of_numbers_is_no_contradiction() -> None:
         ("Use a fixture for the clock in cart tests.", "Use the fixture for the clock in cart tests.", None),
     ],
 )  # fmt: skip
-def test_single_letters_and_turned_orders(
-    one: str, other: str, why: str | None
-) -> None:
+def test_single_letters_and_turned_orders(one, other, why):
     """A letter is a name, before is not after; an article more is neither."""
     assert guard(claim(one), claim(other)) == guard(claim(other), claim(one)) == why
 
@@ -297,7 +289,7 @@ def test_single_letters_and_turned_orders(
     ("Don't use unittest and use pytest.", "unittest", "pytest"),
     ("Never commit secrets and always review code.", "secret", "review"),
 ])  # fmt: skip
-def test_the_verb_again_ends_a_negation(text: str, denied: str, told: str) -> None:
+def test_the_verb_again_ends_a_negation(text, denied, told):
     """Otherwise what is asked for would read as forbidden."""
     negated = {
         term
@@ -319,7 +311,7 @@ def test_the_verb_again_ends_a_negation(text: str, denied: str, told: str) -> No
     )
 
 
-def test_another_version_is_another_claim() -> None:
+def test_another_version_is_another_claim():
     """v2 and 2 are one number, v3 is another."""
     two = "Send every payment through version v2 of the billing API."
     three = "v3"
@@ -328,7 +320,7 @@ def test_another_version_is_another_claim() -> None:
     assert not near_duplicate(claim(two), claim(two.replace("v2", three)))
 
 
-def test_what_stands_in_a_fence_is_part_of_the_claim() -> None:
+def test_what_stands_in_a_fence_is_part_of_the_claim():
     """One flag in a block of code keeps two texts apart; a fence that nothing closes
     hides nothing."""
     text = "Run the long build before each commit that you push.\n```\nmake build --fast\n```\nThen rest."

@@ -19,18 +19,18 @@ Heard = list[tuple[str, Path, Path]]
 
 
 @pytest.fixture
-def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
+def heard(monkeypatch) -> Heard:
     """Every fsync (of what) and rename (from where, to where), in order."""
     calls: Heard = []
     fsync = os.fsync
     replace = os.replace
 
-    def listen_to_fsync(fd: int) -> None:
+    def listen_to_fsync(fd: int):
         path = Path(os.readlink(f"/proc/self/fd/{fd}"))
         calls.append(("fsync", path, path))
         fsync(fd)
 
-    def listen_to_replace(source: Any, target: Any) -> None:
+    def listen_to_replace(source: Any, target: Any):
         calls.append(("rename", Path(source), Path(target)))
         replace(source, target)
 
@@ -62,9 +62,7 @@ def written(folder: Path) -> list[Patch]:
     return patches
 
 
-def test_a_file_is_on_disk_before_it_gets_its_name(
-    tmp_path: Path, heard: Heard
-) -> None:
+def test_a_file_is_on_disk_before_it_gets_its_name(tmp_path, heard):
     """Renaming what is only in memory could leave an empty file under the name of a
     full one."""
     written(tmp_path)
@@ -80,9 +78,7 @@ def test_a_file_is_on_disk_before_it_gets_its_name(
         )
 
 
-def test_the_journal_has_its_name_on_disk_before_any_file_changes(
-    tmp_path: Path, heard: Heard
-) -> None:
+def test_the_journal_has_its_name_on_disk_before_any_file_changes(tmp_path, heard):
     """Otherwise a cut could leave half of a write that nothing knows of."""
     patches = written(tmp_path)
     pending = tmp_path / "state" / "pending"
@@ -95,18 +91,14 @@ def test_the_journal_has_its_name_on_disk_before_any_file_changes(
     assert journal < at(heard, "fsync", pending) < first
 
 
-def test_an_archive_has_its_name_on_disk_before_its_source_shrinks(
-    tmp_path: Path, heard: Heard
-) -> None:
+def test_an_archive_has_its_name_on_disk_before_its_source_shrinks(tmp_path, heard):
     """What leaves a file must not be in neither place."""
     memory, archive = (Path(patch.path) for patch in written(tmp_path))
     folder = heard.index(("fsync", memory.parent, memory.parent))
     assert at(heard, "rename", archive) < folder < at(heard, "rename", memory)
 
 
-def test_when_a_write_returns_all_names_are_on_disk(
-    tmp_path: Path, heard: Heard
-) -> None:
+def test_when_a_write_returns_all_names_are_on_disk(tmp_path, heard):
     """The folder is synchronised after the last rename in it, for an output file,
     too."""
     memory, _ = (Path(patch.path) for patch in written(tmp_path))

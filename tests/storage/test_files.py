@@ -1,8 +1,6 @@
 """What lies in a repository is read through one door: regular, bounded, and never out
 of the root."""
 
-from pathlib import Path
-
 import pytest
 
 from memcli.storage import files
@@ -11,7 +9,7 @@ from memcli.storage.files import Unreadable, read_file
 pytestmark = pytest.mark.unit
 
 
-def test_a_sparse_file_is_refused_by_its_size(tmp_path: Path) -> None:
+def test_a_sparse_file_is_refused_by_its_size(tmp_path):
     path = tmp_path / "MEMORY.md"
     with path.open("wb") as file:
         file.truncate(files.MEMORY_BYTES + 1)

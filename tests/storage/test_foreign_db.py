@@ -68,7 +68,7 @@ def _interior(child: int) -> bytes:
 
 
 @pytest.mark.parametrize("table", VIEWS)
-def test_a_view_without_an_end_is_no_table(tmp_path: Path, table: str) -> None:
+def test_a_view_without_an_end_is_no_table(tmp_path, table):
     """A view in the place of a table is refused before it is read."""
     path = made(tmp_path / "x.db", OPENCODE)
     with closing(sqlite3.connect(path)) as db:
@@ -79,7 +79,7 @@ def test_a_view_without_an_end_is_no_table(tmp_path: Path, table: str) -> None:
         read_all(path)
 
 
-def test_a_tree_that_bites_its_tail_is_given_up(tmp_path: Path) -> None:
+def test_a_tree_that_bites_its_tail_is_given_up(tmp_path):
     """A damaged file of a few kilobytes that seems to hold 40 to the 12th rows is an
     error in words."""
     script = f"{OPENCODE} INSERT INTO session VALUES ('s', NULL, '/', 1);"
@@ -89,9 +89,7 @@ def test_a_tree_that_bites_its_tail_is_given_up(tmp_path: Path) -> None:
         read_all(_nested(path, "session"))
 
 
-def test_the_budget_is_for_the_whole_database(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_budget_is_for_the_whole_database(tmp_path, monkeypatch):
     """Many quick questions that add up to the square of what is there are given up,
     too."""
     rows = (
@@ -109,7 +107,7 @@ def test_the_budget_is_for_the_whole_database(
         read_all(path)
 
 
-def test_a_value_that_is_made_on_reading_is_not_too_long(tmp_path: Path) -> None:
+def test_a_value_that_is_made_on_reading_is_not_too_long(tmp_path):
     """A column that computes 60 MB for a row of a few bytes is refused."""
     huge = "directory TEXT AS (hex(zeroblob(30000000)))"
     row = "INSERT INTO session (id, time_created) VALUES ('s', 1);"

@@ -1,7 +1,6 @@
 """All or nothing, and of one moment: on a real index file with two connections."""
 
 import sqlite3
-from pathlib import Path
 
 import pytest
 
@@ -9,7 +8,7 @@ from memcli.storage.files import snapshot, transaction
 
 
 @pytest.fixture
-def pair(tmp_path: Path) -> tuple[sqlite3.Connection, sqlite3.Connection]:
+def pair(tmp_path) -> tuple[sqlite3.Connection, sqlite3.Connection]:
     one, other = (
         sqlite3.connect(tmp_path / "a.db", isolation_level=None, timeout=0.1)
         for _ in range(2)
@@ -24,8 +23,8 @@ def count(db: sqlite3.Connection) -> int:
 
 
 def test_what_fails_is_not_written(
-    pair: tuple[sqlite3.Connection, sqlite3.Connection],
-) -> None:
+    pair,
+):
     """An error inside takes back what was written before it, and the connection can be
     used again."""
     one, other = pair
@@ -39,8 +38,8 @@ def test_what_fails_is_not_written(
 
 
 def test_other_writers_are_kept_out_from_the_beginning(
-    pair: tuple[sqlite3.Connection, sqlite3.Connection],
-) -> None:
+    pair,
+):
     """Not only from the first write on: what is read inside cannot turn stale."""
     one, other = pair
     with transaction(one), pytest.raises(sqlite3.OperationalError, match="locked"):
@@ -48,8 +47,8 @@ def test_other_writers_are_kept_out_from_the_beginning(
 
 
 def test_a_snapshot_is_of_one_moment(
-    pair: tuple[sqlite3.Connection, sqlite3.Connection],
-) -> None:
+    pair,
+):
     """What others write while it is open is seen after it, and they need not wait for
     it."""
     one, other = pair

@@ -3,13 +3,11 @@
 import os
 import sqlite3
 import stat
-from pathlib import Path
 
 import pytest
 
 from memcli.storage import files, state
 from memcli.storage.state import State
-from tests.conftest import Project
 
 DAY = "2026-11-21"
 
@@ -18,7 +16,7 @@ def shown(*ids: str) -> list[tuple[str, str, int, float | None]]:
     return [(entry, "ranked", number, 0.5) for number, entry in enumerate(ids, 1)]
 
 
-def test_what_was_shown_is_read_back_in_order_and_once(tmp_path: Path) -> None:
+def test_what_was_shown_is_read_back_in_order_and_once(tmp_path):
     """By session; an id that was shown again keeps its first place."""
     log = State(tmp_path, "p")
     log.log_recall("s", shown("b", "a"), DAY)
@@ -29,7 +27,7 @@ def test_what_was_shown_is_read_back_in_order_and_once(tmp_path: Path) -> None:
     log.close()
 
 
-def test_projects_and_worktrees_do_not_see_each_other(project: Project) -> None:
+def test_projects_and_worktrees_do_not_see_each_other(project):
     """Keyed by git common directory and root: one file for all, each its own rows."""
     project.remembers("Zebra", id="z" * 8)
     project.commit()
@@ -45,7 +43,7 @@ def test_projects_and_worktrees_do_not_see_each_other(project: Project) -> None:
     assert set(keys) == {f"{project.root}/.git\0{top}" for top in tops}
 
 
-def test_the_state_file_is_private(tmp_path: Path) -> None:
+def test_the_state_file_is_private(tmp_path):
     """0600 in a 0700 folder, whatever the umask."""
     old = os.umask(0)
     try:
@@ -62,8 +60,8 @@ def test_the_state_file_is_private(tmp_path: Path) -> None:
     "kind", ["noise", "folder", "no folder", "wrong tables", "locked"]
 )
 def test_a_state_file_in_trouble_costs_a_note_not_the_answer(
-    project: Project, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    project, kind, monkeypatch
+):
     """Recall answers, says that the log was skipped, and leaves the file as it was."""
     project.remembers("Zebra", "Stripes.")
     path = files.state_dir() / "state.db"
@@ -99,7 +97,7 @@ def test_a_state_file_in_trouble_costs_a_note_not_the_answer(
     "session",
     ["a'b\"; DROP TABLE recalls; --", "\udcff\udcfe", "\ud800", "x" * 100000, "斑马"],
 )
-def test_any_session_name_can_be_logged(project: Project, session: str) -> None:
+def test_any_session_name_can_be_logged(project, session):
     """Whatever an agent calls its session."""
     project.remembers("Zebra", id="z" * 8)
     result = project.mem("recall", "zebra", "--session", session)
@@ -109,7 +107,7 @@ def test_any_session_name_can_be_logged(project: Project, session: str) -> None:
     log.close()
 
 
-def test_answers_that_cannot_all_be_kept_are_not_kept(tmp_path: Path) -> None:
+def test_answers_that_cannot_all_be_kept_are_not_kept(tmp_path):
     """One that SQLite refuses takes the others back: half of a lesson is asked for
     again."""
     history = State(tmp_path, "p")

@@ -30,7 +30,7 @@ PROJECT = Path(__file__).parents[2]
 class House:
     """A tree, and a state folder beside it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path):
         self.folder = folder
         self.root = folder / "tree"
         self.state = folder / "state"
@@ -72,12 +72,12 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
+def house(tmp_path) -> House:
     return House(tmp_path)
 
 
 @pytest.fixture
-def ram(tmp_path: Path) -> Iterator[Path]:
+def ram(tmp_path) -> Iterator[Path]:
     """A folder without a disk below: thousands of fsyncs cost nothing, and SIGKILL
     cannot tell."""
     base = Path("/dev/shm")
@@ -92,7 +92,7 @@ def at(step: str, nth: int, act: Callable[[], None]) -> Callable[[str], None]:
     """A trace that acts when `step` comes for the nth time."""
     seen = 0
 
-    def trace(name: str) -> None:
+    def trace(name: str):
         nonlocal seen
         if name == step:
             seen += 1
@@ -102,15 +102,15 @@ def at(step: str, nth: int, act: Callable[[], None]) -> Callable[[str], None]:
     return trace
 
 
-def die() -> None:
+def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def full() -> None:
+def full():
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def interrupt() -> None:
+def interrupt():
     raise KeyboardInterrupt
 
 
@@ -149,7 +149,7 @@ def kept(told: list[str]) -> list[tuple[str, str]]:
     ]
 
 
-def wait_for(path: Path) -> None:
+def wait_for(path: Path):
     deadline = time.monotonic() + 10
     while not path.exists():
         assert time.monotonic() < deadline, f"no {path}"
@@ -205,7 +205,7 @@ def on_disk(patches: list[Patch]) -> dict[str, str | None]:
     }
 
 
-def assert_each_whole(patches: list[Patch]) -> None:
+def assert_each_whole(patches: list[Patch]):
     for patch in patches:
         assert on_disk([patch])[patch.path] in (patch.before, patch.after), patch.path
     everything = "".join(text or "" for text in on_disk(patches).values())
@@ -232,7 +232,7 @@ def assert_settled(house: House, patches: list[Patch]) -> bool:
     "data",
     [b"\xef\xbb\xbfa\r\nb\r\n", b"a\rb\n\x0c\n", b"a", b"", "ä\u2028ö\n".encode()],
 )
-def test_bytes_survive(house: House, data: bytes) -> None:
+def test_bytes_survive(house, data):
     house.put("MEMORY.md", b"x" + data)
     house.workspace().write([house.patch("MEMORY.md", data.decode())], "add")
     assert house.listing() == {"MEMORY.md": data}
@@ -240,7 +240,7 @@ def test_bytes_survive(house: House, data: bytes) -> None:
     assert house.listing() == {"MEMORY.md": b"x" + data}
 
 
-def test_a_patch_without_change_writes_nothing(house: House) -> None:
+def test_a_patch_without_change_writes_nothing(house):
     path = house.put("MEMORY.md", b"same")
     inode = path.stat().st_ino
     assert house.workspace().write([house.patch("MEMORY.md", "same")], "add") == []
@@ -248,7 +248,7 @@ def test_a_patch_without_change_writes_nothing(house: House) -> None:
     assert not house.state.exists()
 
 
-def test_permissions_and_owner_stay(house: House) -> None:
+def test_permissions_and_owner_stay(house):
     path = house.put("MEMORY.md", b"old")
     path.chmod(0o640)
     if os.geteuid() == 0:
@@ -259,7 +259,7 @@ def test_permissions_and_owner_stay(house: House) -> None:
     assert [after[i] for i in (0, 4, 5)] == [before[i] for i in (0, 4, 5)]
 
 
-def test_the_state_is_private_whatever_the_umask(house: House) -> None:
+def test_the_state_is_private_whatever_the_umask(house):
     house.put("proxy.md", b"secret")
     old = os.umask(0)
     try:
@@ -274,7 +274,7 @@ def test_the_state_is_private_whatever_the_umask(house: House) -> None:
 
 def refused(
     house: House, patches: list[Patch], match: str, kind: type[Exception] = RefusedError
-) -> None:
+):
     before = house.listing()
     with pytest.raises(kind, match=match):
         house.workspace().write(patches, "add")
@@ -282,7 +282,7 @@ def refused(
     assert house.pending() == house.undo_records() == []
 
 
-def test_a_file_that_changed_since_the_plan_stops_them_all(house: House) -> None:
+def test_a_file_that_changed_since_the_plan_stops_them_all(house):
     house.put("a.md", b"a")
     house.put("b.md", b"b")
     patches = [house.patch("a.md", "A"), house.patch("b.md", "B")]
@@ -292,7 +292,7 @@ def test_a_file_that_changed_since_the_plan_stops_them_all(house: House) -> None
     refused(house, patches, "b.md: changed", StaleError)
 
 
-def test_a_directory_or_a_pipe_is_refused_without_waiting(house: House) -> None:
+def test_a_directory_or_a_pipe_is_refused_without_waiting(house):
     (house.root / "d.md").mkdir()
     os.mkfifo(house.root / "p.md")
     for name in ("d.md", "p.md"):
@@ -303,7 +303,7 @@ def test_a_directory_or_a_pipe_is_refused_without_waiting(house: House) -> None:
         )
 
 
-def test_single_files_are_written_and_nothing_beside_them(house: House) -> None:
+def test_single_files_are_written_and_nothing_beside_them(house):
     home = house.folder / "home"
     home.mkdir()
     space = Workspace(
@@ -315,7 +315,7 @@ def test_single_files_are_written_and_nothing_beside_them(house: House) -> None:
             space.write([Patch(str(home / name), None, "x")], "add")
 
 
-def test_a_journal_that_leads_outside_writes_nothing_there(house: House) -> None:
+def test_a_journal_that_leads_outside_writes_nothing_there(house):
     """Planted, or made before its folder became a link."""
     house.put("a.md", b"a")
     crash(house, [house.patch("a.md", "A")], 1)
@@ -329,7 +329,7 @@ def test_a_journal_that_leads_outside_writes_nothing_there(house: House) -> None
     assert (house.root / "a.md").read_bytes() == b"a"
 
 
-def test_a_link_inside_is_written_through_and_stays(house: House) -> None:
+def test_a_link_inside_is_written_through_and_stays(house):
     """The file that it leads to is replaced, also where a folder is a link; undo takes
     it back."""
     house.put("real/MEMORY.md", b"old")
@@ -346,9 +346,7 @@ def test_a_link_inside_is_written_through_and_stays(house: House) -> None:
     assert not (house.root / "real/a.md").exists()
 
 
-def test_no_link_is_written_through(
-    house: House, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_no_link_is_written_through(house, tmp_path_factory):
     """Neither one that leads outside or into git's folder, nor one to itself, nor one
     that is no markdown."""
     outside = tmp_path_factory.mktemp("outside")
@@ -380,10 +378,10 @@ def test_no_link_is_written_through(
     assert (outside / "MEMORY.md").read_bytes() == b"theirs"
 
 
-def test_a_busy_lock_names_its_holder_and_ends_with_it(house: House) -> None:
+def test_a_busy_lock_names_its_holder_and_ends_with_it(house):
     house.put("a.md", b"a")
 
-    def keep() -> None:
+    def keep():
         with house.workspace().hold("compact"):
             (house.folder / "held").touch()
             time.sleep(60)
@@ -403,7 +401,7 @@ def test_a_busy_lock_names_its_holder_and_ends_with_it(house: House) -> None:
     assert house.listing() == {"a.md": b"A"}
 
 
-def append(house: House, line: str) -> None:
+def append(house: House, line: str):
     """As a command that plans anew when another one was quicker."""
     while True:
         patch = house.patch("MEMORY.md", None)
@@ -416,7 +414,7 @@ def append(house: House, line: str) -> None:
             continue
 
 
-def test_twenty_processes_append_and_every_line_is_there(house: House) -> None:
+def test_twenty_processes_append_and_every_line_is_there(house):
     house.put("MEMORY.md", b"")
     lines = [[f"{writer}.{number}\n" for number in range(3)] for writer in range(20)]
     pids = [
@@ -445,7 +443,7 @@ def six_files(folder: Path) -> tuple[House, list[Patch]]:
     return house, leaving(house)
 
 
-def crash(house: House, patches: list[Patch], rename: int) -> None:
+def crash(house: House, patches: list[Patch], rename: int):
     """Killed after the commit, before the given rename."""
     workspace = house.workspace(at("rename", rename, die))
     assert (
@@ -454,8 +452,8 @@ def crash(house: House, patches: list[Patch], rename: int) -> None:
 
 
 def test_killed_at_each_step_it_is_all_old_before_the_commit_and_all_new_after(
-    ram: Path,
-) -> None:
+    ram,
+):
     model, patches = six_files(ram / "model")
     points = kill_points(model, lambda workspace: workspace.write(patches, "compact"))
     assert len(points) == 27
@@ -475,7 +473,7 @@ def test_killed_at_each_step_it_is_all_old_before_the_commit_and_all_new_after(
         assert house.workspace().recover() == []
 
 
-def test_killed_at_each_step_of_an_undo_nothing_is_lost(ram: Path) -> None:
+def test_killed_at_each_step_of_an_undo_nothing_is_lost(ram):
     model, patches = six_files(ram / "model")
     model.workspace().write(patches, "compact")
     points = kill_points(model, lambda workspace: workspace.undo())
@@ -492,7 +490,7 @@ def test_killed_at_each_step_of_an_undo_nothing_is_lost(ram: Path) -> None:
         assert (house.workspace().last_write() is None) == undone
 
 
-def test_a_recovery_that_is_killed_is_recovered_in_turn(ram: Path) -> None:
+def test_a_recovery_that_is_killed_is_recovered_in_turn(ram):
     for nth in range(1, 4):
         house, patches = six_files(ram / str(nth))
         crash(house, patches, 3)
@@ -503,7 +501,7 @@ def test_a_recovery_that_is_killed_is_recovered_in_turn(ram: Path) -> None:
         assert assert_settled(house, patches)
 
 
-def test_the_next_write_finishes_first_even_one_of_another_root(ram: Path) -> None:
+def test_the_next_write_finishes_first_even_one_of_another_root(ram):
     house, patches = six_files(ram / "one")
     (house.root / "other").mkdir()
     crash(house, patches, 3)
@@ -516,7 +514,7 @@ def test_the_next_write_finishes_first_even_one_of_another_root(ram: Path) -> No
     assert sorted(house.workspace().undo()) == sorted(patch.path for patch in patches)
 
 
-def test_the_new_texts_need_no_temporary_file_to_survive(ram: Path) -> None:
+def test_the_new_texts_need_no_temporary_file_to_survive(ram):
     """`git clean -fdx` after the crash takes the files beside the targets, and
     directories just made."""
     house, patches = six_files(ram / "one")
@@ -531,8 +529,8 @@ def test_the_new_texts_need_no_temporary_file_to_survive(ram: Path) -> None:
 
 
 def test_files_edited_after_the_crash_are_left_and_their_text_is_kept(
-    ram: Path,
-) -> None:
+    ram,
+):
     house, patches = six_files(ram / "one")
     crash(house, patches, 1)
     edited = house.put("tasks/c.md", b"edited")
@@ -546,7 +544,7 @@ def test_files_edited_after_the_crash_are_left_and_their_text_is_kept(
     assert not list(house.root.rglob(".*")) + house.pending()
 
 
-def test_a_source_waits_for_an_archive_that_could_not_be_written(ram: Path) -> None:
+def test_a_source_waits_for_an_archive_that_could_not_be_written(ram):
     house, patches = six_files(ram / "one")
     crash(house, patches, 1)
     archive = house.put("MEMORY.archive.md", b"edited")
@@ -557,7 +555,7 @@ def test_a_source_waits_for_an_archive_that_could_not_be_written(ram: Path) -> N
         assert Path(path).read_text() == texts(patches)[side][path]
 
 
-def test_a_text_set_aside_is_told_even_when_the_write_then_fails(ram: Path) -> None:
+def test_a_text_set_aside_is_told_even_when_the_write_then_fails(ram):
     house, patches = six_files(ram / "one")
     crash(house, patches, 1)
     house.put("tasks/c.md", b"edited")
@@ -567,9 +565,7 @@ def test_a_text_set_aside_is_told_even_when_the_write_then_fails(ram: Path) -> N
 
 
 @pytest.mark.parametrize("planted", [b"", b"[" * 100_000])
-def test_a_journal_eaten_by_the_disk_is_moved_aside(
-    house: House, planted: bytes
-) -> None:
+def test_a_journal_eaten_by_the_disk_is_moved_aside(house, planted):
     """Or one that somebody planted."""
     house.put("a.md", b"a")
     crash(house, [house.patch("a.md", "A")], 1)
@@ -584,7 +580,7 @@ def stuck(times: int) -> Callable[[str], None]:
     """The first renames fail: one of going on, one of going back."""
     left = times
 
-    def trace(name: str) -> None:
+    def trace(name: str):
         nonlocal left
         left -= name == "rename"
         if name == "rename" and left >= 0:
@@ -594,8 +590,8 @@ def stuck(times: int) -> Callable[[str], None]:
 
 
 def test_a_recovery_that_can_go_nowhere_stops_its_own_root_but_no_other(
-    ram: Path,
-) -> None:
+    ram,
+):
     house, patches = six_files(ram / "one")
     (house.root / "other").mkdir()
     crash(house, patches, 3)
@@ -615,7 +611,7 @@ def test_a_recovery_that_can_go_nowhere_stops_its_own_root_but_no_other(
     assert house.pending() == []
 
 
-def test_a_journal_of_a_root_that_is_not_mounted_waits_for_it(ram: Path) -> None:
+def test_a_journal_of_a_root_that_is_not_mounted_waits_for_it(ram):
     house, patches = six_files(ram / "one")
     other = ram / "other"
     other.mkdir()
@@ -629,7 +625,7 @@ def test_a_journal_of_a_root_that_is_not_mounted_waits_for_it(ram: Path) -> None
     assert assert_settled(house, patches)
 
 
-def test_files_of_living_writers_are_not_swept(house: House) -> None:
+def test_files_of_living_writers_are_not_swept(house):
     house.put("a.md", b"a")
     dead = spawn(lambda: None)
     outcome(dead)
@@ -643,9 +639,7 @@ def test_files_of_living_writers_are_not_swept(house: House) -> None:
 
 
 @pytest.mark.parametrize("act", [full, interrupt])
-def test_an_error_at_any_step_leaves_everything_as_it_was(
-    ram: Path, act: Callable[[], None]
-) -> None:
+def test_an_error_at_any_step_leaves_everything_as_it_was(ram, act):
     model, patches = six_files(ram / "model")
     points = kill_points(model, lambda workspace: workspace.write(patches, "compact"))
     for number, (step, nth) in enumerate(points[1:-2]):
@@ -665,8 +659,8 @@ def test_an_error_at_any_step_leaves_everything_as_it_was(
 
 
 def test_an_editor_that_saves_during_the_write_wins_and_nothing_else_changes(
-    ram: Path,
-) -> None:
+    ram,
+):
     house, patches = six_files(ram / "one")
     trace = at(
         "rename", 3, lambda: (house.root / "tasks/c.md").write_bytes(b"edited") and None
@@ -679,14 +673,14 @@ def test_an_editor_that_saves_during_the_write_wins_and_nothing_else_changes(
     assert not list(house.root.rglob(".*")) + house.pending()
 
 
-def test_as_many_writes_can_be_undone_as_there_are_records(house: House) -> None:
+def test_as_many_writes_can_be_undone_as_there_are_records(house):
     """Older ones are forgotten."""
     for number in range(UNDO_RECORDS + 2):
         house.workspace().write([house.patch("a.md", f"{number}\n")], "add")
     assert len(house.undo_records()) == UNDO_RECORDS
 
 
-def test_undo_removes_files_and_directories_that_the_write_made(house: House) -> None:
+def test_undo_removes_files_and_directories_that_the_write_made(house):
     house.put("keep/x.md", b"x")
     before = house.listing()
     house.workspace().write(
@@ -696,7 +690,7 @@ def test_undo_removes_files_and_directories_that_the_write_made(house: House) ->
     assert house.listing() == before
 
 
-def test_undo_is_refused_when_one_file_changed_since_and_names_it(house: House) -> None:
+def test_undo_is_refused_when_one_file_changed_since_and_names_it(house):
     house.put("a.md", b"a")
     house.workspace().write(
         [house.patch("a.md", "A"), house.patch("b.md", "B")], "reinforce"
@@ -712,7 +706,7 @@ def test_undo_is_refused_when_one_file_changed_since_and_names_it(house: House) 
     assert house.listing() == {"a.md": b"a"}
 
 
-def test_output_is_written_whole_with_the_usual_permissions(house: House) -> None:
+def test_output_is_written_whole_with_the_usual_permissions(house):
     old = os.umask(0o022)
     try:
         write_output(house.root / "ids.txt", "a\nb\n")
@@ -722,7 +716,7 @@ def test_output_is_written_whole_with_the_usual_permissions(house: House) -> Non
     assert stat.S_IMODE((house.root / "ids.txt").stat().st_mode) == 0o644
 
 
-def test_output_keeps_permissions_and_refuses_a_link(house: House) -> None:
+def test_output_keeps_permissions_and_refuses_a_link(house):
     house.put("real.txt", b"old").chmod(0o600)
     (house.root / "folder").symlink_to(house.folder)
     with pytest.raises(RefusedError, match="is a link"):
@@ -735,7 +729,7 @@ def test_output_keeps_permissions_and_refuses_a_link(house: House) -> None:
         write_output(house.root / "pipe", "x", root=house.root)
 
 
-def test_output_to_a_stream_goes_through_it(house: House) -> None:
+def test_output_to_a_stream_goes_through_it(house):
     code = "import pathlib, memcli.storage.durable as w; w.write_output(pathlib.Path('/dev/stdout'), 'x')"
     with (house.root / "redirected").open("wb") as file:
         subprocess.run(

@@ -10,7 +10,7 @@ from tests.providers.embed.server import Server, openai, serving
 
 
 @pytest.fixture(autouse=True)
-def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_pause(monkeypatch):
     monkeypatch.setattr(http, "PAUSE", 0.0)
 
 

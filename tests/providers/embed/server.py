@@ -66,7 +66,7 @@ def openai(body: Any) -> Any:
 class Server:
     """The answers to give before vectors, first to last, and what was asked."""
 
-    def __init__(self, speak: Callable[[Any], Any]) -> None:
+    def __init__(self, speak: Callable[[Any], Any]):
         self.url = ""
         self.speak = speak
         self.answers: list[Answer | Callable[[Any], Answer]] = []
@@ -88,7 +88,7 @@ class Server:
 class _Handler(Handler):
     talks: Server
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         headers, data = self.given()
         answer = self.talks.next_answer(Asked(self.path, headers, json.loads(data)))
         if answer is HANG:
@@ -102,11 +102,11 @@ class _Handler(Handler):
             body = body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send(body, answer.status, **answer.headers)
 
-    def _hang(self) -> None:
+    def _hang(self):
         self.talks.stop.wait(20)
         self._close()
 
-    def _drip(self) -> None:
+    def _drip(self):
         self.send_response(200)
         self.send_header("content-length", "100000")
         self.end_headers()
@@ -114,7 +114,7 @@ class _Handler(Handler):
             self.wfile.write(b" ")
         self._close()
 
-    def _close(self) -> None:
+    def _close(self):
         self.close_connection = True
         # A reset, as of a process that dies.
         self.connection.setsockopt(

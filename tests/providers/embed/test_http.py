@@ -38,7 +38,7 @@ PASSING = {
 
 
 @pytest.mark.parametrize("name", PASSING)
-def test_what_may_pass_is_tried_again(name: str, server: Server) -> None:
+def test_what_may_pass_is_tried_again(name, server):
     """Too many requests, a server's own trouble and a lost connection; but not for
     ever."""
     server.answers = [PASSING[name]] * 2
@@ -51,7 +51,7 @@ def test_what_may_pass_is_tried_again(name: str, server: Server) -> None:
     assert len(server.asked) == http.TRIES
 
 
-def test_nobody_waits_longer_than_there_is_time(server: Server) -> None:
+def test_nobody_waits_longer_than_there_is_time(server):
     """A pause that ends after the deadline is not begun."""
     server.answers = [Answer(429, {"error": "later"}, {"retry-after": "30"})]
     with pytest.raises(ProviderError, match="HTTP 429: later"):
@@ -60,7 +60,7 @@ def test_nobody_waits_longer_than_there_is_time(server: Server) -> None:
 
 
 @pytest.mark.parametrize("answer", [HANG, DRIP])
-def test_a_slow_server_is_left_at_the_deadline(answer: Answer, server: Server) -> None:
+def test_a_slow_server_is_left_at_the_deadline(answer, server):
     """A reply that does not come, or drips, ends in an error while the server is still
     at it."""
     server.answers = [answer]
@@ -69,7 +69,7 @@ def test_a_slow_server_is_left_at_the_deadline(answer: Answer, server: Server) -
     assert not server.stop.is_set()
 
 
-def test_redirects_are_not_followed(server: Server) -> None:
+def test_redirects_are_not_followed(server):
     """A key and the texts go to the configured server, nowhere else."""
     server.answers = [Answer(307, b"", {"location": f"{server.url}/elsewhere"})]
     with pytest.raises(ProviderError, match="HTTP 307"):
@@ -102,7 +102,7 @@ RUBBISH: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", RUBBISH)
-def test_rubbish_is_refused_as_a_whole(name: str, server: Server) -> None:
+def test_rubbish_is_refused_as_a_whole(name, server):
     """A reply that is not one good vector for each text is an error of the provider."""
     server.answers = [Answer(200, RUBBISH[name])]
     with pytest.raises(ProviderError) as caught:
@@ -112,14 +112,14 @@ def test_rubbish_is_refused_as_a_whole(name: str, server: Server) -> None:
     assert len(server.asked) == 1
 
 
-def test_another_dimension_than_asked_for_is_refused(server: Server) -> None:
+def test_another_dimension_than_asked_for_is_refused(server):
     """A server that does not know the option gives its own dimension."""
     with pytest.raises(ProviderError, match="dimension 4, not 256") as caught:
         made(server, embed_dimensions=256).embed(["x"])
     assert "embed_dimensions" in caught.value.hint
 
 
-def test_texts_are_made_fit_to_send(server: Server) -> None:
+def test_texts_are_made_fit_to_send(server):
     """An empty text is never sent, nor a secret, half a character or a control
     character."""
     key = "sk-proj-abcdefghij0123456789ABCDEFGHIJ"
@@ -131,7 +131,7 @@ def test_texts_are_made_fit_to_send(server: Server) -> None:
     assert len(vectors) == 5
 
 
-def test_requests_are_bounded_in_bytes_too(server: Server) -> None:
+def test_requests_are_bounded_in_bytes_too(server):
     """Long texts are cut to the limit of one, and go fewer at a time."""
     embedder = made(server)
     embedder.embed(["word " * 4000] * 30)
@@ -148,9 +148,7 @@ def test_requests_are_bounded_in_bytes_too(server: Server) -> None:
         (500, "input (600 tokens) is too large"),
     ],
 )
-def test_a_text_over_the_models_own_limit_is_halved_until_it_fits(
-    status: int, said: str, server: Server
-) -> None:
+def test_a_text_over_the_models_own_limit_is_halved_until_it_fits(status, said, server):
     """A model's limit is not known beforehand; short texts of the batch stay as they
     are."""
     server.answers = [Answer(status, {"error": said})] * 2
@@ -159,7 +157,7 @@ def test_a_text_over_the_models_own_limit_is_halved_until_it_fits(
     assert sent == [[5, 4999], [5, 2499], [5, 1249]]
 
 
-def test_what_the_provider_says_is_shown_short_and_clean(server: Server) -> None:
+def test_what_the_provider_says_is_shown_short_and_clean(server):
     """One line of at most 200 characters, without control characters and secrets."""
     said = (
         "no \x1b[31mluck\n with ghp_abcdefghij0123456789ABCDEFGHIJKLMN " + "blah " * 100
@@ -173,7 +171,7 @@ def test_what_the_provider_says_is_shown_short_and_clean(server: Server) -> None
     assert "\x1b" not in caught.value.what and "\n" not in caught.value.what
 
 
-def test_making_an_embedder_loads_nothing_heavy() -> None:
+def test_making_an_embedder_loads_nothing_heavy():
     """The HTTP client, numpy and the runtimes are imported when something is embedded,
     not before."""
     script = (

@@ -31,7 +31,7 @@ def table() -> Iterator[Local]:
         yield made
 
 
-def test_the_table_is_the_one_that_the_notices_name(table: Local) -> None:
+def test_the_table_is_the_one_that_the_notices_name(table):
     """Small enough for a wheel, whole, and with the checksum that is written down."""
     data = TABLE.read_bytes()
     assert len(data) <= BIGGEST
@@ -39,7 +39,7 @@ def test_the_table_is_the_one_that_the_notices_name(table: Local) -> None:
     table.check()
 
 
-def test_a_word_is_cut_into_the_longest_pieces_from_its_beginning() -> None:
+def test_a_word_is_cut_into_the_longest_pieces_from_its_beginning():
     """A mark stands before what begins a word; unknown characters are left out."""
     known = {MARK + "un", MARK + "u", "known", "kno", "w", MARK}
     assert cut(MARK + "unknown", known) == [MARK + "un", "known"]
@@ -50,7 +50,7 @@ def test_a_word_is_cut_into_the_longest_pieces_from_its_beginning() -> None:
 
 @settings(max_examples=8, deadline=None)
 @given(st.sets(words, min_size=1, max_size=12))
-def test_few_and_many_words_have_the_same_vectors(some: set[str]) -> None:
+def test_few_and_many_words_have_the_same_vectors(some):
     """Whether pieces are looked up or all of them read."""
     with closing(Local()) as own:
         few = own.words(some)
@@ -60,13 +60,13 @@ def test_few_and_many_words_have_the_same_vectors(some: set[str]) -> None:
         assert len(word.vector) == DIM and 0 <= word.weight <= MOST_WEIGHT
 
 
-def test_every_script_is_embedded(table: Local) -> None:
+def test_every_script_is_embedded(table):
     """What has no known piece is all zero, and a text of it points anywhere."""
     assert table.words(UNICODE).keys() == set(UNICODE)
     assert all(map(any, table.embed(["ᚠᛇᚻ", "", "zebra"])))
 
 
-def test_keyboard_mash_is_no_known_word(table: Local) -> None:
+def test_keyboard_mash_is_no_known_word(table):
     """What falls into crumbs is left out of a task; words are kept, however long."""
     assert CRUMB > 1
     asked = ["qzxvkjwq", "x9f3k2q8z", "documentation", "timeout", "配置"]
@@ -83,7 +83,7 @@ SAME = [
 
 
 @pytest.mark.parametrize(("english", "others"), SAME)
-def test_words_of_ten_languages_meet(table: Local, english: str, others: str) -> None:
+def test_words_of_ten_languages_meet(table, english, others):
     """A word is nearer to its translations than to a translation of any other."""
     for place, word in enumerate(others.split()):
         every = {e: o.split()[place] for e, o in SAME}
@@ -96,7 +96,7 @@ def test_words_of_ten_languages_meet(table: Local, english: str, others: str) ->
 
 
 @pytest.mark.parametrize("damage", ["noise", "cut", "foreign", "gone", "late", "bit"])
-def test_a_damaged_table_is_a_provider_error(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_table_is_a_provider_error(tmp_path, damage):
     """It says which file cannot be read and what to do, whatever is wrong with it."""
     path = tmp_path / "vectors.sqlite"
     data = TABLE.read_bytes()
@@ -119,7 +119,7 @@ def test_a_damaged_table_is_a_provider_error(tmp_path: Path, damage: str) -> Non
     assert "embedder=none" in caught.value.hint
 
 
-def test_nearness_is_the_cosine_of_the_sums_of_words(table: Local) -> None:
+def test_nearness_is_the_cosine_of_the_sums_of_words(table):
     """A text without words is near to nothing."""
     texts = ["A cat sleeps on the sofa.", "Compile the kernel module.", "…"]
     near = table.nearness("a kitten naps on the couch", texts)

@@ -10,7 +10,7 @@ from memcli.project.config import Config
 from memcli.providers.configured import make_embedder
 from memcli.providers.embed.http import HttpEmbedder
 from memcli.providers.embed.wire import parse_host
-from tests.providers.embed.server import Answer, Server, lists, vector_of
+from tests.providers.embed.server import Answer, lists, vector_of
 
 SECRET = "sk-proj-abcdefghij0123456789ABCDEFGHIJ"
 KEYS = {
@@ -29,7 +29,7 @@ def made(
     return found
 
 
-def test_openai_is_asked_in_its_own_words(server: Server) -> None:
+def test_openai_is_asked_in_its_own_words(server):
     """The key goes as a bearer, rows come back by index, the default model is the small
     one."""
     embedder = made(
@@ -54,7 +54,7 @@ def test_openai_is_asked_in_its_own_words(server: Server) -> None:
     )
 
 
-def test_any_server_of_that_format_will_do(server: Server) -> None:
+def test_any_server_of_that_format_will_do(server):
     """It needs no key; its URL may hold a path and a query; known models get
     prefixes."""
     url = f"{server.url}/deploy/v2/embeddings?api-version=1"
@@ -77,7 +77,7 @@ def test_any_server_of_that_format_will_do(server: Server) -> None:
     )
 
 
-def test_gemini_is_asked_in_the_same_words(server: Server) -> None:
+def test_gemini_is_asked_in_the_same_words(server):
     """Google speaks the format too: the key as a bearer, a dimension, prefixes."""
     key = {"GOOGLE_API_KEY": SECRET}
     embedder = made("gemini", key, url=f"{server.url}/v1beta/openai")
@@ -103,7 +103,7 @@ def test_gemini_is_asked_in_the_same_words(server: Server) -> None:
     assert made("gemini", key).model == "gemini-embedding-001@768"
 
 
-def test_ollama_is_asked_in_its_own_words(server: Server) -> None:
+def test_ollama_is_asked_in_its_own_words(server):
     """OpenAI's format at OLLAMA_HOST, no key, the prefixes of its default model."""
     embedder = made("ollama", {"OLLAMA_HOST": server.url.removeprefix("http://")})
     assert lists(embedder.embed(["cow"])) == [vector_of("search_document: cow")]
@@ -127,13 +127,13 @@ HOSTS = {
 
 
 @pytest.mark.parametrize(("text", "url"), HOSTS.items())
-def test_ollamas_host_may_be_written_in_many_ways(text: str, url: str) -> None:
+def test_ollamas_host_may_be_written_in_many_ways(text, url):
     """An address to listen on is one to ask."""
     assert parse_host(text) == url
 
 
 @pytest.mark.parametrize("name", ["openai", "gemini"])
-def test_a_missing_key_is_a_usage_error_that_names_its_variable(name: str) -> None:
+def test_a_missing_key_is_a_usage_error_that_names_its_variable(name):
     """A provider that needs a key is not made without one."""
     for environ in ({}, {"OPENAI_API_KEY": " ", "GEMINI_API_KEY": ""}):
         with pytest.raises(UsageError, match=KEYS[name]) as caught:
@@ -142,7 +142,7 @@ def test_a_missing_key_is_a_usage_error_that_names_its_variable(name: str) -> No
 
 
 @pytest.mark.parametrize("key", ["geheim mit blank", "schlüssel-0123456789"])
-def test_what_no_header_can_carry_is_no_key(key: str) -> None:
+def test_what_no_header_can_carry_is_no_key(key):
     """Such a key is refused before anything is sent, without being shown."""
     with pytest.raises(UsageError, match=KEYS["openai"]) as caught:
         made("openai", {KEYS["openai"]: key}, url="http://127.0.0.1:1", model="m")
@@ -152,7 +152,7 @@ def test_what_no_header_can_carry_is_no_key(key: str) -> None:
 @pytest.mark.parametrize(
     "url", ["localhost:8080", "ftp://a/b", "http://a:99999/", "http://a b/"]
 )
-def test_what_is_no_url_is_a_usage_error(url: str) -> None:
+def test_what_is_no_url_is_a_usage_error(url):
     """Only http and https, with a host."""
     for name in ("openai", "openai-compatible", "gemini", "ollama"):
         with pytest.raises(UsageError, match="embed_url is no URL"):
@@ -161,7 +161,7 @@ def test_what_is_no_url_is_a_usage_error(url: str) -> None:
         made("openai", {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": url})
 
 
-def test_the_name_in_the_cache_tells_apart_what_must_not_meet() -> None:
+def test_the_name_in_the_cache_tells_apart_what_must_not_meet():
     """Another dimension or another server makes another model; a password is no part of
     it."""
     key = {"OPENAI_API_KEY": "k"}
@@ -181,9 +181,7 @@ def test_the_name_in_the_cache_tells_apart_what_must_not_meet() -> None:
     ("name", "most"),
     [("openai", 256), ("openai-compatible", 128), ("gemini", 100), ("ollama", 32)],
 )
-def test_no_request_is_bigger_than_the_provider_takes(
-    name: str, most: int, server: Server
-) -> None:
+def test_no_request_is_bigger_than_the_provider_takes(name, most, server):
     """Texts go in batches by count, and all come back in order."""
     embedder = made(
         name, {KEYS.get(name, "X"): "k"}, url=server.url, model="m", dimensions=4
@@ -217,8 +215,8 @@ REFUSALS = {
 @pytest.mark.parametrize("name", ["openai", "gemini"])
 @pytest.mark.parametrize("kind", sorted(REFUSALS))
 def test_a_refusal_for_good_is_not_tried_again_and_names_the_variable(
-    name: str, kind: str, server: Server
-) -> None:
+    name, kind, server
+):
     """A wrong key and a used-up quota end the call at once; the key is in no
     message."""
     embedder = made(name, {KEYS[name]: SECRET}, url=server.url, model="m")
@@ -231,7 +229,7 @@ def test_a_refusal_for_good_is_not_tried_again_and_names_the_variable(
     assert SECRET not in error.what + error.hint + repr(embedder.wire)
 
 
-def test_a_password_in_the_url_is_sent_but_never_shown(server: Server) -> None:
+def test_a_password_in_the_url_is_sent_but_never_shown(server):
     """Errors name the server without user, password and query."""
     url = server.url.replace("//", "//me:letmein77@") + "/v1?token=letmein78"
     server.answers = [Answer(400, {"error": "bad letmein77"})]

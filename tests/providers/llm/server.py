@@ -39,7 +39,7 @@ class Seen(NamedTuple):
 class Api:
     """What the server does: takes `steps` first, then answers with `answer(body)`."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.steps: deque[Step] = deque()
         self.answer: Callable[[Mapping[str, Any]], str] = lambda body: "yes"
         self.seen: list[Seen] = []
@@ -179,7 +179,7 @@ def serve() -> Iterator[Api]:
     api = Api()
 
     class Answering(Handler):
-        def do_POST(self) -> None:
+        def do_POST(self):
             headers, data = self.given()
             status, more, answer = api.handle(json.loads(data), headers)
             self.send(answer, status, **more)

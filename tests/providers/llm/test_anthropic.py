@@ -32,7 +32,7 @@ PLAIN = Ask("s", "p")
 
 
 @pytest.fixture
-def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
+def api(monkeypatch) -> Iterator[Api]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr("anthropic._base_client.INITIAL_RETRY_DELAY", 0.001)
     with serve() as api:
@@ -49,7 +49,7 @@ class Asked:
         day: float = 5,
         most: int = 40,
         earlier: Any = (0.0, 0),
-    ) -> None:
+    ):
         self.calls: list[Call] = []
         limits = {"max_cost": run, "max_cost_day": day, "max_calls": most}
         provider = Anthropic("claude-haiku-4-5", api.environ)
@@ -59,7 +59,7 @@ class Asked:
 
 
 @pytest.fixture
-def make(api: Api) -> Iterator[Callable[..., Asked]]:
+def make(api) -> Iterator[Callable[..., Asked]]:
     made: list[Asked] = []
 
     def build(**options: Any) -> Asked:
@@ -78,9 +78,7 @@ def refused(model: Model | Anthropic, ask: Ask = PLAIN) -> ProviderError:
     return caught.value
 
 
-def test_a_question_is_answered_and_counted(
-    api: Api, make: Callable[..., Asked]
-) -> None:
+def test_a_question_is_answered_and_counted(api, make):
     """The reply with the tokens as the API counted them; the ledger has the cost."""
     one = make()
     reply = one.model.ask(Ask("Be brief.", "Is it?", purpose="session"))
@@ -101,9 +99,7 @@ def test_a_question_is_answered_and_counted(
     assert api.seen[0].body["system"] == [{"type": "text", "text": "Be brief."}]
 
 
-def test_a_schema_is_sent_as_the_api_takes_it_and_checked_here(
-    api: Api, make: Callable[..., Asked]
-) -> None:
+def test_a_schema_is_sent_as_the_api_takes_it_and_checked_here(api, make):
     """Bounds are no part of structured output, which the server refuses: they are held
     here."""
     one = make()
@@ -117,9 +113,7 @@ def test_a_schema_is_sent_as_the_api_takes_it_and_checked_here(
     assert "reply.weight is not from 0 to 1" in refused(one.model, ask).what
 
 
-def test_secrets_and_private_parts_never_leave(
-    api: Api, make: Callable[..., Asked]
-) -> None:
+def test_secrets_and_private_parts_never_leave(api, make):
     """Neither from the system text, nor from the shared part, nor from the prompt."""
     shared = f"t {KEY} \ud800 <private>hidden"
     make().model.ask(
@@ -130,9 +124,7 @@ def test_secrets_and_private_parts_never_leave(
     assert "t " in body and "p " in body
 
 
-def test_questions_with_one_prefix_pay_for_it_once(
-    api: Api, make: Callable[..., Asked]
-) -> None:
+def test_questions_with_one_prefix_pay_for_it_once(api, make):
     """The others find the transcript in the cache."""
     one = make()
     api.answer = lambda body: GOOD
@@ -157,9 +149,7 @@ PASSING = [
 
 
 @pytest.mark.parametrize("step", PASSING, ids=lambda step: str(step.status))
-def test_what_passes_is_tried_again(
-    step: Step, api: Api, make: Callable[..., Asked]
-) -> None:
+def test_what_passes_is_tried_again(step, api, make):
     """Asked again and paid once; five times in all, then the status and what the server
     said."""
     one = make()
@@ -173,18 +163,14 @@ def test_what_passes_is_tried_again(
 @pytest.mark.parametrize(
     ("status", "hint"), [(401, "KEY"), (404, "model"), (400, "doctor"), (413, "less")]
 )
-def test_what_stays_wrong_is_not_tried_again(
-    status: int, hint: str, api: Api, make: Callable[..., Asked]
-) -> None:
+def test_what_stays_wrong_is_not_tried_again(status, hint, api, make):
     """A refused key, an unknown model, a bad request: once, with what to do."""
     api.steps.append(Step(status))
     error = refused(make().model)
     assert str(status) in error.what and hint in error.hint and len(api.seen) == 1
 
 
-def test_a_slow_reply_is_given_up_and_counted(
-    api: Api, make: Callable[..., Asked]
-) -> None:
+def test_a_slow_reply_is_given_up_and_counted(api, make):
     """It may be paid for all the same, so the ledger has the most that it can cost."""
     one = make()
     api.steps.append(Step(delay=30))
@@ -205,9 +191,7 @@ NOT_WHOLE = [
 
 
 @pytest.mark.parametrize(("step", "word"), NOT_WHOLE)
-def test_a_reply_that_is_not_whole_is_refused_whole(
-    step: Step, word: str, api: Api, make: Callable[..., Asked]
-) -> None:
+def test_a_reply_that_is_not_whole_is_refused_whole(step, word, api, make):
     """Cut off, refused, no JSON, or not as asked; it is paid for and not asked
     again."""
     one = make()
@@ -216,7 +200,7 @@ def test_a_reply_that_is_not_whole_is_refused_whole(
     assert len(api.seen) == 1 and len(one.calls) == (not step.raw)
 
 
-def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_there(monkeypatch):
     """A refused connection is named with the address."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr("anthropic._base_client.INITIAL_RETRY_DELAY", 0.001)
@@ -228,7 +212,7 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
     model.close()
 
 
-def test_without_a_key_the_way_to_set_it_is_told() -> None:
+def test_without_a_key_the_way_to_set_it_is_told():
     """Exit 2, before anything is asked; a token does, too."""
     config = Config(llm="anthropic")
     ledger = Ledger(lambda: (0.0, 0), lambda call: None)
@@ -240,9 +224,7 @@ def test_without_a_key_the_way_to_set_it_is_told() -> None:
     assert make_model(config, {"ANTHROPIC_AUTH_TOKEN": "t"}, ledger)
 
 
-def test_limits_are_looked_at_before_a_call(
-    api: Api, make: Callable[..., Asked]
-) -> None:
+def test_limits_are_looked_at_before_a_call(api, make):
     """The worst that a call can cost must be left; the message says how to raise the
     limit."""
     ask = Ask("s", "p", max_tokens=4000)
@@ -259,9 +241,7 @@ def test_limits_are_looked_at_before_a_call(
     assert "max_calls is 40" in refused(one.model).what and len(api.seen) == 2
 
 
-def test_what_was_spent_counts_for_the_next_call(
-    api: Api, make: Callable[..., Asked]
-) -> None:
+def test_what_was_spent_counts_for_the_next_call(api, make):
     """Real usage replaces the estimate, and the limit is never passed."""
     one = make(run=0.03)
     ask = Ask("s", "p", max_tokens=4000)

@@ -45,21 +45,21 @@ json.dump(seen, open(NOTES, "w"))
 class Fake:
     """A folder on PATH with a `claude` in it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path):
         self.help = "--safe-mode"
         self.folder = folder / "bin"
         self.notes = folder / "notes.json"
         self.calls: list[Call] = []
         self.folder.mkdir()
 
-    def does(self, code: str, name: str = "claude") -> None:
+    def does(self, code: str, name: str = "claude"):
         """Make the command note how it was called, then run `code`."""
         path = self.folder / name
         constants = f"NOTES = {str(self.notes)!r}\nHELP = {self.help!r}"
         path.write_text(f"#!{sys.executable} -S\n{constants}\n{NOTE}\n{code}\n")
         path.chmod(0o755)
 
-    def says(self, result: Any) -> None:
+    def says(self, result: Any):
         self.does(f"print({json.dumps(json.dumps(result))})")
 
     @property
@@ -75,7 +75,7 @@ class Fake:
 
 
 @pytest.fixture
-def fake(tmp_path: Path) -> Fake:
+def fake(tmp_path) -> Fake:
     return Fake(tmp_path)
 
 
@@ -86,7 +86,7 @@ def refused(model: Model, ask: Ask) -> ProviderError:
     return caught.value
 
 
-def test_a_question_goes_in_by_stdin_and_its_result_comes_back(fake: Fake) -> None:
+def test_a_question_goes_in_by_stdin_and_its_result_comes_back(fake):
     """With tokens and cost as the command names them."""
     fake.says(RESULT)
     reply = fake.model().ask(Ask("Be brief.", "Is it?", "The session.", purpose="team"))
@@ -98,7 +98,7 @@ def test_a_question_goes_in_by_stdin_and_its_result_comes_back(fake: Fake) -> No
 
 
 @pytest.mark.parametrize("has", ["--safe-mode", "--setting-sources"])
-def test_the_nested_agent_can_do_nothing(fake: Fake, world: Path, has: str) -> None:
+def test_the_nested_agent_can_do_nothing(fake, world, has):
     """No tools, no servers, no transcript, nothing of the user's own; an empty folder
     of its own."""
     fake.help = has
@@ -137,7 +137,7 @@ print('{"type":"turn.completed","usage":{"input_tokens":9,"cached_input_tokens":
 """
 
 
-def test_codex_answers_by_its_last_message(fake: Fake) -> None:
+def test_codex_answers_by_its_last_message(fake):
     """No hooks, tools or project documents, at no price; a model of Anthropic is not
     asked for."""
     home = Path.home() / ".codex"
@@ -174,7 +174,7 @@ def test_codex_answers_by_its_last_message(fake: Fake) -> None:
     assert "not logged in" in refused(fake.model("codex"), ask).what
 
 
-def test_a_schema_is_asked_for_in_words_and_checked(fake: Fake) -> None:
+def test_a_schema_is_asked_for_in_words_and_checked(fake):
     """A code fence around the whole reply is taken off, anything else is refused."""
     schema = {"type": "array", "items": {"type": "string"}}
     fake.says({**RESULT, "result": '\n```json\n["a"]\n```\n'})
@@ -193,7 +193,7 @@ FAILING = [
 
 
 @pytest.mark.parametrize(("code", "word"), FAILING)
-def test_a_failing_command_says_why(code: str, word: str, fake: Fake) -> None:
+def test_a_failing_command_says_why(code, word, fake):
     """What it said, in a line, with what to do."""
     fake.does(code)
     assert word in refused(fake.model(), Ask("s", "p")).what
@@ -221,7 +221,7 @@ child.wait()
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
-def test_a_hanging_command_is_killed_with_its_children(fake: Fake) -> None:
+def test_a_hanging_command_is_killed_with_its_children(fake):
     """When its time is over; the folder is gone, too."""
     fake.does(SLEEPER)
     assert "took longer" in refused(fake.model(), Ask("s", "p", timeout=1.5)).what
@@ -230,7 +230,7 @@ def test_a_hanging_command_is_killed_with_its_children(fake: Fake) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
-def test_what_runs_ends_with_us(fake: Fake) -> None:
+def test_what_runs_ends_with_us(fake):
     """Closing the model, as an interrupted run does, leaves no process behind."""
     fake.does(SLEEPER)
     model = fake.model()
@@ -244,7 +244,7 @@ def test_what_runs_ends_with_us(fake: Fake) -> None:
     thread.join(10)
 
 
-def test_a_missing_command_is_told(fake: Fake, tmp_path: Path) -> None:
+def test_a_missing_command_is_told(fake, tmp_path):
     """With the way to get it; what lies in the working directory is not run."""
     assert "no claude command" in refused(fake.model(), Ask("s", "p")).what
     fake.says(RESULT)

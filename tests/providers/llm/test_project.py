@@ -6,7 +6,6 @@ import pytest
 
 from memcli.storage.files import state_dir
 from memcli.storage.state import State
-from tests.conftest import Project
 from tests.providers.llm.server import Api, Step, serve
 
 ON = ("--set", "llm=anthropic")
@@ -14,7 +13,7 @@ STAGE = ("retire-stage", "--check")
 
 
 @pytest.fixture
-def api(monkeypatch: pytest.MonkeyPatch, project: Project) -> Iterator[Api]:
+def api(monkeypatch, project) -> Iterator[Api]:
     monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN", raising=False)
     with serve() as api:
         for name, value in api.environ.items():
@@ -24,7 +23,7 @@ def api(monkeypatch: pytest.MonkeyPatch, project: Project) -> Iterator[Api]:
         yield api
 
 
-def test_the_stage_is_asked_of_the_real_sdk(project: Project, api: Api) -> None:
+def test_the_stage_is_asked_of_the_real_sdk(project, api):
     """Rules cannot tell it, the model can; nothing is asked when the user has not
     enabled one."""
     api.answer = lambda body: "I would say: review."
@@ -35,7 +34,7 @@ def test_the_stage_is_asked_of_the_real_sdk(project: Project, api: Api) -> None:
     assert api.seen[1].body["model"] == "claude-sonnet-5"
 
 
-def test_the_ledger_is_shown_by_health(project: Project, api: Api) -> None:
+def test_the_ledger_is_shown_by_health(project, api):
     """Calls, tokens and cost of the last 30 days, of this project."""
     before = project.mem("health", "--json").json["llm"]
     assert before["calls"] == 0 and before["days"] == 30
@@ -53,7 +52,7 @@ def test_the_ledger_is_shown_by_health(project: Project, api: Api) -> None:
     assert later["calls"] == 0
 
 
-def test_a_day_has_a_limit_over_all_projects(project: Project, api: Api) -> None:
+def test_a_day_has_a_limit_over_all_projects(project, api):
     """What another project spent today counts; tomorrow is another day."""
     other = State(state_dir(), "other")
     other.note("ledger", [("2026-11-21", "x", "anthropic", "m", 1, 0, 0, 1, 1.99)])
@@ -67,7 +66,7 @@ def test_a_day_has_a_limit_over_all_projects(project: Project, api: Api) -> None
     assert len(api.seen) == 1
 
 
-def test_doctor_asks_only_when_told(project: Project, api: Api) -> None:
+def test_doctor_asks_only_when_told(project, api):
     """A key is INFO; --online asks once: PASS, or FAIL and exit 1."""
 
     def rows(*args: str) -> dict[str, str]:

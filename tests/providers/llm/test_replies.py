@@ -1,7 +1,6 @@
 """Replies are data: strict JSON, checked by the schema."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -35,7 +34,7 @@ SCHEMA = {"type": "array", "items": ITEM}
         ([{"title": "a", "id": "x"}], "not asked for: 'id'"),
     ],
 )
-def test_what_is_not_as_asked_is_named(value: Any, where: str) -> None:
+def test_what_is_not_as_asked_is_named(value, where):
     """The place and what is wrong with it."""
     with pytest.raises(ProviderError) as caught:
         parse_json(json.dumps(value), SCHEMA)
@@ -46,13 +45,13 @@ NO_JSON = ["", "hello", "[1,]", "NaN", '{"a": 1, "a": 2}', "[" * 99_999, "[] []"
 
 
 @pytest.mark.parametrize("text", NO_JSON)
-def test_what_is_no_json_is_refused(text: str) -> None:
+def test_what_is_no_json_is_refused(text):
     """Also what Python would let pass: NaN, double keys, text after the value."""
     with pytest.raises(ProviderError, match="no JSON"):
         parse_json(text)
 
 
-def test_strings_come_back_without_controls() -> None:
+def test_strings_come_back_without_controls():
     """Escapes in JSON smuggle nothing in: neither terminal codes nor half
     characters."""
     assert parse_json(r'{"a\u0000": ["x\u001b[31my\u202ez", "\ud800"]}') == {
@@ -60,7 +59,7 @@ def test_strings_come_back_without_controls() -> None:
     }
 
 
-def test_an_excerpt_cuts_after_it_has_redacted() -> None:
+def test_an_excerpt_cuts_after_it_has_redacted():
     """A token at the edge is not shown in half."""
     token = "ghp_" + "a1B2c3D4" * 4 + "a1B2"
     assert (

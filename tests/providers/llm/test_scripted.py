@@ -26,14 +26,14 @@ def scripted(folder: Path, *lines: Any, calls: list[Call] | None = None) -> Mode
     return model
 
 
-def test_lines_answer_in_turn_and_the_last_one_stays(tmp_path: Path) -> None:
+def test_lines_answer_in_turn_and_the_last_one_stays(tmp_path):
     """Strings as they are, other values as JSON text."""
     model = scripted(tmp_path, "one", {"a": [1]}, ["é"])
     said = [model.ask(Ask("s", "p")).text for _ in range(4)]
     assert said == ["one", '{"a": [1]}', '["é"]', '["é"]']
 
 
-def test_a_line_may_be_for_one_scope(tmp_path: Path) -> None:
+def test_a_line_may_be_for_one_scope(tmp_path):
     """By a text in the purpose or the prompt; the others take the plain lines."""
     model = scripted(
         tmp_path,
@@ -50,7 +50,7 @@ def test_a_line_may_be_for_one_scope(tmp_path: Path) -> None:
         model.ask(Ask("s", "p", purpose="task"))
 
 
-def test_no_reply_is_an_error(tmp_path: Path) -> None:
+def test_no_reply_is_an_error(tmp_path):
     """A file that is for other scopes only."""
     with pytest.raises(ProviderError, match="no reply for job"):
         scripted(tmp_path, {"match": "x", "reply": ""}).ask(
@@ -58,7 +58,7 @@ def test_no_reply_is_an_error(tmp_path: Path) -> None:
         )
 
 
-def test_it_is_held_to_the_same_rules(tmp_path: Path) -> None:
+def test_it_is_held_to_the_same_rules(tmp_path):
     """The ledger knows its calls, at no cost; a reply that is not as asked is
     refused."""
     calls: list[Call] = []
@@ -70,7 +70,7 @@ def test_it_is_held_to_the_same_rules(tmp_path: Path) -> None:
     ]
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read(tmp_path):
     """It says which key names it."""
     config = Config(llm="scripted", llm_replies=str(tmp_path / "missing"))
     with pytest.raises(ProviderError, match="cannot be read"):
