@@ -261,8 +261,12 @@ class Project:
 
     def ok(self, *args: str, **how: Any) -> Result:
         """Run a command line in this process that has to succeed."""
+        return self.ends(0, *args, **how)
+
+    def ends(self, code: int, *args: str, **how: Any) -> Result:
+        """Run a command line in this process that has to end with this code."""
         done = self.mem(*args, **how)
-        assert done.code == 0, done.err
+        assert done.code == code, done.err
         return done
 
     def app(self) -> App:

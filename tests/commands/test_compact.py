@@ -120,7 +120,7 @@ def test_retired_entries_leave_for_the_archive(project):
         "2026-11-21",
         "retired",
     )
-    assert project.mem("recall", "zebra", "--ranked", "--check").code == 1
+    project.ends(1, "recall", "zebra", "--ranked", "--check")
     project.ok("recall", "zebra", "--ranked", "--archived", "--check")
 
 
@@ -157,11 +157,9 @@ def test_the_loss_guard_refuses_until_told(project):
     before = texts(project)
     shown = project.ok("compact", "--stale", "--dry-run")
     assert "archived_because: stale" in shown.out
-    checked = project.mem("compact", "--stale", "--check")
-    assert checked.code == 1
+    checked = project.ends(1, "compact", "--stale", "--check")
     assert "--allow-loss" in checked.err
-    refused = project.mem("compact", "--stale")
-    assert refused.code == 5
+    refused = project.ends(5, "compact", "--stale")
     assert "3 of 4 live entries" in refused.err
     assert "--allow-loss" in refused.err
     assert texts(project) == before
@@ -195,8 +193,7 @@ def test_one_section_of_prose_is_adopted_alone(project):
     ports = next(
         line for line in project.mem("list").out.splitlines() if "Ports" in line
     )
-    result = project.mem("reinforce", ports.split()[0])
-    assert result.code == 3
+    result = project.ends(3, "reinforce", ports.split()[0])
     assert f"mem compact --adopt 'MEMORY.md#{ports.split()[0][:8]}'" in result.err
     project.ok("compact", "--adopt", "MEMORY.md#Ports")
     after = path.read_text()
@@ -207,7 +204,7 @@ def test_one_section_of_prose_is_adopted_alone(project):
     assert topics.read_bytes() == found
     assert path.read_text().count("\ntype:") == 2
     assert "Only on Mondays." in path.read_text()
-    assert project.mem("compact", "--adopt", "MEMORY.md#Nothing").code == 2
+    project.ends(2, "compact", "--adopt", "MEMORY.md#Nothing")
 
 
 def test_one_bullet_is_adopted_alone(project):
@@ -218,8 +215,7 @@ def test_one_bullet_is_adopted_alone(project):
         "# Notes\n\n- The first of three.\n- The second one.\n- The last one.\n",
     )
     second = project.mem("list", "--json").entries[1]["id"][:8]
-    result = project.mem("reinforce", second)
-    assert result.code == 3
+    result = project.ends(3, "reinforce", second)
     assert f"mem compact --adopt 'MEMORY.md#{second}'" in result.err
     assert "no entry has that id" not in result.err
     project.ok("compact", "--adopt", f"MEMORY.md#{second}")
@@ -237,8 +233,7 @@ def test_a_file_that_cannot_be_used_is_named_and_the_rest_is_done(
     (project.root / "tasks/link.md").symlink_to(outside)
     fill(project, gone)
     before = [path.read_bytes() for path in (bad, conflicted, outside)]
-    result = project.mem("compact")
-    assert result.code == 3
+    result = project.ends(3, "compact")
     assert "tasks/bad.md:1:" in result.err
     assert "tasks/link.md" in result.err
     assert "conflict markers" in result.err
@@ -277,7 +272,7 @@ def test_only_what_is_named_or_at_hand_is_written(project):
     def left() -> list[str]:
         return [name for name in names if by_id(project, name)]
 
-    assert project.mem("compact", "README.md").code == 2
+    project.ends(2, "compact", "README.md")
     project.ok("compact", "tasks/a.md")
     assert left() == [names[0], names[2], names[3]]
     project.ok("compact")

@@ -61,7 +61,7 @@ def test_all_that_is_due_is_done_at_once_and_once(project):
     changes no byte."""
     filled(project)
     before = tree(project)
-    assert project.mem("compact", "--due", "--check").code == 1
+    project.ends(1, "compact", "--due", "--check")
     shown = project.ok("compact", "--due", "--dry-run")
     assert tree(project) == before, shown.err
     result = project.ok("compact", "--due")
@@ -95,7 +95,7 @@ def test_nothing_is_done_in_the_middle_of_a_conflict(project):
         "<<<<<<< a\n# M\n=======\n# N\n>>>>>>> b\n"
     )
     before = tree(project)
-    assert project.mem("compact", "--due").code == 5
+    project.ends(5, "compact", "--due")
     assert tree(project) == before
 
 

@@ -156,7 +156,7 @@ def test_text_and_markdown(project):
     project.write(
         "tasks/x.md", project.entry("Ping @team `now` <b>loud</b>", kind="pitfall")
     )
-    assert project.mem("diff", "--check").code == 1
+    project.ends(1, "diff", "--check")
     result = project.mem("diff")
     lines = result.out.splitlines()
     assert result.code == 0
@@ -174,8 +174,7 @@ def test_text_and_markdown(project):
 def test_an_unknown_revision_is_a_usage_error(project, revisions):
     """It is named, exit 2, and never read as an option of git."""
     started(project)
-    result = project.mem("diff", "--", revisions)
-    assert result.code == 2
+    result = project.ends(2, "diff", "--", revisions)
     assert "unknown revision" in result.err
     assert not project.has("x..HEAD")
 

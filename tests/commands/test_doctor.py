@@ -521,15 +521,14 @@ def test_named_files_give_content_rows_alone_and_need_no_index(project, tmp_path
     clean = project.mem("doctor", "MEMORY.md", "--json")
     assert (clean.code, {row["status"] for row in rows(clean)}) == (0, {"PASS"})
     names = ("notes.md", "../MEMORY.md", str(outside), "gone.md")
-    found = project.mem("doctor", *names, "--json", cwd=inside.parent)
-    assert found.code == 1
+    found = project.ends(1, "doctor", *names, "--json", cwd=inside.parent)
     assert {(row["name"], row["path"], row["line"]) for row in rows(found, "FAIL")} == {
         ("secrets", "docs/notes.md", 1),
         ("secrets", str(outside), 2),
         ("readable", "docs/gone.md", 1),
     }
     assert not project.has(".memory.db")
-    assert project.mem("doctor").code == 1
+    project.ends(1, "doctor")
 
 
 def ids(path: Path) -> list[str]:

@@ -310,8 +310,7 @@ def test_unclear_lessons_are_refused_with_a_hint(project):
     """Nothing is guessed where the words do not say what is forbidden."""
     project.mem("add", "--kind", "policy", "Every migration must be reversible")
     found = project.mem("list", "--json").entries[0]["id"]
-    result = project.mem("guard", found[:8])
-    assert result.code == 2
+    result = project.ends(2, "guard", found[:8])
     assert "--command" in result.err
     assert "guard" not in project.read("MEMORY.md")
 

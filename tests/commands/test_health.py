@@ -65,7 +65,7 @@ def test_an_empty_store_is_zero(project):
     assert (found.code, found.json["score"], found.json["band"]) == (0, 0, "red")
     assert "mem add" in found.err
     assert not state_dir().exists()
-    assert project.mem("health", "--check", "--set", "health_min=1").code == 1
+    project.ends(1, "health", "--check", "--set", "health_min=1")
     store(project, status="retired")
     retired = found_by(project)
     assert retired["score"] == retired["counts"]["live"] == 0
@@ -109,8 +109,7 @@ def test_check_exits_1_below_the_least_score(project):
     store(project)
     score = found_by(project)["score"]
     project.ok("health", "--check", "--set", f"health_min={score}")
-    low = project.mem("health", "--check", "--set", f"health_min={score + 0.1}")
-    assert low.code == 1
+    low = project.ends(1, "health", "--check", "--set", f"health_min={score + 0.1}")
     assert "below" in low.err
     assert low.out
 

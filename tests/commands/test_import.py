@@ -228,8 +228,7 @@ def test_what_cannot_be_read_is_named_and_the_others_are_imported(
     outside = project.write("~/outside.md", "# Outside\nA text from elsewhere.\n")
     (folder / "link.md").symlink_to(outside)
     (folder / "bad.md").write_bytes(b"ok\n\xff\xfe\n")
-    got = project.mem("import", str(folder))
-    assert got.code == 3
+    got = project.ends(3, "import", str(folder))
     assert "bad.md:2: is not UTF-8" in got.err
     assert len(entries(project)) == 1
 

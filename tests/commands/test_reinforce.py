@@ -80,9 +80,8 @@ def test_ids_that_are_typed_must_be_known(project):
         "MEMORY.md", project.entry(id="abcd1234-x") + project.entry(id="abef")
     )
     project.ok("reinforce", "abcd")
-    assert project.mem("reinforce", "ab").code == 3
-    typed = project.mem("reinforce", "nope", "abcd")
-    assert typed.code == 3
+    project.ends(3, "reinforce", "ab")
+    typed = project.ends(3, "reinforce", "nope", "abcd")
     assert "nope" in typed.err
     listed = "\n".join(
         line.split("\t")[0] for line in project.mem("list").out.splitlines()
@@ -144,8 +143,7 @@ def test_what_cannot_be_asked_for_is_a_usage_error(project):
     project.write(
         "MEMORY.md", project.entry(id="w", kind="workflow") + project.entry(id="a")
     )
-    bad = project.mem("reinforce", "a=great")
-    assert bad.code == 2
+    bad = project.ends(2, "reinforce", "a=great")
     assert "again, hard, good, easy" in bad.err
     for args in (
         "",
@@ -178,14 +176,13 @@ def test_a_conflicted_file_is_named_and_left_and_the_rest_is_done(
     bad = project.write("tasks/bad.md", project.entry("Bad", id="bad1") + conflict)
     project.remembers("Good", id="good1")
     before = bad.read_bytes()
-    result = project.mem("reinforce", "bad1", "good1")
-    assert result.code == 3
+    result = project.ends(3, "reinforce", "bad1", "good1")
     assert "tasks/bad.md:" in result.err
     assert "conflict markers" in result.err
     assert entry_of(project, "good1").reinforcement_count == 1
-    assert project.mem("retire", "bad1").code == 5
+    project.ends(5, "retire", "bad1")
     project.write("MEMORY.md", project.entry("Good", id="good1") + conflict)
-    assert project.mem("add", "Something else entirely").code == 5
+    project.ends(5, "add", "Something else entirely")
     assert bad.read_bytes() == before
 
 

@@ -51,8 +51,7 @@ def test_unknown_never_retires_and_a_wrong_stage_is_a_usage_error(
     project.remembers(id="u", domain="task", phase="unknown")
     project.ok("retire-stage", "unknown")
     assert stages(project) == {"u": "active"}
-    wrong = project.mem("retire-stage", "lunch")
-    assert wrong.code == 2
+    wrong = project.ends(2, "retire-stage", "lunch")
     assert "specification, planning" in wrong.err
 
 
@@ -122,8 +121,8 @@ def test_the_domain_follows_the_level_and_can_be_said(project):
     edited = project.ok("edit", added, "--domain", "team", "--json")
     assert edited.json["changed"] == ["domain"]
     assert project.mem("show", added, "--json").json["domain"] == "team"
-    assert project.mem("add", "x", "--domain", "both").code == 2
-    assert project.mem("edit", added, "--domain", "both").code == 2
+    project.ends(2, "add", "x", "--domain", "both")
+    project.ends(2, "edit", added, "--domain", "both")
 
 
 @pytest.mark.parametrize("args", [("retire-stage",), ("compact", "--due")])
@@ -138,8 +137,7 @@ def test_a_stage_that_would_take_too_much_is_refused(project, args):
     )
     path = project.write("MEMORY.md", gone + project.entry() + project.entry())
     before = path.read_text()
-    refused = project.mem(*args)
-    assert refused.code == 5
+    refused = project.ends(5, *args)
     assert "2 of 4 live entries would leave MEMORY.md" in refused.err
     assert "--allow-loss" in refused.err
     assert path.read_text() == before
@@ -182,8 +180,7 @@ def test_an_intent_that_is_no_text_is_unknown(project, text):
     project.write("INTENT.md", text)
     fill(project)
     project.write("tasks/a.md", project.entry(id="r", status="retired"))
-    told = project.mem("retire-stage")
-    assert told.code == 3
+    told = project.ends(3, "retire-stage")
     assert "unknown" in told.out
     assert told.err.count("INTENT.md") == 1
     assert len(told.err.splitlines()) == 1
@@ -235,8 +232,7 @@ def test_a_model_is_asked_only_when_the_user_enabled_it(project, world):
     failed = project.mem("retire-stage", "--check", *sets)
     assert failed.code == 4 or failed.out.strip() == "unknown"
     project.write(".mem.toml", 'llm = "scripted"\n')
-    refused = project.mem("retire-stage", "--check")
-    assert refused.code == 2
+    refused = project.ends(2, "retire-stage", "--check")
     assert ".mem.toml:1" in refused.err
 
 

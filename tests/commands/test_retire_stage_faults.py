@@ -13,8 +13,7 @@ def test_a_file_that_is_no_text_stops_the_detection(project, name):
     project.write(".current-stage", "design\n")
     project.write(name, b"Stage: review\n\xff\n")
     before = project.data("MEMORY.md")
-    result = project.mem("retire-stage")
-    assert result.code == 3
+    result = project.ends(3, "retire-stage")
     assert f"{name}:2: is not UTF-8 text" in result.err
     assert project.data("MEMORY.md") == before
 
@@ -28,8 +27,7 @@ def test_one_bad_file_is_named_and_the_others_are_retired(project):
     torn = project.write(
         "tasks/torn.md", project.entry("Torn", "Words.", id="torn", **DESIGN) + conflict
     )
-    result = project.mem("retire-stage", "design")
-    assert result.code == 3
+    result = project.ends(3, "retire-stage", "design")
     assert "tasks/broken.md:4" in result.err
     assert "tasks/torn.md" in result.err
     assert "status: retired" in project.read("MEMORY.md")

@@ -179,8 +179,7 @@ def test_tables_are_not_made_where_everybody_may_create(project, shared, schema)
     )
     project.remembers("Herds", "zebra")
     project.commit()
-    result = project.mem("index", "--shared")
-    assert result.code == 5, result
+    result = project.ends(5, "index", "--shared")
     assert f"everybody may create in the schema {schema}" in result.err
     assert f"REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC" in result.err
     tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'mem'"

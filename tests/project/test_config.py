@@ -49,8 +49,7 @@ def test_a_repository_may_not_set_what_is_the_users(project):
     project.remembers()
     for name in private:
         project.write(".mem.toml", f'# mine\n\n"{name}" = "none"\n')
-        result = project.mem("recall", "x")
-        assert result.code == 2
+        result = project.ends(2, "recall", "x")
         assert f"{name!r} may not be set by a repository" in result.err
         assert f"{project.root}/.mem.toml:3" in result.err
         assert "hint: " in result.err
@@ -82,8 +81,7 @@ def test_a_bad_project_file_is_exit_2_with_its_line_and_a_hint(project, text, li
     no traceback."""
     project.remembers()
     path = project.write(".mem.toml", text)
-    result = project.mem("recall", "x")
-    assert result.code == 2, result.err
+    result = project.ends(2, "recall", "x")
     assert f"{path}{line}" in result.err
     assert "\nhint: " in result.err
     assert "internal error" not in result.err
@@ -120,8 +118,7 @@ def test_values_on_the_command_line_and_in_the_environment(tmp_path, item, key, 
 )
 def test_a_bad_set_is_a_usage_error(project, item):
     """Whatever is wrong with it."""
-    result = project.mem("recall", "x", "--set", item)
-    assert result.code == 2
+    result = project.ends(2, "recall", "x", "--set", item)
     assert "internal" not in result.err
 
 
@@ -131,8 +128,7 @@ def test_a_bad_set_is_a_usage_error(project, item):
 def test_a_bad_now_is_a_usage_error(project, text):
     """MEM_NOW must be a date, or a date and time."""
     project.remembers()
-    result = project.mem("recall", "x", env={"MEM_NOW": text})
-    assert result.code == 2
+    result = project.ends(2, "recall", "x", env={"MEM_NOW": text})
     assert "MEM_NOW" in result.err
 
 

@@ -213,8 +213,7 @@ def test_a_link_that_leaves_the_root_is_refused_and_named(project):
         "linked",
     }
     assert {(p.line, p.severity) for p in listing.problems} == {(1, "unreadable")}
-    result = project.mem("index")
-    assert result.code == 3
+    result = project.ends(3, "index")
     assert "institutional.md:1: is a link that leaves the root" in result.err
 
 
