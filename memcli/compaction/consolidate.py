@@ -26,6 +26,7 @@ from memcli.memory.changes import ChangeSet, Event, Spot, copied_values, new_val
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import derived_id
 from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.tombstones import is_tombstone
 from memcli.memory.values import Entry, archive_of, domain_of, listed
 from memcli.project import git
 from memcli.project.context import Project
@@ -434,9 +435,4 @@ def _fact_values(
 
 
 def _is_refuted(entry: Entry) -> bool:
-    """Whether an entry was retired or superseded for a reason other than the end of
-    its stage."""
-    archived = str(entry.extra.get("archived_because", ""))
-    retired = str(entry.extra.get("retired_because", ""))
-    refused = entry.status == "retired" or archived in ("retired", "superseded")
-    return refused and not retired.startswith("stage")
+    return is_tombstone(entry, archived="archived_because" in entry.extra)

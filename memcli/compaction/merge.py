@@ -14,23 +14,20 @@ from memcli.compaction.arrivals import doors_of, let_in
 from memcli.compaction.merge_values import Values, as_list, merge_values, same
 from memcli.errors import MemError
 from memcli.memory import front_matter
-from memcli.memory.changes import EntryChange, edited, full_lines, given, prose_of
+from memcli.memory.changes import (
+    EntryChange,
+    block_offsets,
+    edited,
+    full_lines,
+    given,
+    prose_of,
+)
 from memcli.memory.grammar import BLANKS, derived_id, longer_first, with_line_feeds
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import ARCHIVE, Entry
 from memcli.text.matching import verbose
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
-
-
-@verbose(dot_all=True)
-def _front() -> str:
-    """Front matter from its first delimiter to the end of its last."""
-    return r"""
-        --- [ \t]* \r? \n
-        .*? (?<=\n)
-        --- [ \t]* \r? (?: \n | \Z )
-    """
 
 
 MergeProse = Callable[[str, str, str], tuple[str, int]]
@@ -165,17 +162,16 @@ def _read(text: str, path: str, line_end: str) -> _Side:
 def _block_of(entry: Entry, text: str, stop: int) -> _Block:
     """The block of an entry, with the prose down to the next one, at `stop`."""
     core, gap = _trimmed(text[entry.start : entry.end])
-    front = _front().match(with_line_feeds(core))
-    if front is None:
-        raise Unmergeable(f"the front matter of {entry.id} has no end")
+    _, _, body = block_offsets(text, entry)
+    front_size = body - entry.start
     below = ""
     prose = text[entry.end : stop]
     if prose.strip():
         below, gap = _trimmed(gap + prose)
     return _Block(
         id=entry.id,
-        front=core[: front.end()],
-        rest=core[front.end() :],
+        front=core[:front_size],
+        rest=core[front_size:],
         gap=gap,
         below=below,
     )

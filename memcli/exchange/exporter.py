@@ -1,10 +1,11 @@
 """Memory as a marked section of CLAUDE.md or AGENTS.md. Pure."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from memcli.install.git_hooks import EXPORT
+from memcli.memory.grammar import code_fences, unclosed_fence
 from memcli.memory.words import body_of
 from memcli.recall.budget import cut_words
 from memcli.text import matching
@@ -19,23 +20,6 @@ SHARES = {"norms": 2, "rules": 2, "lessons": 1}
 """Norms take half of the room, rules half of the rest, lessons what is left."""
 ENTRY_TOKENS = 150  # a longer body is cut at a sentence
 ENTRY_LINES = 12
-
-
-@verbose(lines=True)
-def _fence() -> str:
-    """The opening or closing fence of code."""
-    return r"^ [ \t]* ( `{3,} | ~{3,} )"
-
-
-@verbose(lines=True)
-def _fence_line() -> str:
-    """A fence with all that stands on its line, as CommonMark has it."""
-    return r"""
-        ^ [ ]{0,3} (?:
-            (?P<ticks> `{3,}+ ) (?P<info> [^`\n]*+ )
-          | (?P<tildes> ~{3,}+ ) (?P<words> [^\n]*+ )
-        ) $
-    """
 
 
 @verbose
@@ -134,9 +118,9 @@ def note_lines(note: ExportNote) -> list[str]:
     lines = [line for line in body.split("\n") if line.strip()]
     if len(lines) > ENTRY_LINES:
         lines = [*lines[: ENTRY_LINES - 1], "…"]
-    fences = _fence().findall("\n".join(lines))
-    if len(fences) % 2:
-        lines.append(fences[-1])
+    fence = unclosed_fence("\n".join(lines))
+    if fence:
+        lines.append(fence)
     safe = safe_text("\n".join(lines)) if lines else ""
     title = safe_text(" ".join(note.title.split())).replace("*", "\\*")
     shown = [f"  {line}" for line in safe.split("\n")] if safe else []
@@ -167,26 +151,17 @@ def safe_text(text: str) -> str:
     text = for_prompt(text).replace("<!--", "&lt;!--")
     parts = []
     position = 0
-    for start, end in fenced(text):
+    for start, end in _fenced(text):
         parts += [_without_imports(text[position:start]), text[start:end]]
         position = end
     return "".join([*parts, _without_imports(text[position:])])
 
 
-def fenced(text: str) -> Iterator[tuple[int, int]]:
+def _fenced(text: str) -> list[tuple[int, int]]:
     """The stretches of fenced code that are closed, with their fences, as CommonMark
     has them."""
-    start = 0
-    fence = ""
-    for line in _fence_line().finditer(text):
-        mark = line["ticks"] or line["tildes"]
-        info = line["info"] or line["words"] or ""
-        if not fence:
-            start = line.start()
-            fence = mark
-        elif mark.startswith(fence) and not info.strip():
-            yield start, line.end()
-            fence = ""
+    spans = code_fences(text, 0, len(text))
+    return spans[:-1] if unclosed_fence(text) else spans
 
 
 def _without_imports(text: str) -> str:

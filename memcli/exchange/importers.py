@@ -14,7 +14,7 @@ from memcli.memory import front_matter, grammar, parser
 from memcli.memory.values import Problem
 from memcli.memory.words import in_one_line, is_day
 from memcli.storage.files import Unreadable, read_text
-from memcli.text.matching import regex, table, verbose
+from memcli.text.matching import table, verbose
 
 TITLE = 100
 _MARKS = "#>*-+ \t"
@@ -244,7 +244,7 @@ def _cut(pattern: re.Pattern[str], text: str, *ends: str) -> str:
 
 def _items(text: str) -> list[str]:
     """The items of a text that is a list of rules and nothing else."""
-    if regex(r"(?m)^ {0,3}(`{3,}|~{3,})").search(text):
+    if grammar.code_fences(text, 0, len(text)):
         return []
     items: list[list[str]] = []
     for line in text.split("\n"):

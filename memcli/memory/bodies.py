@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from memcli.memory.grammar import HEADING, MARK, closes, is_inline
+from memcli.memory.grammar import HEADING, MARK, open_behind
 
 
 def safe_body(text: str) -> str:
@@ -27,9 +27,7 @@ def _at_mark(line: str, mark: re.Match[str], fence: str) -> tuple[str, str]:
     open behind it."""
     if mark[1]:
         return " ---" if fence else "***", fence
-    if fence:
-        return line, "" if closes(mark, fence) else fence
-    return line, "" if is_inline(mark) else mark[2]
+    return line, open_behind(mark, fence)
 
 
 def _deepen(lines: list[str], headings: Sequence[int]) -> None:

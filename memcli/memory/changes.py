@@ -98,7 +98,7 @@ def _glue(tail: str, line_end: str) -> str:
 def _edits(text: str, entry: Entry, change: EntryChange) -> list[Edit]:
     if change.remove:
         return [Edit(entry.start, entry.end, "")]
-    inner, close, below = _block(text, entry)
+    inner, close, below = block_offsets(text, entry)
     line_end = eol_of(text[entry.start : entry.end])
     edits: list[Edit] = []
     if change.values:
@@ -117,7 +117,7 @@ def _edits(text: str, entry: Entry, change: EntryChange) -> list[Edit]:
     return edits
 
 
-def _block(text: str, entry: Entry) -> tuple[int, int, int]:
+def block_offsets(text: str, entry: Entry) -> tuple[int, int, int]:
     """Offsets of the block's first line, of its closing delimiter and of the line after
     that."""
     scan = with_line_feeds(text[entry.start : entry.end])
@@ -192,7 +192,7 @@ def _wanted(before: MemoryFile, changes: list[EntryChange]) -> list[dict[str, An
 def _changed(file: MemoryFile, entry: Entry, changes: list[EntryChange]) -> Entry:
     if not changes:
         return entry
-    inner, close, _ = _block(file.text, entry)
+    inner, close, _ = block_offsets(file.text, entry)
     block = with_line_feeds(file.text[inner:close])
     written_values = dict(front_matter.read(block).values)
     body = entry.body

@@ -84,6 +84,23 @@ def closes(mark: re.Match[str], fence: str) -> bool:
     return mark[2].startswith(fence) and not mark[3].strip()
 
 
+def open_behind(mark: re.Match[str], fence: str) -> str:
+    """The fence that is open behind a mark, "" for none; `fence` is the one before."""
+    if mark[1]:
+        return fence
+    if fence:
+        return "" if closes(mark, fence) else fence
+    return "" if is_inline(mark) else mark[2]
+
+
+def unclosed_fence(text: str) -> str:
+    """The fence that a text leaves open, "" for none."""
+    fence = ""
+    for mark in MARK.find(text, 0, len(text)):
+        fence = open_behind(mark, fence)
+    return fence
+
+
 def pair_up(marks: Sequence[re.Match[str]]) -> bool:
     """Whether every fence is closed, and none opens another of its kind within."""
     fence = ""
@@ -131,15 +148,12 @@ def code_fences(scan: str, start: int, end: int) -> list[tuple[int, int]]:
     fence = ""
     opened = 0
     for mark in MARK.find(scan, start, end):
-        if mark[1]:
-            continue
-        if not fence:
-            if not is_inline(mark):
-                fence = mark[2]
-                opened = mark.start(2)
-        elif closes(mark, fence):
+        behind = open_behind(mark, fence)
+        if fence and not behind:
             spans.append((opened, mark.end()))
-            fence = ""
+        elif behind and not fence:
+            opened = mark.start(2)
+        fence = behind
     return [*spans, (opened, end)] if fence else spans
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from memcli.memory.grammar import MARK, open_behind
 from memcli.memory.words import is_day
 from memcli.sessions.handed_over import without_blocks, without_pastes
 from memcli.sessions.model import Session, Turn
@@ -217,13 +218,8 @@ def of_agents(text: str) -> tuple[str, str]:
 def fenced(fence: str, line: str) -> str:
     """The code fence that is open behind a line, "" for none; `fence` is the one before
     it."""
-    mark = regex(r"\s{0,3}(`{3,}|~{3,})").match(line)
-    if mark is None:
-        return fence
-    if not fence:
-        return mark[1]
-    alone = not line.strip().strip(mark[1][0])
-    return "" if alone and mark[1].startswith(fence) else fence
+    mark = MARK.first.match(line)
+    return fence if mark is None else open_behind(mark, fence)
 
 
 def failed(text: str) -> bool:
