@@ -88,12 +88,12 @@ def count_uses(app: App, paths: Collection[str]) -> tuple[str, ...]:
 
     def plan() -> CompactReport:
         uses.read()
-        known = [
+        live_paths = [
             file.path
             for file in app.project.listing.files
             if file.place.store != "archive"
         ]
-        chosen = tuple(path for path in known if os.path.realpath(path) in wanted)
+        chosen = tuple(path for path in live_paths if os.path.realpath(path) in wanted)
         if not (uses.waiting and chosen):
             return CompactReport(done=(), found=(), skipped=(), patches=())
         files = read_files(app.project, CompactRequest(files=chosen))

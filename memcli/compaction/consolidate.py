@@ -195,12 +195,12 @@ def _candidates(files: CompactFiles, everywhere: MemoryFile) -> list[QuotedEntry
     archive = parse(files.archives.get(archive_path, ""), archive_path)
     everywhere_entries = (*everywhere.entries, *archive.entries)
     refuted = [claim(entry.body) for entry in everywhere_entries if _is_refuted(entry)]
-    known = {entry.id for entry in everywhere.entries}
-    known.update(*(listed(entry, "promoted_from") for entry in everywhere.entries))
+    known_ids = {entry.id for entry in everywhere.entries}
+    known_ids.update(*(listed(entry, "promoted_from") for entry in everywhere.entries))
 
     def is_new(entry: Entry) -> bool:
         copied = derived_id(entry.id) in listed(entry, "promoted_to")
-        if copied or entry.id in known or not _is_settled(entry):
+        if copied or entry.id in known_ids or not _is_settled(entry):
             return False
         new_claim = claim(entry.body)
         return not any(near_duplicate(new_claim, refused) for refused in refuted)
@@ -284,12 +284,12 @@ class Consolidation:
         elif what == "update":
             self._update(spot, operation)
         else:  # for the fact that takes its place, or the episode that shows it wrong
-            by = self._add(operation, batch, ordinal) if operation.body else ""
-            by = by or operation.episodes[0]
-            lost = {"superseded_by": by, "retired_because": "superseded"}
+            successor = self._add(operation, batch, ordinal) if operation.body else ""
+            successor = successor or operation.episodes[0]
+            lost = {"superseded_by": successor, "retired_because": "superseded"}
             self.changes.set(spot, status="retired", **lost)
             self.changes.note(
-                "superseded", spot[0], (by, target.entry.id), "invalidate"
+                "superseded", spot[0], (successor, target.entry.id), "invalidate"
             )
 
     def _spot(self, quoted: QuotedEntry) -> Spot | None:
@@ -370,17 +370,17 @@ class Consolidation:
         if spot is None or path not in self.files:
             self.changes.tell("skipped", quoted.path, [entry.id], CHANGED)
             return
-        known = self._known_everywhere(entry, path)
-        if known is None:
-            known = derived_id(entry.id)
-            values = copied_values(entry, known, self.today, COPIED)
+        copy_id = self._known_everywhere(entry, path)
+        if copy_id is None:
+            copy_id = derived_id(entry.id)
+            values = copied_values(entry, copy_id, self.today, COPIED)
             values |= {"promoted_from": [entry.id], "promoted_at": self.today}
             values["domain"] = "team"
             self.changes.add(path, values, entry.body)
-            self.changes.note("promoted everywhere", path, (known, entry.id))
-        to = listed(entry, "promoted_to")
-        if known not in to:
-            self.changes.set(spot, promoted_to=[*to, known])
+            self.changes.note("promoted everywhere", path, (copy_id, entry.id))
+        targets = listed(entry, "promoted_to")
+        if copy_id not in targets:
+            self.changes.set(spot, promoted_to=[*targets, copy_id])
 
     def _known_everywhere(self, promoted: Entry, path: str) -> str | None:
         """Reinforce the entry for every project that says the same, and return its

@@ -138,14 +138,14 @@ def _read(text: str, path: str, line_end: str) -> _Side:
     if any(problem.severity == "unreadable" for problem in file.problems):
         raise Unmergeable("front matter cannot be read")
     blocks: _Blocks = {}
-    seen: Counter[str] = Counter()
+    copies: Counter[str] = Counter()
     stops = [*(entry.start for entry in file.entries), len(text)][1:]
     for entry, stop in zip(file.entries, stops, strict=False):
         block = _block_of(entry, text, stop)
         key: tuple[str, int | str] = (entry.id, 0)
         if not entry.identified:
-            key = (block.text, seen[block.text])
-            seen[block.text] += 1
+            key = (block.text, copies[block.text])
+            copies[block.text] += 1
         elif path.endswith(ARCHIVE):
             # It may hold an entry in several wordings, each once: as it last left.
             key = (entry.id, block.body)

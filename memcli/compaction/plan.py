@@ -135,13 +135,13 @@ def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:
     for file in _chosen(project, wanted):
         memory = files.memory(file.name, file.path)
         if memory is not None:
-            known = KnownFile(
+            known_file = KnownFile(
                 memory=memory,
                 place=file.place,
                 writable=project.may_write(file, wanted.tasks),
                 found=file.found,
             )
-            files.sources.append(known)
+            files.sources.append(known_file)
     _take_project_file(files, wanted)
     files.skipped.extend(
         problem
@@ -162,12 +162,12 @@ def _take_project_file(files: CompactFiles, wanted: CompactRequest) -> None:
     if project.root and (is_new or is_unread):
         memory = files.memory(name, project.path_of(name))
         if memory is not None:
-            known = KnownFile(
+            known_file = KnownFile(
                 memory=memory,
                 place=place("project", name),
                 writable=is_new and project.tree == "",
             )
-            files.sources.append(known)
+            files.sources.append(known_file)
 
 
 def _chosen(project: Project, wanted: CompactRequest) -> list[FoundFile]:
@@ -210,7 +210,7 @@ class CompactOutcome(NamedTuple):
     losses: tuple[Event, ...] = ()
 
 
-class Held(NamedTuple):
+class Member(NamedTuple):
     """An entry in the run: as it was read (`original`), and as the steps so far have
     left it."""
 
@@ -263,11 +263,11 @@ class Compaction:
         self.changes = ChangeSet(
             (*(known.memory for known in self.sources), *archived), now.isoformat()
         )
-        self._hold()
+        self._collect()
 
-    def _hold(self) -> None:
-        self.held = [
-            Held(self.changes, source, (source.path, place))
+    def _collect(self) -> None:
+        self.members = [
+            Member(self.changes, source, (source.path, place))
             for source in self.sources
             for place in range(len(source.memory.entries))
         ]
@@ -275,23 +275,23 @@ class Compaction:
     def adopt(self, units: Sequence[str]) -> None:
         """Sections of prose become entries under their ids; sections of found places
         are copied instead."""
-        known = 0
+        number_wanted = 0
         for number, source in enumerate(self.sources):
             if not source.writable or source.place.store == "institutional":
                 continue
             wanted = [
                 unit for unit in sections(source.memory) if _is_named(unit, units)
             ]
-            known += len(wanted)
+            number_wanted += len(wanted)
             if not source.found:
                 self.sources[number] = self._adopted(source, wanted)
             elif units:
                 for section in wanted:
                     self._copy_unit(source, section)
-        if units and not known:
+        if units and not number_wanted:
             what = f"{', '.join(units)}: no such heading of prose there"
             raise UsageError(what, "mem list shows what there is")
-        self._hold()
+        self._collect()
 
     def _adopted(self, source: KnownFile, wanted: Sequence[Entry]) -> KnownFile:
         """The file with these sections as entries."""
@@ -325,18 +325,22 @@ class Compaction:
         self.changes.add("MEMORY.md", values, body)
         self.changes.note("adopted", "MEMORY.md", [new_id])
 
-    def claim_of(self, held: Held) -> Claim:
-        return claim(held.entry.body)
+    def claim_of(self, member: Member) -> Claim:
+        return claim(member.entry.body)
 
-    def groups(self, key: Callable[[Held], Any]) -> list[list[Held]]:
+    def groups(self, key: Callable[[Member], Any]) -> list[list[Member]]:
         """The live entries that may be changed, episodes left out, by key."""
-        groups = defaultdict[Any, list[Held]](list)
-        for held in self.held:
-            if held.live and held.source.writable and held.entry.kind != "episode":
-                groups[key(held)].append(held)
+        groups = defaultdict[Any, list[Member]](list)
+        for member in self.members:
+            if (
+                member.live
+                and member.source.writable
+                and member.entry.kind != "episode"
+            ):
+                groups[key(member)].append(member)
         return [groups[name] for name in sorted(groups)]
 
-    def edited(self, members: Sequence[Held]) -> bool:
+    def edited(self, members: Sequence[Member]) -> bool:
         """Whether a person has edited one of these bodies; it is then named and left
         as it is."""
         touched = [member for member in members if member.original.touched]
@@ -344,15 +348,15 @@ class Compaction:
             self.tell("skipped", [member], EDITED)
         return bool(touched)
 
-    def leave(self, members: Iterable[Held], because: str, **more: Any) -> None:
+    def leave(self, members: Iterable[Member], because: str, **more: Any) -> None:
         for member in members:
             self.changes.archive(member.spot, because, **more)
 
-    def note(self, what: str, members: Sequence[Held], detail: str = "") -> None:
+    def note(self, what: str, members: Sequence[Member], detail: str = "") -> None:
         entry_ids = [member.original.id for member in members]
         self.changes.note(what, members[0].source.path, entry_ids, detail)
 
-    def tell(self, what: str, members: Sequence[Held], detail: str = "") -> None:
+    def tell(self, what: str, members: Sequence[Member], detail: str = "") -> None:
         entry_ids = [member.original.id for member in members]
         self.changes.tell(what, members[0].source.path, entry_ids, detail)
 

@@ -301,13 +301,13 @@ def _episodes(named: Sequence[str], words: str, batch: EpisodeBatch) -> tuple[st
         / (len(fact_words) or 1)
         for item in batch.episodes
     }
-    known = {name: share for name, share in shares.items() if name in named}
-    if known:
-        least = DRAWN * max(known.values())
+    sharing = {name: share for name, share in shares.items() if name in named}
+    if sharing:
+        least = DRAWN * max(sharing.values())
     else:
-        known = shares
+        sharing = shares
         least = max(DRAWN, *shares.values())
-    return tuple(name for name, share in known.items() if share >= least)
+    return tuple(name for name, share in sharing.items() if share >= least)
 
 
 def settled(lessons: Sequence[Lesson]) -> list[Lesson]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from memcli.app import App
 from memcli.compaction.plan import (
     Compaction,
-    Held,
+    Member,
     StageEnd,
     lost,
     outcome_of,
@@ -42,24 +42,24 @@ def has_stage(place: Place, job: str) -> bool:
     return ranked and place.job == job and place.level in levels
 
 
-def end_stage(work: Compaction, job: str, stage: str) -> list[Held]:
+def end_stage(work: Compaction, job: str, stage: str) -> list[Member]:
     """Retire the live task entries of a stage, and return all that are of it.
 
     An entry that a person edited is named and stays."""
-    passing = [held for held in work.held if _passes(held, job, stage)]
-    for held in passing:
-        if not work.edited([held]):
-            held.set(status="retired", retired_because=f"stage {stage}")
+    passing = [member for member in work.members if _passes(member, job, stage)]
+    for member in passing:
+        if not work.edited([member]):
+            member.set(status="retired", retired_because=f"stage {stage}")
     return passing
 
 
-def _passes(held: Held, job: str, stage: str) -> bool:
-    entry = held.entry
-    place = held.source.place
+def _passes(member: Member, job: str, stage: str) -> bool:
+    entry = member.entry
+    place = member.source.place
     of_stage = entry.domain == "task" and entry.phase == stage
     if not of_stage or outlasts(entry, place):
         return False
-    return held.live and held.source.writable and has_stage(place, job)
+    return member.live and member.source.writable and has_stage(place, job)
 
 
 class StageLeavers(NamedTuple):
@@ -84,13 +84,13 @@ def leavers_of(project: Project, job: str, stage: str) -> StageLeavers:
     sources = list(context.read_known(project, files, skipped, to_write=True))
     work = Compaction(sources, {}, project.now)
     retired: list[tuple[str, str, str]] = []
-    for held in end_stage(work, job, stage):
-        entry = held.entry
-        if held.original.touched:
+    for member in end_stage(work, job, stage):
+        entry = member.entry
+        if member.original.touched:
             reason = f"{entry.id[:8]} was edited by hand: left in place (mem retire takes it)"
-            skipped.append(Problem(held.source.path, entry.line, reason))
+            skipped.append(Problem(member.source.path, entry.line, reason))
         else:
-            retired.append((entry.id, held.source.path, entry.title))
+            retired.append((entry.id, member.source.path, entry.title))
     return StageLeavers(
         retired=tuple(retired),
         skipped=tuple(skipped),

@@ -15,7 +15,7 @@ from memcli.compaction.plan import (
     Compaction,
     CompactOutcome,
     CompactRequest,
-    Held,
+    Member,
     body_order,
     importance_order,
     outcome_of,
@@ -78,7 +78,7 @@ def _drop_copies(work: Compaction) -> None:
         path = archive_of(source.path)
         if not source.writable or path not in work.changes.files:
             continue
-        seen = kept_in(work.changes, path)
+        kept = kept_in(work.changes, path)
         entries = enumerate(work.changes.file(path).entries)
         newest_first = sorted(
             entries,
@@ -86,10 +86,10 @@ def _drop_copies(work: Compaction) -> None:
             reverse=True,
         )
         for place, entry in newest_first:
-            if entry.identified and (entry.id, entry.body) in seen:
+            if entry.identified and (entry.id, entry.body) in kept:
                 drop_copy(work.changes, (path, place))
                 work.changes.note("twice in the archive", path, [entry.id])
-            seen.add((entry.id, entry.body))
+            kept.add((entry.id, entry.body))
 
 
 def contradicting(work: Compaction, wanted: CompactRequest) -> list[Pair]:
@@ -124,26 +124,26 @@ def _before_contradictions(work: Compaction, wanted: CompactRequest) -> None:
 def follow_renames(work: Compaction, moves: Mapping[str, Mapping[str, str]]) -> None:
     """Write the new names of files, by entry, into `paths` and the code spans of what
     mem wrote."""
-    for held in work.held:
-        names = moves.get(held.entry.id)
-        ours = held.source.writable and held.source.place.store == "memory"
-        if names and ours and held.live and _renamed(work, held, names):
+    for member in work.members:
+        names = moves.get(member.entry.id)
+        ours = member.source.writable and member.source.place.store == "memory"
+        if names and ours and member.live and _renamed(work, member, names):
             changes = [f"{old} is {new} now" for old, new in sorted(names.items())]
-            work.note("renamed", [held], ", ".join(changes))
+            work.note("renamed", [member], ", ".join(changes))
 
 
-def _renamed(work: Compaction, held: Held, names: Mapping[str, str]) -> bool:
+def _renamed(work: Compaction, member: Member, names: Mapping[str, str]) -> bool:
     """Write the new names into one entry. Returns whether that changes it."""
-    before = held.entry
-    paths = list(held.names("paths"))
+    before = member.entry
+    paths = list(member.names("paths"))
     new_paths = [names.get(path.strip("/"), path) for path in paths]
     if new_paths != paths:
-        held.set(paths=new_paths)
-    if not held.original.touched:
+        member.set(paths=new_paths)
+    if not member.original.touched:
         body = reduce(_renamed_in_code, names.items(), before.body)
         if body != before.body:
-            work.changes.replace(held.spot, body)
-    return held.entry is not before
+            work.changes.replace(member.spot, body)
+    return member.entry is not before
 
 
 def _renamed_in_code(body: str, names: tuple[str, str]) -> str:
@@ -156,38 +156,38 @@ def _renamed_in_code(body: str, names: tuple[str, str]) -> str:
 
 
 def _merge_same_ids(work: Compaction) -> None:
-    groups = defaultdict[tuple[str, str], list[Held]](list)
-    for held in work.held:
-        if held.entry.identified and held.source.writable:
-            groups[held.source.path, held.entry.id].append(held)
+    groups = defaultdict[tuple[str, str], list[Member]](list)
+    for member in work.members:
+        if member.entry.identified and member.source.writable:
+            groups[member.source.path, member.entry.id].append(member)
     for group in groups.values():
         if len(group) > 1 and not work.edited(group):
             best = min(group, key=_copy_order)
-            others = [held for held in group if held is not best]
+            others = [member for member in group if member is not best]
             _unite_counts(best, group)
             work.leave(others, "merged")
             work.note("same id", [best, *others])
 
 
-def _copy_order(held: Held) -> tuple[Any, ...]:
+def _copy_order(member: Member) -> tuple[Any, ...]:
     """Of the copies of one entry the more important first, then the longer body."""
-    return -held.entry.importance, *body_order(held.entry), held.spot
+    return -member.entry.importance, *body_order(member.entry), member.spot
 
 
 def _merge_duplicates(work: Compaction) -> None:
     """Merge what says the same in one place; what only looks alike is told."""
     for group in work.groups(_mergeable_with):
         # A rule that binds is never merged away.
-        free = [held for held in group if not held.entry.extra.get("guard")]
+        free = [member for member in group if not member.entry.extra.get("guard")]
         _merge_group(work, free)
 
 
-def _merge_group(work: Compaction, group: Sequence[Held]) -> None:
-    claims = [work.claim_of(held) for held in group]
+def _merge_group(work: Compaction, group: Sequence[Member]) -> None:
+    claims = [work.claim_of(member) for member in group]
     same_in_meaning = _same_meaning_of(work, group) if work.meanings else []
     for cluster in clusters(claims, more=same_in_meaning):
         members = [group[number] for number in cluster.members]
-        several = len({held.entry.id for held in members}) > 1
+        several = len({member.entry.id for member in members}) > 1
         if cluster.guarded:
             first, second, reason = cluster.guarded[0]
             work.tell("alike but different", (group[first], group[second]), reason)
@@ -195,23 +195,27 @@ def _merge_group(work: Compaction, group: Sequence[Held]) -> None:
             _merge(work, members)
 
 
-def _mergeable_with(held: Held) -> tuple[str, ...]:
+def _mergeable_with(member: Member) -> tuple[str, ...]:
     """What two entries must share to be merged: their place, type and domain."""
-    place = held.source.place
+    place = member.source.place
     stands = (place.level, place.store, place.job, place.task)
-    return (*stands, held.entry.type, held.entry.domain)
+    return (*stands, member.entry.type, member.entry.domain)
 
 
-def _same_meaning_of(work: Compaction, group: Sequence[Held]) -> list[tuple[int, int]]:
-    known = [work.meanings.get((held.entry.title, held.entry.body)) for held in group]
+def _same_meaning_of(
+    work: Compaction, group: Sequence[Member]
+) -> list[tuple[int, int]]:
+    known = [
+        work.meanings.get((member.entry.title, member.entry.body)) for member in group
+    ]
     return same_meaning(known)
 
 
-def _merge(work: Compaction, members: list[Held]) -> None:
-    entries = [held.entry for held in members]
-    best = min(members, key=lambda held: importance_order(held.entry))
-    others = [held for held in members if held is not best]
-    others.sort(key=lambda held: held.spot)
+def _merge(work: Compaction, members: list[Member]) -> None:
+    entries = [member.entry for member in members]
+    best = min(members, key=lambda member: importance_order(member.entry))
+    others = [member for member in members if member is not best]
+    others.sort(key=lambda member: member.spot)
     longest = min(entries, key=body_order)
     if longest.body != best.entry.body:
         work.changes.replace(best.spot, longest.body, "merged")
@@ -219,52 +223,60 @@ def _merge(work: Compaction, members: list[Held]) -> None:
     created = filter(None, (entry.created_at for entry in entries))
     best.grow("created_at", min(created, default=""))
     merged = {entry.id for entry in entries}
-    for held in members:
-        merged.update(held.names("merged_from"))
+    for member in members:
+        merged.update(member.names("merged_from"))
     best.set(merged_from=sorted(merged - {best.entry.id}), status="compacted")
     for key in ("tags", "paths", "commands"):
         united: dict[str, None] = {}
-        for held in (best, *others):
-            united.update(dict.fromkeys(held.names(key)))
+        for member in (best, *others):
+            united.update(dict.fromkeys(member.names(key)))
         if list(united) != list(best.names(key)):
             best.set(**{key: list(united)})
     work.leave(others, "merged")
     work.note("merged", [best, *others])
 
 
-def _unite_counts(best: Held, group: Sequence[Held]) -> None:
+def _unite_counts(best: Member, group: Sequence[Member]) -> None:
     for key in ("reinforcement_count", "last_reinforced"):
-        best.grow(key, max(getattr(held.entry, key) for held in group))
+        best.grow(key, max(getattr(member.entry, key) for member in group))
 
 
 def same_meaning(vectors: Sequence[bytes | None]) -> list[tuple[int, int]]:
     """The pairs (i < j) of vectors whose cosine is above 0.95; None is an unknown
     vector."""
-    known = {place: data for place, data in enumerate(vectors) if data is not None}
-    places = list(known)
+    vectors_by_place = {
+        place: data for place, data in enumerate(vectors) if data is not None
+    }
+    places = list(vectors_by_place)
     pairs: list[tuple[int, int]] = []
-    for number, later in vector.alike(list(known.values()), SAME_MEANING):
+    for number, later in vector.alike(list(vectors_by_place.values()), SAME_MEANING):
         pairs += [(places[number], places[other]) for other in later]
     return sorted(pairs)
 
 
 def _archive_stale(work: Compaction) -> None:
-    for held in work.held:
-        stale = held.live and held.source.writable and is_stale(held.entry, work.now)
-        if stale and not work.edited([held]):
-            work.leave([held], "stale")
-            work.note("stale", [held], held.entry.title)
+    for member in work.members:
+        stale = (
+            member.live and member.source.writable and is_stale(member.entry, work.now)
+        )
+        if stale and not work.edited([member]):
+            work.leave([member], "stale")
+            work.note("stale", [member], member.entry.title)
 
 
 def _archive_retired(work: Compaction) -> None:
-    for held in work.held:
-        if not held.leaves and held.entry.status == "retired" and held.source.writable:
-            extra = held.entry.extra
+    for member in work.members:
+        if (
+            not member.leaves
+            and member.entry.status == "retired"
+            and member.source.writable
+        ):
+            extra = member.entry.extra
             reason = extra.get("retired_because")
             because = "superseded" if extra.get("superseded_by") else "retired"
-            work.leave([held], because, status="retired", retired_because=reason)
+            work.leave([member], because, status="retired", retired_because=reason)
             why = f" ({reason})" if reason else ""
-            work.note("retired", [held], held.entry.title + why)
+            work.note("retired", [member], member.entry.title + why)
 
 
 def is_stale(entry: Entry, now: datetime.date) -> bool:
@@ -290,88 +302,90 @@ def has_faded(
 
 def _promote_recurring(work: Compaction) -> None:
     project_ids = {
-        held.entry.id for held in work.held if held.source.place.level == "project"
+        member.entry.id
+        for member in work.members
+        if member.source.place.level == "project"
     }
-    by_type = defaultdict[str, list[Held]](list)
-    for held in work.held:
-        if _may_rise(held) and held.entry.id not in project_ids:
-            by_type[held.entry.type].append(held)
+    by_type = defaultdict[str, list[Member]](list)
+    for member in work.members:
+        if _may_rise(member) and member.entry.id not in project_ids:
+            by_type[member.entry.type].append(member)
     for _, group in sorted(by_type.items()):
         for family in _families(work, _by_place(group)):
             if _recurs(family):
                 _promote(work, family)
 
 
-def _may_rise(held: Held) -> bool:
+def _may_rise(member: Member) -> bool:
     """Whether an entry may be copied up to the project: from a job's or task's
     memory."""
-    place = held.source.place
+    place = member.source.place
     is_below = place.level in PASSING_LEVELS and place.store == "memory"
-    return is_below and held.live and held.entry.kind != "episode"
+    return is_below and member.live and member.entry.kind != "episode"
 
 
-def _families(work: Compaction, members: list[Held]) -> list[list[Held]]:
+def _families(work: Compaction, members: list[Member]) -> list[list[Member]]:
     """The groups of entries that say the same; an entry that is like no other is a
     group of its own."""
-    claims = [work.claim_of(held) for held in members]
+    claims = [work.claim_of(member) for member in members]
     families = [
         [members[place] for place in cluster.members]
         for cluster in clusters(claims)
         if not cluster.guarded
     ]
-    related = {held.spot for family in families for held in family}
-    return families + [[held] for held in members if held.spot not in related]
+    related = {member.spot for family in families for member in family}
+    return families + [[member] for member in members if member.spot not in related]
 
 
-def _recurs(family: Sequence[Held]) -> bool:
+def _recurs(family: Sequence[Member]) -> bool:
     """Whether entries come from enough distinct jobs or sessions."""
-    jobs = {held.source.place.job for held in family} - {""}
-    sessions = set().union(*(sessions_of(held.entry) for held in family))
+    jobs = {member.source.place.job for member in family} - {""}
+    sessions = set().union(*(sessions_of(member.entry) for member in family))
     return max(len(jobs), len(sessions)) >= RECURS
 
 
-def _by_place(unique: Iterable[Held]) -> list[Held]:
-    first = {held.entry.id: held for held in reversed(list(unique))}
-    return sorted(first.values(), key=lambda held: held.spot)
+def _by_place(unique: Iterable[Member]) -> list[Member]:
+    first = {member.entry.id: member for member in reversed(list(unique))}
+    return sorted(first.values(), key=lambda member: member.spot)
 
 
-def _promote(work: Compaction, family: list[Held]) -> None:
-    entry_ids = sorted(held.entry.id for held in family)
+def _promote(work: Compaction, family: list[Member]) -> None:
+    entry_ids = sorted(member.entry.id for member in family)
     target = _known(work, family)
-    known = set(target.names("promoted_from")) if target is not None else set()
+    promoted_ids = set(target.names("promoted_from")) if target is not None else set()
     if target is None:
         _copy_up(work, family, entry_ids)
-    elif not known.issuperset(entry_ids):
+    elif not promoted_ids.issuperset(entry_ids):
         day = work.now.isoformat()
-        united = sorted({*known, *entry_ids})
+        united = sorted({*promoted_ids, *entry_ids})
         work.changes.strengthen(target.spot, day, promoted_from=united)
         _mark(family, target.entry.id)
         work.note("reinforced by recurrence", [target, *family])
 
 
-def _known(work: Compaction, family: Sequence[Held]) -> Held | None:
+def _known(work: Compaction, family: Sequence[Member]) -> Member | None:
     """The entry of the project that a family was promoted to, or that says the same."""
-    promoted = {name for held in family for name in held.names("promoted_to")}
-    members = [work.claim_of(held) for held in family]
-    for held in filter(_stands_in_project, work.held):
-        if held.entry.id in promoted:
-            return held
-        if held.entry.type == family[0].entry.type:
-            theirs = work.claim_of(held)
+    promoted = {name for member in family for name in member.names("promoted_to")}
+    members = [work.claim_of(member) for member in family]
+    for member in filter(_stands_in_project, work.members):
+        if member.entry.id in promoted:
+            return member
+        if member.entry.type == family[0].entry.type:
+            theirs = work.claim_of(member)
             if any(near_duplicate(theirs, of_family) for of_family in members):
-                return held
+                return member
     return None
 
 
-def _stands_in_project(held: Held) -> bool:
-    place = held.source.place
-    return held.live and place.level == "project" and place.store == "memory"
+def _stands_in_project(member: Member) -> bool:
+    place = member.source.place
+    return member.live and place.level == "project" and place.store == "memory"
 
 
-def _copy_up(work: Compaction, family: list[Held], entry_ids: list[str]) -> None:
+def _copy_up(work: Compaction, family: list[Member], entry_ids: list[str]) -> None:
     if not any(source.path == TARGET and source.writable for source in work.sources):
         return
-    entries = [held.entry for held in family]
+    entries = [member.entry for member in family]
     best = min(entries, key=importance_order)
     body = min(entries, key=body_order).body
     new_id = derived_id(*entry_ids)
@@ -390,11 +404,11 @@ def _copy_up(work: Compaction, family: list[Held], entry_ids: list[str]) -> None
     work.changes.note("promoted", TARGET, [new_id, *entry_ids])
 
 
-def _mark(family: Iterable[Held], target: str) -> None:
-    for held in family:
-        to = held.names("promoted_to")
-        if held.source.writable and target not in to:
-            held.set(promoted_to=[*to, target])
+def _mark(family: Iterable[Member], target: str) -> None:
+    for member in family:
+        to = member.names("promoted_to")
+        if member.source.writable and target not in to:
+            member.set(promoted_to=[*to, target])
 
 
 def _settle_contradictions(
@@ -418,30 +432,30 @@ def _settle_contradictions(
             _decay(work, pair)
 
 
-def _ids_of(first: Held, second: Held) -> frozenset[str]:
+def _ids_of(first: Member, second: Member) -> frozenset[str]:
     return frozenset((first.entry.id, second.entry.id))
 
 
-def _decay(work: Compaction, pair: list[Held]) -> None:
+def _decay(work: Compaction, pair: list[Member]) -> None:
     """Lower the importance of two entries that say the opposite, unless they are marked
     so already."""
     first, second = pair
     named = {*first.names("contradicts"), *second.names("contradicts")}
     if named & {first.entry.id, second.entry.id}:
         return
-    for held, other in ((first, second), (second, first)):
-        lowered = round(held.original.importance * DECAY, 4)
-        opposite = [*held.names("contradicts"), other.entry.id]
-        held.set(importance=lowered, contradicts=opposite)
+    for member, other in ((first, second), (second, first)):
+        lowered = round(member.original.importance * DECAY, 4)
+        opposite = [*member.names("contradicts"), other.entry.id]
+        member.set(importance=lowered, contradicts=opposite)
     work.note("decayed", pair)
 
 
-def _opposites(work: Compaction) -> Iterator[tuple[Held, Held, str]]:
+def _opposites(work: Compaction) -> Iterator[tuple[Member, Member, str]]:
     """The live pairs that say the opposite, and how it is known; none twice."""
     known_pairs: set[frozenset[str]] = set()
-    for group in work.groups(lambda held: held.entry.type):
+    for group in work.groups(lambda member: member.entry.type):
         unique = _by_place(group)
-        claims = [work.claim_of(held) for held in unique]
+        claims = [work.claim_of(member) for member in unique]
         for place, other_place in contradictions(claims):
             first = unique[place]
             second = unique[other_place]
@@ -449,20 +463,20 @@ def _opposites(work: Compaction) -> Iterator[tuple[Held, Held, str]]:
             reason = guard(claims[place], claims[other_place])
             yield first, second, reason or "opposite"
     # Pairs that say it of themselves: a merge leaves them, too.
-    live = {held.entry.id: held for held in work.held if held.live}
-    for held in live.values():
-        for name in held.names("contradicts"):
+    live = {member.entry.id: member for member in work.members if member.live}
+    for member in live.values():
+        for name in member.names("contradicts"):
             other = live.get(name)
-            if other is not None and _ids_of(held, other) not in known_pairs:
-                known_pairs.add(_ids_of(held, other))
-                yield held, other, "marked"
+            if other is not None and _ids_of(member, other) not in known_pairs:
+                known_pairs.add(_ids_of(member, other))
+                yield member, other, "marked"
 
 
-def _resolve(work: Compaction, pair: list[Held], verdict: Pair) -> bool:
+def _resolve(work: Compaction, pair: list[Member], verdict: Pair) -> bool:
     """Carry a verdict out; False when it is unsure, or no longer about these two."""
     shown = {entry.id: entry.body for entry in (verdict.first, verdict.second)}
-    for held in pair:
-        if held.entry.body != shown[held.entry.id] or not held.source.writable:
+    for member in pair:
+        if member.entry.body != shown[member.entry.id] or not member.source.writable:
             return False
     if verdict.what == "new":
         work.tell("both hold", pair)
@@ -478,7 +492,7 @@ def _resolve(work: Compaction, pair: list[Held], verdict: Pair) -> bool:
     return True
 
 
-def _supersede(work: Compaction, winner: Held, loser: Held, verdict: Pair) -> None:
+def _supersede(work: Compaction, winner: Member, loser: Member, verdict: Pair) -> None:
     if verdict.what == "reinforce":
         work.changes.strengthen(winner.spot, work.now.isoformat())
     elif verdict.what == "update":

@@ -53,11 +53,11 @@ def _line_ends(text: str) -> list[int]:
 def check_content(scene: Scene) -> list[Check]:
     """Every rule about content, as rows."""
     project = scene.app.project
-    named = {absolute(scene.app, name) for name in scene.files}
+    named_here = {absolute(scene.app, name) for name in scene.files}
     today = project.now.isoformat()
     budget = project.config.max_tokens
-    others = [file for file in project.listing.files if file.path not in named]
-    known = list(read_known(project, others if named else [], []))
+    others = [file for file in project.listing.files if file.path not in named_here]
+    known = list(read_known(project, others if named_here else [], []))
     return content(*scene.read, today=today, max_tokens=budget, others=known)
 
 

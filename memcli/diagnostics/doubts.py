@@ -28,11 +28,11 @@ class Doubts(NamedTuple):
     @property
     def share(self) -> float:
         """The share of live entries in doubt; of a pair one is."""
-        named = {*self.unconfirmed, *self.gone}
+        doubted = {*self.unconfirmed, *self.gone}
         for first, second in self.contradictions:
-            if first not in named and second not in named:
-                named.add(first)
-        return round(len(named) / self.live, 4) if self.live else 0.0
+            if first not in doubted and second not in doubted:
+                doubted.add(first)
+        return round(len(doubted) / self.live, 4) if self.live else 0.0
 
     @property
     def most(self) -> float:

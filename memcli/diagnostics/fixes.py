@@ -99,10 +99,10 @@ def _leftovers(app: App) -> list[tuple[str, str]]:
     """Journals of this root or of nobody knows which, files of dead writers beside
     memory."""
     root = app.project.root
-    own = str(root.resolve() if root else "")
+    own_root = str(root.resolve() if root else "")
     leftovers: list[tuple[str, str]] = []
     for path in sorted((files.state_dir() / "pending").glob("*.json")):
-        if _root_of(path) in (own, None):
+        if _root_of(path) in (own_root, None):
             leftovers.append(("a write was interrupted", str(path)))
     folders = {os.path.dirname(file.path) for file in app.project.listing.files}
     folders |= {str(folder) for folder in (root, app.project.home) if folder}

@@ -75,7 +75,7 @@ class HealthReport(NamedTuple):
     doubts: Doubts = Doubts()
 
 
-class _Held(NamedTuple):
+class _IndexContent(NamedTuple):
     """What the index holds. It is `broken` if rows are missing, so that a search
     would be wrong."""
 
@@ -101,7 +101,7 @@ def health(app: App) -> HealthReport:
     nothing = metrics.health((), Indexed(0, 0, len(problems)), (), ())
     return HealthReport(
         health=nothing,
-        counts=_counts(_Held()),
+        counts=_counts(_IndexContent()),
         history=(),
         problems=problems,
         found=False,
@@ -110,25 +110,25 @@ def health(app: App) -> HealthReport:
 
 
 def _health(app: App) -> HealthReport:
-    holding = _held(app)
-    live = holding.live
+    content = _content_of(app)
+    live = content.live
     none = list[Any]()
     log = app.from_state(State.recalls, none, "the recall log was not read", make=False)
     shown = list(map(LoggedHit._make, log))
     linked = _linked(
-        live, {entry.entry for entry in (*holding.entries, *holding.archived)}
+        live, {entry.entry for entry in (*content.entries, *content.archived)}
     )
-    items = _items(app, holding, _reached(app, live, linked))
+    items = _items(app, content, _reached(app, live, linked))
     outdated = {item.id for item in items if item.outdated}
     doubts = doubts_of(
         live,
-        holding.texts,
+        content.texts,
         {item.id: item.age for item in items},
         outdated,
         _proposals(app),
     )
-    bounded = metrics.bounded(_measured(app, holding, items, shown), doubts.most)
-    counts = _counts(holding)
+    bounded = metrics.bounded(_measured(app, content, items, shown), doubts.most)
+    counts = _counts(content)
     newest = max((file.mtime for file in app.project.listing.files), default=0)
     return HealthReport(
         health=bounded,
@@ -154,21 +154,24 @@ def _proposals(app: App) -> int:
 
 
 def _measured(
-    app: App, held: _Held, items: Sequence[LiveEntry], shown: Sequence[LoggedHit]
+    app: App,
+    content: _IndexContent,
+    items: Sequence[LiveEntry],
+    shown: Sequence[LoggedHit],
 ) -> Health:
     promoted = {item.id for item in items if item.promoted}
     places = None
     vectors = None
-    if not held.broken:
-        places = _places(app, held, promoted) if len(shown) < EVIDENCE else []
-    if held.indexed.embedded:
+    if not content.broken:
+        places = _places(app, content, promoted) if len(shown) < EVIDENCE else []
+    if content.indexed.embedded:
         vectors = dict(
-            neighbours.copies(app.index.db, metrics.sample(held.texts, metrics.POOL))
+            neighbours.copies(app.index.db, metrics.sample(content.texts, metrics.POOL))
         )
-    return metrics.health(items, held.indexed, shown, places, vectors)
+    return metrics.health(items, content.indexed, shown, places, vectors)
 
 
-def _held(app: App) -> _Held:
+def _content_of(app: App) -> _IndexContent:
     known = app.index.files()
     every = View()
     rows = view.visible(known.values(), every, view.Filters())
@@ -192,7 +195,7 @@ def _held(app: App) -> _Held:
     indexed = _indexed(app, files.values())
     count = sum(map(len, memory.values()))
     broken = count < indexed.eligible - indexed.missing_files
-    return _Held(
+    return _IndexContent(
         entries=entries,
         archived=archived,
         files=files,
@@ -297,13 +300,15 @@ def _reached(app: App, live: Sequence[Candidate], linked: set[str]) -> dict[str,
     return reached | dict.fromkeys(linked | similar, 1.0)
 
 
-def _items(app: App, held: _Held, reached: Mapping[str, float]) -> list[LiveEntry]:
-    live_ids = {entry.entry for entry in held.live}
+def _items(
+    app: App, content: _IndexContent, reached: Mapping[str, float]
+) -> list[LiveEntry]:
+    live_ids = {entry.entry for entry in content.live}
     config = app.project.config
     outdated = app.index.entries.gone(live_ids)
     rule = Rule("half-life", config.half_life, config.half_life_by_kind)
     items = []
-    for entry in held.live:
+    for entry in content.live:
         name = entry.entry
         values = entry.values
         age = ranking.age_of(entry.values, app.project.now)
@@ -317,12 +322,12 @@ def _items(app: App, held: _Held, reached: Mapping[str, float]) -> list[LiveEntr
         item = LiveEntry(
             id=name,
             title=entry.title,
-            text=held.texts[name],
+            text=content.texts[name],
             decay=prominence(1.0, entry.kind, age, 0, rule).decay,
             age=age,
             stale=bool(values["written"]) and faded,
             linked=reached.get(name, 0.0),
-            shelf=_shelf(held, entry),
+            shelf=_shelf(content, entry),
             promoted=not live_ids.isdisjoint(_named(entry, "promoted_to")),
             outdated=name in outdated,
         )
@@ -330,12 +335,12 @@ def _items(app: App, held: _Held, reached: Mapping[str, float]) -> list[LiveEntr
     return items
 
 
-def _shelf(held: _Held, entry: Candidate) -> str:
+def _shelf(content: _IndexContent, entry: Candidate) -> str:
     """The entries that compaction compares this one with; prose and episodes stand
     alone."""
     if not entry.values["written"] or entry.kind == "episode":
         return entry.entry
-    level, store, job, task, _ = held.files[entry.source].place
+    level, store, job, task, _ = content.files[entry.source].place
     return "/".join((store, level, job, task, entry.type, str(entry.values["domain"])))
 
 
@@ -344,16 +349,16 @@ def _named(entry: Candidate, key: str) -> list[str]:
     return [value] if isinstance(value, str) else [str(item) for item in value]
 
 
-def _places(app: App, held: _Held, promoted: set[str]) -> list[int]:
+def _places(app: App, content: _IndexContent, promoted: set[str]) -> list[int]:
     """At which place each of a sample comes when asked for by its title; 0: not among
     the first."""
-    live = [entry for entry in held.live if entry.entry not in promoted]
+    live = [entry for entry in content.live if entry.entry not in promoted]
     titles = {entry.entry: entry.title for entry in live if entry.title}
     files = app.index.files().values()
     hidden = [
         row.id
         for row in files
-        if row.place.store != "memory" or row.id not in held.files
+        if row.place.store != "memory" or row.id not in content.files
     ]
     shown = app.index.words.shown(hidden)
     places = []
@@ -379,20 +384,22 @@ def _place(name: str, scores: Mapping[str, float]) -> int:
     return 1 + sum(score >= own for score in others)
 
 
-def _counts(held: _Held) -> dict[str, Any]:
-    levels = Counter(held.files[entry.source].place.level for entry in held.entries)
+def _counts(content: _IndexContent) -> dict[str, Any]:
+    levels = Counter(
+        content.files[entry.source].place.level for entry in content.entries
+    )
 
     def tally(values: Iterable[str]) -> dict[str, int]:
         counts = Counter(values).items()
         return dict(sorted(counts, key=lambda pair: (-pair[1], pair[0])))
 
     return {
-        "entries": len(held.entries),
-        "live": len(held.live),
-        "files": sum(row.place.store == "memory" for row in held.files.values()),
-        "tokens": sum(map(budget.tokens, held.texts.values())),
+        "entries": len(content.entries),
+        "live": len(content.live),
+        "files": sum(row.place.store == "memory" for row in content.files.values()),
+        "tokens": sum(map(budget.tokens, content.texts.values())),
         "level": {level: levels[level] for level in LEVELS if levels[level]},
-        "type": tally(entry.type for entry in held.entries),
-        "kind": tally(entry.kind or "none" for entry in held.entries),
-        "status": tally(str(entry.values["status"]) for entry in held.entries),
+        "type": tally(entry.type for entry in content.entries),
+        "kind": tally(entry.kind or "none" for entry in content.entries),
+        "status": tally(str(entry.values["status"]) for entry in content.entries),
     }

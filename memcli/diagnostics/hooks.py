@@ -169,11 +169,13 @@ def _snake_case(name: str) -> str:
 def _untrusted_plugin(environ: Mapping[str, str]) -> list[str]:
     """The events of the plug-in's hooks that no person has approved in Codex."""
     trusted = harness.approvals(environ)
-    own = [name for name in trusted if "mem@" in name or "codex-hooks.json" in name]
+    plugin_hooks = [
+        name for name in trusted if "mem@" in name or "codex-hooks.json" in name
+    ]
     return [
         event
         for event in agent_settings.groups("codex")
-        if not any(f":{_snake_case(event)}:" in name for name in own)
+        if not any(f":{_snake_case(event)}:" in name for name in plugin_hooks)
     ]
 
 

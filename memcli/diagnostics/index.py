@@ -64,10 +64,10 @@ def _vectors(scene: Scene, name: str) -> Iterator[Check]:
         return
     path = str(state.path)
     with closing(Index(state.path, [], look=True)) as index:
-        made = index.vectors.state()
+        made_by = index.vectors.state()
         have, should = index.vectors.count(app.chosen)
-    if made is not None and made.name != name:
-        detail = f"the vectors in the index are of another model ({made.name})"
+    if made_by is not None and made_by.name != name:
+        detail = f"the vectors in the index are of another model ({made_by.name})"
         yield failure("vectors", detail, hint="mem index makes them anew", path=path)
     elif have == should:
         yield passed("vectors", f"all of {count(should, 'chunk')}")

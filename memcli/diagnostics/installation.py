@@ -147,11 +147,11 @@ def check_history(scene: Scene) -> Iterator[Check]:
         if record != path and root and not os.path.isdir(root):
             orphaned[record] = root
     if orphaned:
-        named = [f"{record.stem} ({root})" for record, root in orphaned.items()]
+        records_named = [f"{record.stem} ({root})" for record, root in orphaned.items()]
         records = f"{count(len(orphaned), 'record')} of repositories that are gone"
         yield remark(
             "history",
-            f"{records}: {', '.join(named[:5])}",
+            f"{records}: {', '.join(records_named[:5])}",
             hint=f"in the repository's new place: {hint} --from KEY; else delete the file",
             path=str(next(iter(orphaned))),
         )

@@ -329,11 +329,13 @@ def _nearest(
     pool = [by_id[name] for name in sample(by_id, POOL)]
     size = min(SAMPLE, len(pool))
     most = min(NEIGHBOURS, len(pool) - 1)
-    known = [vectors.get(item.id, b"") for item in pool]
+    known_vectors = [vectors.get(item.id, b"") for item in pool]
     bags = [ranking.words(f"{item.title}\n{item.text}") - STOP_WORDS for item in pool]
-    has_vectors = all(known)
+    has_vectors = all(known_vectors)
     pairs = (
-        nearest(known, size, most) if has_vectors else _nearest_words(bags, size, most)
+        nearest(known_vectors, size, most)
+        if has_vectors
+        else _nearest_words(bags, size, most)
     )
     return _NearestEntries(
         pool=pool,
@@ -409,16 +411,16 @@ def _nearest_words(
     bags: Sequence[frozenset[str]], size: int, most: int
 ) -> list[_Neighbour]:
     """The `most` texts nearest to each of the first `size`, by shared words."""
-    held = Counter(chain.from_iterable(bags))
-    weights = {word: idf(number, len(bags)) for word, number in held.items()}
+    spread = Counter(chain.from_iterable(bags))
+    weights = {word: idf(number, len(bags)) for word, number in spread.items()}
     holders = defaultdict[str, list[int]](list)
     for place, bag in enumerate(bags):
         for word in bag:
             holders[word].append(place)
     pairs: list[_Neighbour] = []
     for first, bag in enumerate(bags[:size]):
-        common = [word for word in bag if held[word] > 1]
-        rare = heapq.nsmallest(NEAR, common, key=lambda word: (held[word], word))
+        common = [word for word in bag if spread[word] > 1]
+        rare = heapq.nsmallest(NEAR, common, key=lambda word: (spread[word], word))
         shared = Counter(chain.from_iterable(holders[word] for word in rare))
         del shared[first]
         ranked = [(-number, place) for place, number in shared.items()]

@@ -34,11 +34,11 @@ def _opposed(live: Sequence[Found]) -> Iterator[Check]:
     by_type = defaultdict[str, list[Found]](list)
     for document, entry in live:
         by_type[entry.type].append((document, entry))
-    for found in by_type.values():
-        claims = [claim(entry.body) for _, entry in found]
-        for one, other in contradictions(claims):
-            first, first_entry = found[one]
-            second, second_entry = found[other]
+    for entries in by_type.values():
+        claims = [claim(entry.body) for _, entry in entries]
+        for place, other_place in contradictions(claims):
+            first, first_entry = entries[place]
+            second, second_entry = entries[other_place]
             second_place = f"{second.path}:{second_entry.line}"
             if first_entry.id == second_entry.id:
                 continue

@@ -74,10 +74,10 @@ def _tracked(scene: Scene) -> Iterator[Check]:
 def _merge_driver(scene: Scene) -> Iterator[Check]:
     repository = scene.repository
     why = driver_fault(repository)
-    own = {file.name for file in scene.app.project.listing.files if not file.tree}
+    own_files = {file.name for file in scene.app.project.listing.files if not file.tree}
     if why:
         yield warning("merge-driver", why, hint="mem init, or mem doctor --fix")
-    elif not repository.attribute and not own.isdisjoint(repository.tracked):
+    elif not repository.attribute and not own_files.isdisjoint(repository.tracked):
         detail = "git merges the memory files line by line: .gitattributes does not name the driver"
         yield warning("merge-driver", detail, hint="mem init")
     else:

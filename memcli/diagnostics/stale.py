@@ -31,29 +31,29 @@ _Gone = Mapping[str, Sequence[tuple[Anchor, Fate]]]
 
 def check_names(scene: Scene) -> Iterator[Check]:
     """One row for all, as part of the whole report."""
-    found = _gone(scene)
-    if found:
-        detail = f"{count(len(found), 'entry names', 'entries name')} what the code has no more"
+    gone = _gone(scene)
+    if gone:
+        detail = f"{count(len(gone), 'entry names', 'entries name')} what the code has no more"
         yield warning("stale", detail, hint="mem doctor --stale")
-    elif found is not None:
+    elif gone is not None:
         yield passed("stale", "no entry names what the code has no more")
 
 
 def check_stale(scene: Scene) -> Iterator[Check]:
     """A row for each entry that names what is gone or moved, or a file that was
     rewritten since."""
-    found = _gone(scene, update=True)
-    if found is None:
+    gone = _gone(scene, update=True)
+    if gone is None:
         yield remark("stale", "there is no git history here to hold memory against")
         return
-    moves = anchors.moves(found)
-    for entry, path, line, title, _ in _standing(scene, found):
+    moves = anchors.moves(gone)
+    for entry, path, line, title, _ in _standing(scene, gone):
         fates = [
             gone_text(anchor.kind, anchor.text, fate.commit, fate.now)
-            for anchor, fate in found[entry]
+            for anchor, fate in gone[entry]
         ]
         detail = f"{title}: {'; '.join(fates)}"
-        hint = "mem doctor --fix" if entry in moves else _way_on(entry, found[entry])
+        hint = "mem doctor --fix" if entry in moves else _way_on(entry, gone[entry])
         yield warning("stale", detail, hint=hint, path=path, line=line)
     unread = anchors.unread(scene.app.index)
     for path, reason in unread:
@@ -67,9 +67,9 @@ def check_stale(scene: Scene) -> Iterator[Check]:
             scene, [path for path, _ in unread], is_in_none=is_in_none
         )
         yield remark("stale", f"{names}: {why}", hint=hint)
-    elif not found:
+    elif not gone:
         yield passed("stale", "no entry names what the code has no more")
-    yield from _rewritten(scene, found)
+    yield from _rewritten(scene, gone)
 
 
 def _way_on(entry: str, gone: Sequence[tuple[Anchor, Fate]]) -> str:
@@ -127,24 +127,24 @@ def _rewritten(scene: Scene, told: Collection[str]) -> Iterator[Check]:
     top = scene.repository.top
     assert top is not None
     tree = WorkTree(top, top, time.monotonic() + SECONDS)
-    named = defaultdict[str, set[str]](set)
+    files_of = defaultdict[str, set[str]](set)
     for entry, name in scene.app.index.db.execute(
         "SELECT entry, name FROM anchored JOIN anchors USING (kind, name)"
         " WHERE kind = 'path' AND state = 'here'"
     ):
-        named[entry].update(tree.files.intersection(tree.ending(name)))
+        files_of[entry].update(tree.files.intersection(tree.ending(name)))
     standing = [
         row
-        for row in _standing(scene, named.keys() - set(told))
+        for row in _standing(scene, files_of.keys() - set(told))
         if is_day(row[-1] or "")
     ]
     days = defaultdict[str, set[str]](set)
     for entry, *_, day in standing:
-        for file in named[entry]:
+        for file in files_of[entry]:
             days[file].add(day)
     shares = rewritten(tree, days)
     for entry, path, line, title, day in standing:
-        for file in sorted(named[entry]):
+        for file in sorted(files_of[entry]):
             share = shares.get((day, file), 0.0)
             if share >= REWRITTEN:
                 detail = (

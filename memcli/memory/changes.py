@@ -354,11 +354,11 @@ class ChangeSet:
     def set(self, spot: Spot, **values: Any) -> None:
         """Set values of an entry; None removes a key."""
         entry = self.entry(spot)
-        known = {key: value for key, value in values.items() if key in Entry._fields}
-        others = {key: value for key, value in values.items() if key not in known}
+        fields = {key: value for key, value in values.items() if key in Entry._fields}
+        others = {key: value for key, value in values.items() if key not in fields}
         extra = given({**entry.extra, **others})
         self._values.setdefault(spot, {}).update(values)
-        self._now[spot] = entry._replace(**given(known), extra=extra)
+        self._now[spot] = entry._replace(**given(fields), extra=extra)
 
     def replace(self, spot: Spot, body: str, because: str = "") -> None:
         """Give an entry another body; with `because`, the old one goes to the
@@ -467,12 +467,12 @@ def drop_copy(changes: ChangeSet, spot: Spot) -> None:
 
 def kept_in(changes: ChangeSet, archive: str) -> set[tuple[str, str]]:
     """Id and body of what the changes put into an archive."""
-    kept: set[tuple[str, str]] = set()
+    archived: set[tuple[str, str]] = set()
     for spot, (_, values) in changes._kept.items():
         if archive_of(spot[0]) == archive:
             entry = changes.original(spot)
-            kept.add((str(values.get("id", entry.id)), entry.body))
-    return kept
+            archived.add((str(values.get("id", entry.id)), entry.body))
+    return archived
 
 
 def _ended(file: MemoryFile, changes: list[EntryChange]) -> str:

@@ -63,14 +63,16 @@ def read_values(
     faults: list[tuple[str, str]] = []
 
     def used(key: str, default: Any) -> Any:
-        given = written.get(key)
-        if given is None:
+        value_written = written.get(key)
+        if value_written is None:
             return default
         # A bool is no number, and not all of these could be looked up in a cache.
-        is_odd = type(given) in (bool, list, dict)
-        value, reason = _judged(key, (str(given),) if is_odd else given, default)
+        is_odd = type(value_written) in (bool, list, dict)
+        value, reason = _judged(
+            key, (str(value_written),) if is_odd else value_written, default
+        )
         if reason:
-            text = str(given)
+            text = str(value_written)
             shown = text if len(text) <= 40 else text[:39] + "…"
             faults.append((key, f"{key}: {shown!r} {reason}"))
         return value
@@ -103,10 +105,10 @@ def _others(
 ) -> dict[str, Any]:
     """The values of keys without a field of their own; unusable ones are left out."""
     values: dict[str, Any] = {}
-    for key, given in written.items():
-        value = given
-        if key in _LISTS and given is not None:
-            value = _texts(given)
+    for key, value_written in written.items():
+        value = value_written
+        if key in _LISTS and value_written is not None:
+            value = _texts(value_written)
         elif key in _MEASURED:
             value = used(key, None)
         if value is not None and key not in _EFFECTIVE:

@@ -151,13 +151,13 @@ def _scalar(single: str | None, double: str | None, plain: str | None) -> Any:
         return double if single is None else single
     if not plain[0].isdigit():
         return None if plain.lower() in _NOT_TEXT else plain
-    known = _beginning_with_a_digit().match(plain)
-    longest = 19 if known and known["whole"] else MAX_DIGITS
-    if known is None or len(plain) >= longest:
+    number = _beginning_with_a_digit().match(plain)
+    longest = 19 if number and number["whole"] else MAX_DIGITS
+    if number is None or len(plain) >= longest:
         return None
-    if known["whole"]:
+    if number["whole"]:
         return int(plain)
-    return float(plain) if known["fraction"] else plain
+    return float(plain) if number["fraction"] else plain
 
 
 def _flow_items(flow: str) -> tuple[str, ...] | None:

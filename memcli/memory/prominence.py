@@ -72,10 +72,10 @@ def prominence(
 
 
 def _decay(kind: str, age: float, rule: Rule, stability: float | None) -> float:
-    named = kind in rule.half_life_by_kind
-    if rule.decay == "none" or (kind in UNFADING and not named):
+    is_configured = kind in rule.half_life_by_kind
+    if rule.decay == "none" or (kind in UNFADING and not is_configured):
         return 1.0
-    if named:
+    if is_configured:
         return half_life_decay(age, rule.half_life_by_kind[kind])
     if rule.decay == "half-life":
         return half_life_decay(age, rule.half_life)
@@ -196,10 +196,10 @@ def reviewed(entry: Entry, rating: str, now: datetime.date) -> dict[str, Any]:
     if is_reviewed(entry, now):
         return {}
     initial = initial_stability(float(entry.extra.get("surprise", 0)))
-    known = {"stability": initial, "difficulty": INITIAL_DIFFICULTY, **entry.extra}
+    stored = {"stability": initial, "difficulty": INITIAL_DIFFICULTY, **entry.extra}
     stability, difficulty = review(
-        stability=float(known["stability"]),
-        difficulty=float(known["difficulty"]),
+        stability=float(stored["stability"]),
+        difficulty=float(stored["difficulty"]),
         days=age_days(entry.last_reinforced, entry.created_at, entry.date, now),
         rating=rating,
     )

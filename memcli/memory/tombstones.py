@@ -54,12 +54,12 @@ def fold(text: str) -> str:
     """A text without what only looks different: case, width, spaces, characters that
     are not seen, letters that look alike. Words of another alphabet stay as they are."""
     plain = unicodedata.normalize("NFKC", text).casefold()
-    seen = "".join(
+    visible = "".join(
         letter
         for letter in plain
         if unicodedata.category(letter) not in ("Cf", "Cc") or letter in "\n\t"
     )
-    words = [_latin(word) for word in seen.split()]
+    words = [_latin(word) for word in visible.split()]
     return " ".join(words)
 
 
@@ -159,11 +159,11 @@ def meant(
         # the new value has words of its own
         shares = _means(shares, _shares(asked, texts))
     # What is named must be there.
-    named = _Named.of(about)
+    wanted_words = _Named.of(about)
     for place, text in enumerate(texts):
-        if not named.stands_in(text):
+        if not wanted_words.stands_in(text):
             shares[place] = 0.0
-    return _decided(shares, bounds, every=every, is_named=bool(named.all))
+    return _decided(shares, bounds, every=every, is_named=bool(wanted_words.all))
 
 
 def _means(scores: Sequence[float], others: Sequence[float]) -> list[float]:
@@ -172,13 +172,13 @@ def _means(scores: Sequence[float], others: Sequence[float]) -> list[float]:
 
 def _shares(wanted: Sequence[str], texts: Sequence[str]) -> list[float]:
     """How much of the words each text has, by their rarity among the texts."""
-    known = [frozenset(words_of(text)) for text in texts]
-    counts = Counter(chain.from_iterable(known))
+    word_sets = [frozenset(words_of(text)) for text in texts]
+    counts = Counter(chain.from_iterable(word_sets))
     rarity: dict[str, float] = {}
     for word in wanted:
         rarity[word] = math.log(1 + len(texts) / (0.5 + counts[word]))
     whole = sum(rarity.values())
-    met = (sum(rarity[word] for word in wanted if word in words) for words in known)
+    met = (sum(rarity[word] for word in wanted if word in words) for words in word_sets)
     return [weight / whole for weight in met]
 
 
