@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from memcli.app import App
 from memcli.compaction import questions
+from memcli.compaction.contradictions import Pair
 from memcli.compaction.plan import EDITED, EVERYWHERE, CompactFiles, importance_order
 from memcli.compaction.questions import (
     EpisodeBatch,
@@ -19,7 +20,6 @@ from memcli.compaction.questions import (
     body_of,
     due,
 )
-from memcli.compaction.steps import Pair
 from memcli.index import lexical
 from memcli.index.database import Index
 from memcli.memory.changes import ChangeSet, Event, Spot, copied_values, new_values

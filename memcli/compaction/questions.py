@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memcli.compaction.steps import Pair
+from memcli.compaction.contradictions import Pair
 from memcli.index.lexical import STOP_WORDS
 from memcli.memory.grammar import DETAIL
 from memcli.memory.parser import KnownFile

@@ -7,10 +7,11 @@ archive."""
 import datetime
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
 
+from memcli.compaction.contradictions import Pair, by_place, opposites, settle
 from memcli.compaction.plan import (
     Compaction,
     CompactOutcome,
@@ -26,8 +27,7 @@ from memcli.memory.grammar import derived_id
 from memcli.memory.prominence import age_days, half_life_decay
 from memcli.memory.values import PASSING_LEVELS, Entry, archive_of, sessions_of
 from memcli.providers import embed as vector
-from memcli.similarity.differences import guard
-from memcli.similarity.duplicates import clusters, contradictions, near_duplicate
+from memcli.similarity.duplicates import clusters, near_duplicate
 
 STALE_DAYS = 90
 STALE_BELOW = 0.1
@@ -36,26 +36,6 @@ LASTING_PRIORITIES = ("permanent", "critical", "high", "pin")
 RECURS = 3  # in so many distinct jobs or sessions an entry must recur to be promoted
 TARGET = "MEMORY.md"
 SAME_MEANING = 0.95  # above this cosine two entries are near-duplicates in other words
-DECAY = 0.7  # what an entry's importance is multiplied with when another contradicts it
-
-
-class Pair(NamedTuple):
-    """Two live entries that say the opposite, as earlier steps left them, and a file.
-
-    With a verdict, `what` is new, reinforce, update, invalidate or unsure; `keep` is
-    the id that stays, and `body` what it says now, if it is to change."""
-
-    path: str
-    first: Entry
-    second: Entry
-    what: str = ""
-    keep: str = ""
-    body: str = ""
-
-    @property
-    def key(self) -> frozenset[str]:
-        """The two ids."""
-        return frozenset((self.first.id, self.second.id))
 
 
 def take_steps(
@@ -66,7 +46,7 @@ def take_steps(
     """Compact the files of a run. A contradiction without a verdict, by its ids, is
     flagged."""
     _before_contradictions(work, wanted)
-    _settle_contradictions(work, wanted.contradictions, verdicts)
+    settle(work, wanted.contradictions, verdicts)
     _drop_copies(work)
     return outcome_of(work.changes)
 
@@ -97,7 +77,7 @@ def contradicting(work: Compaction, wanted: CompactRequest) -> list[Pair]:
     _before_contradictions(work, wanted)
     return [
         Pair(path=first.source.path, first=first.entry, second=second.entry)
-        for first, second, _ in _opposites(work)
+        for first, second, _ in opposites(work)
         if first.source.writable and second.source.writable
     ]
 
@@ -311,7 +291,7 @@ def _promote_recurring(work: Compaction) -> None:
         if _may_rise(member) and member.entry.id not in project_ids:
             by_type[member.entry.type].append(member)
     for _, group in sorted(by_type.items()):
-        for family in _families(work, _by_place(group)):
+        for family in _families(work, by_place(group)):
             if _recurs(family):
                 _promote(work, family)
 
@@ -342,11 +322,6 @@ def _recurs(family: Sequence[Member]) -> bool:
     jobs = {member.source.place.job for member in family} - {""}
     sessions = set().union(*(sessions_of(member.entry) for member in family))
     return max(len(jobs), len(sessions)) >= RECURS
-
-
-def _by_place(unique: Iterable[Member]) -> list[Member]:
-    first = {member.entry.id: member for member in reversed(list(unique))}
-    return sorted(first.values(), key=lambda member: member.spot)
 
 
 def _promote(work: Compaction, family: list[Member]) -> None:
@@ -409,99 +384,3 @@ def _mark(family: Iterable[Member], target: str) -> None:
         to = member.names("promoted_to")
         if member.source.writable and target not in to:
             member.set(promoted_to=[*to, target])
-
-
-def _settle_contradictions(
-    work: Compaction, mode: str, verdicts: Mapping[frozenset[str], Pair]
-) -> None:
-    """Name opposite claims; `decay`: both lose weight, once; `resolve`: carry verdicts
-    out."""
-    for first, second, detail in list(_opposites(work)):
-        if not (first.live and second.live):
-            continue
-        pair = [first, second]
-        what = "contradiction"
-        verdict = verdicts.get(_ids_of(first, second))
-        if mode == "resolve" and verdict is not None:
-            if _resolve(work, pair, verdict):
-                continue
-            if verdict.what == "unsure":
-                what = "unsure"
-        work.tell(what, pair, detail)
-        if mode == "decay":
-            _decay(work, pair)
-
-
-def _ids_of(first: Member, second: Member) -> frozenset[str]:
-    return frozenset((first.entry.id, second.entry.id))
-
-
-def _decay(work: Compaction, pair: list[Member]) -> None:
-    """Lower the importance of two entries that say the opposite, unless they are marked
-    so already."""
-    first, second = pair
-    named = {*first.names("contradicts"), *second.names("contradicts")}
-    if named & {first.entry.id, second.entry.id}:
-        return
-    for member, other in ((first, second), (second, first)):
-        lowered = round(member.original.importance * DECAY, 4)
-        opposite = [*member.names("contradicts"), other.entry.id]
-        member.set(importance=lowered, contradicts=opposite)
-    work.note("decayed", pair)
-
-
-def _opposites(work: Compaction) -> Iterator[tuple[Member, Member, str]]:
-    """The live pairs that say the opposite, and how it is known; none twice."""
-    known_pairs: set[frozenset[str]] = set()
-    for group in work.groups(lambda member: member.entry.type):
-        unique = _by_place(group)
-        claims = [work.claim_of(member) for member in unique]
-        for place, other_place in contradictions(claims):
-            first = unique[place]
-            second = unique[other_place]
-            known_pairs.add(_ids_of(first, second))
-            reason = guard(claims[place], claims[other_place])
-            yield first, second, reason or "opposite"
-    # Pairs that say it of themselves: a merge leaves them, too.
-    live = {member.entry.id: member for member in work.members if member.live}
-    for member in live.values():
-        for name in member.names("contradicts"):
-            other = live.get(name)
-            if other is not None and _ids_of(member, other) not in known_pairs:
-                known_pairs.add(_ids_of(member, other))
-                yield member, other, "marked"
-
-
-def _resolve(work: Compaction, pair: list[Member], verdict: Pair) -> bool:
-    """Carry a verdict out; False when it is unsure, or no longer about these two."""
-    shown = {entry.id: entry.body for entry in (verdict.first, verdict.second)}
-    for member in pair:
-        if member.entry.body != shown[member.entry.id] or not member.source.writable:
-            return False
-    if verdict.what == "new":
-        work.tell("both hold", pair)
-        return True
-    if verdict.what == "unsure" or verdict.keep not in shown:
-        return False
-    first, second = pair
-    is_first = first.entry.id == verdict.keep
-    winner, loser = (first, second) if is_first else (second, first)
-    changed = [loser] if verdict.what == "reinforce" else pair
-    if not work.edited(changed):
-        _supersede(work, winner, loser, verdict)
-    return True
-
-
-def _supersede(work: Compaction, winner: Member, loser: Member, verdict: Pair) -> None:
-    if verdict.what == "reinforce":
-        work.changes.strengthen(winner.spot, work.now.isoformat())
-    elif verdict.what == "update":
-        work.changes.supersede(winner.spot, verdict.body)
-    work.leave(
-        [loser],
-        "superseded",
-        status="retired",
-        superseded_by=winner.entry.id,
-        retired_because="superseded",
-    )
-    work.note("superseded", [winner, loser], verdict.what)

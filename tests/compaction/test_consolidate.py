@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from memcli.compaction.consolidate import Consolidation, names_project
+from memcli.compaction.contradictions import Pair
 from memcli.compaction.plan import outcome_of
 from memcli.compaction.questions import (
     OPERATIONS,
@@ -21,7 +22,6 @@ from memcli.compaction.questions import (
     read_verdicts,
     settled,
 )
-from memcli.compaction.steps import Pair
 from memcli.memory.changes import render_entry
 from memcli.memory.parser import KnownFile, MemoryFile, parse
 from memcli.memory.values import Entry, place

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 from memcli.compaction import merge
 from memcli.compaction import questions as consolidate
+from memcli.compaction.contradictions import Pair
 from memcli.compaction.questions import EpisodeBatch
-from memcli.compaction.steps import Pair
 from memcli.diagnostics import content as checks
 from memcli.errors import DataError, MemError, ProviderError, UsageError
 from memcli.exchange import exporter, importers
