@@ -102,7 +102,7 @@ def _resolve(work: Compaction, pair: list[Member], verdict: Pair) -> bool:
     """Carry a verdict out; False when it is unsure, or no longer about these two."""
     shown = {entry.id: entry.body for entry in (verdict.first, verdict.second)}
     for member in pair:
-        if member.entry.body != shown[member.entry.id] or not member.source.writable:
+        if member.entry.body != shown[member.entry.id] or not member.writable:
             return False
     if verdict.what == "new":
         work.tell("both hold", pair)

@@ -16,6 +16,7 @@ from memcli.memory.values import (
     ARCHIVE,
     Entry,
     Patch,
+    Place,
     Problem,
     archive_of,
     place,
@@ -219,6 +220,14 @@ class Member(NamedTuple):
     spot: Spot
 
     @property
+    def place(self) -> Place:
+        return self.source.place
+
+    @property
+    def writable(self) -> bool:
+        return self.source.writable
+
+    @property
     def original(self) -> Entry:
         return self.changes.original(self.spot)
 
@@ -332,11 +341,7 @@ class Compaction:
         """The live entries that may be changed, episodes left out, by key."""
         groups = defaultdict[Any, list[Member]](list)
         for member in self.members:
-            if (
-                member.live
-                and member.source.writable
-                and member.entry.kind != "episode"
-            ):
+            if member.live and member.writable and member.entry.kind != "episode":
                 groups[key(member)].append(member)
         return [groups[name] for name in sorted(groups)]
 

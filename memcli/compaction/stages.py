@@ -55,11 +55,11 @@ def end_stage(work: Compaction, job: str, stage: str) -> list[Member]:
 
 def _passes(member: Member, job: str, stage: str) -> bool:
     entry = member.entry
-    place = member.source.place
+    place = member.place
     of_stage = entry.domain == "task" and entry.phase == stage
     if not of_stage or outlasts(entry, place):
         return False
-    return member.live and member.source.writable and has_stage(place, job)
+    return member.live and member.writable and has_stage(place, job)
 
 
 class StageLeavers(NamedTuple):

@@ -22,7 +22,7 @@ from memcli.compaction.plan import (
     outcome_of,
 )
 from memcli.compaction.stages import end_stage
-from memcli.memory.changes import copied_values, drop_copy, kept_in
+from memcli.memory.changes import copied_values
 from memcli.memory.grammar import derived_id
 from memcli.memory.prominence import age_days, half_life_decay
 from memcli.memory.values import PASSING_LEVELS, Entry, archive_of, sessions_of
@@ -58,7 +58,7 @@ def _drop_copies(work: Compaction) -> None:
         path = archive_of(source.path)
         if not source.writable or path not in work.changes.files:
             continue
-        kept = kept_in(work.changes, path)
+        kept = set(work.changes.copied_to(path))
         entries = enumerate(work.changes.file(path).entries)
         newest_first = sorted(
             entries,
@@ -67,7 +67,7 @@ def _drop_copies(work: Compaction) -> None:
         )
         for place, entry in newest_first:
             if entry.identified and (entry.id, entry.body) in kept:
-                drop_copy(work.changes, (path, place))
+                work.changes.drop_copy((path, place))
                 work.changes.note("twice in the archive", path, [entry.id])
             kept.add((entry.id, entry.body))
 
@@ -78,7 +78,7 @@ def contradicting(work: Compaction, wanted: CompactRequest) -> list[Pair]:
     return [
         Pair(path=first.source.path, first=first.entry, second=second.entry)
         for first, second, _ in opposites(work)
-        if first.source.writable and second.source.writable
+        if first.writable and second.writable
     ]
 
 
@@ -106,7 +106,7 @@ def follow_renames(work: Compaction, moves: Mapping[str, Mapping[str, str]]) -> 
     mem wrote."""
     for member in work.members:
         names = moves.get(member.entry.id)
-        ours = member.source.writable and member.source.place.store == "memory"
+        ours = member.writable and member.place.store == "memory"
         if names and ours and member.live and _renamed(work, member, names):
             changes = [f"{old} is {new} now" for old, new in sorted(names.items())]
             work.note("renamed", [member], ", ".join(changes))
@@ -138,7 +138,7 @@ def _renamed_in_code(body: str, names: tuple[str, str]) -> str:
 def _merge_same_ids(work: Compaction) -> None:
     groups = defaultdict[tuple[str, str], list[Member]](list)
     for member in work.members:
-        if member.entry.identified and member.source.writable:
+        if member.entry.identified and member.writable:
             groups[member.source.path, member.entry.id].append(member)
     for group in groups.values():
         if len(group) > 1 and not work.edited(group):
@@ -177,7 +177,7 @@ def _merge_group(work: Compaction, group: Sequence[Member]) -> None:
 
 def _mergeable_with(member: Member) -> tuple[str, ...]:
     """What two entries must share to be merged: their place, type and domain."""
-    place = member.source.place
+    place = member.place
     stands = (place.level, place.store, place.job, place.task)
     return (*stands, member.entry.type, member.entry.domain)
 
@@ -236,9 +236,7 @@ def same_meaning(vectors: Sequence[bytes | None]) -> list[tuple[int, int]]:
 
 def _archive_stale(work: Compaction) -> None:
     for member in work.members:
-        stale = (
-            member.live and member.source.writable and is_stale(member.entry, work.now)
-        )
+        stale = member.live and member.writable and is_stale(member.entry, work.now)
         if stale and not work.edited([member]):
             work.leave([member], "stale")
             work.note("stale", [member], member.entry.title)
@@ -246,11 +244,7 @@ def _archive_stale(work: Compaction) -> None:
 
 def _archive_retired(work: Compaction) -> None:
     for member in work.members:
-        if (
-            not member.leaves
-            and member.entry.status == "retired"
-            and member.source.writable
-        ):
+        if not member.leaves and member.entry.status == "retired" and member.writable:
             extra = member.entry.extra
             reason = extra.get("retired_because")
             because = "superseded" if extra.get("superseded_by") else "retired"
@@ -282,9 +276,7 @@ def has_faded(
 
 def _promote_recurring(work: Compaction) -> None:
     project_ids = {
-        member.entry.id
-        for member in work.members
-        if member.source.place.level == "project"
+        member.entry.id for member in work.members if member.place.level == "project"
     }
     by_type = defaultdict[str, list[Member]](list)
     for member in work.members:
@@ -299,7 +291,7 @@ def _promote_recurring(work: Compaction) -> None:
 def _may_rise(member: Member) -> bool:
     """Whether an entry may be copied up to the project: from a job's or task's
     memory."""
-    place = member.source.place
+    place = member.place
     is_below = place.level in PASSING_LEVELS and place.store == "memory"
     return is_below and member.live and member.entry.kind != "episode"
 
@@ -319,7 +311,7 @@ def _families(work: Compaction, members: list[Member]) -> list[list[Member]]:
 
 def _recurs(family: Sequence[Member]) -> bool:
     """Whether entries come from enough distinct jobs or sessions."""
-    jobs = {member.source.place.job for member in family} - {""}
+    jobs = {member.place.job for member in family} - {""}
     sessions = set().union(*(sessions_of(member.entry) for member in family))
     return max(len(jobs), len(sessions)) >= RECURS
 
@@ -353,7 +345,7 @@ def _known(work: Compaction, family: Sequence[Member]) -> Member | None:
 
 
 def _stands_in_project(member: Member) -> bool:
-    place = member.source.place
+    place = member.place
     return member.live and place.level == "project" and place.store == "memory"
 
 
@@ -382,5 +374,5 @@ def _copy_up(work: Compaction, family: list[Member], entry_ids: list[str]) -> No
 def _mark(family: Iterable[Member], target: str) -> None:
     for member in family:
         to = member.names("promoted_to")
-        if member.source.writable and target not in to:
+        if member.writable and target not in to:
             member.set(promoted_to=[*to, target])

@@ -295,6 +295,36 @@ def copied_values(
     )
 
 
+class _Copy(NamedTuple):
+    """Why an entry goes to the archive as it was read, and what is written there
+    besides."""
+
+    because: str
+    values: Mapping[str, Any]
+
+
+class _Plan:
+    """What is planned for one entry of a file, and how that leaves it."""
+
+    def __init__(self, entry: Entry) -> None:
+        self.now = entry
+        self.values: dict[str, Any] = {}
+        self.body: str | None = None
+        self.leaves = ""
+        self.copy: _Copy | None = None
+
+    @property
+    def is_change(self) -> bool:
+        """Whether the file is another by it; a copy alone is for the archive."""
+        return bool(self.values or self.leaves) or self.body is not None
+
+    def change(self, place: int) -> EntryChange:
+        """The change of the entry at a place of its file."""
+        if self.leaves:
+            return EntryChange(at=place, remove=True)
+        return EntryChange(at=place, values=self.values, body=self.body)
+
+
 class ChangeSet:
     """Planned changes to the entries of some files; `done` and `found` are for the
     report."""
@@ -308,25 +338,27 @@ class ChangeSet:
         self.note = partial(_add_event, self.done)
         self.tell = partial(_add_event, self.found)
         self._fresh: set[str] = set()
-        self._now: dict[Spot, Entry] = {}
-        self._values: dict[Spot, dict[str, Any]] = {}
-        self._bodies: dict[Spot, str] = {}
-        self._leaving: dict[Spot, str] = {}
-        self._kept: dict[Spot, tuple[str, Mapping[str, Any]]] = {}
+        self._plans: dict[Spot, _Plan] = {}
         self._added: dict[str, list[str]] = {}
 
-    def _archived(self, spot: Spot, because: str, further: Mapping[str, Any]) -> str:
+    def _plan(self, spot: Spot) -> _Plan:
+        if spot not in self._plans:
+            self._plans[spot] = _Plan(self.original(spot))
+        return self._plans[spot]
+
+    def _archived(self, spot: Spot, copy: _Copy) -> str:
         """The entry verbatim, with the day, the file and the reason in its front
         matter."""
         memory = self.files[spot[0]]
         entry = self.original(spot)
         entry_text = memory.text[entry.start : entry.end].rstrip(BLANKS)
         alone = parse(entry_text + eol_of(memory.text), memory.path)
-        why = (self.today, memory.path, because)
-        values = dict(zip(ARCHIVE_KEYS, why, strict=True))
+        why = (self.today, memory.path, copy.because)
+        values: dict[str, Any] = dict(zip(ARCHIVE_KEYS, why, strict=True))
         if not entry.identified:
             values["id"] = entry.id
-        return edited(alone, [EntryChange(at=0, values={**values, **further})]).text
+        values.update(copy.values)
+        return edited(alone, [EntryChange(at=0, values=values)]).text
 
     def hold(self, file: MemoryFile, *, changed: bool = False) -> None:
         """Take a file in (in place of the one of that path); `changed` when its text is
@@ -341,30 +373,34 @@ class ChangeSet:
 
     def entry(self, spot: Spot) -> Entry:
         """An entry as the changes so far have left it."""
-        return self._now.get(spot) or self.files[spot[0]].entries[spot[1]]
+        plan = self._plans.get(spot)
+        return self.original(spot) if plan is None else plan.now
 
     def original(self, spot: Spot) -> Entry:
         """An entry as it was read."""
-        return self.files[spot[0]].entries[spot[1]]
+        path, place = spot
+        return self.files[path].entries[place]
 
     def leaves(self, spot: Spot) -> str:
         """Why an entry leaves its file, "" when it stays."""
-        return self._leaving.get(spot, "")
+        plan = self._plans.get(spot)
+        return "" if plan is None else plan.leaves
 
     def set(self, spot: Spot, **values: Any) -> None:
         """Set values of an entry; None removes a key."""
-        entry = self.entry(spot)
+        plan = self._plan(spot)
         fields = {key: value for key, value in values.items() if key in Entry._fields}
         others = {key: value for key, value in values.items() if key not in fields}
-        extra = given({**entry.extra, **others})
-        self._values.setdefault(spot, {}).update(values)
-        self._now[spot] = entry._replace(**given(fields), extra=extra)
+        extra = given({**plan.now.extra, **others})
+        plan.values.update(values)
+        plan.now = plan.now._replace(**given(fields), extra=extra)
 
     def replace(self, spot: Spot, body: str, because: str = "") -> None:
         """Give an entry another body; with `because`, the old one goes to the
         archive."""
-        self._bodies[spot] = body
-        self._now[spot] = self.entry(spot)._replace(body=body)
+        plan = self._plan(spot)
+        plan.body = body
+        plan.now = plan.now._replace(body=body)
         if because:
             self.keep(spot, because)
 
@@ -395,12 +431,26 @@ class ChangeSet:
     def keep(self, spot: Spot, because: str, **more: Any) -> None:
         """Put an entry as it was read into the archive of its file; it stays where it
         is."""
-        self._kept.setdefault(spot, (because, more))
+        plan = self._plan(spot)
+        plan.copy = plan.copy or _Copy(because, more)
 
     def archive(self, spot: Spot, because: str, **more: Any) -> None:
         """Move an entry as it was read to the archive of its file."""
-        self._leaving[spot] = because
-        self._kept[spot] = because, more
+        plan = self._plan(spot)
+        plan.leaves = because
+        plan.copy = _Copy(because, more)
+
+    def drop_copy(self, spot: Spot) -> None:
+        """Remove one copy of an entry that an archive holds twice."""
+        self._plan(spot).leaves = "twice"
+
+    def copied_to(self, archive: str) -> Iterator[tuple[str, str]]:
+        """Id and body of what the changes put into an archive."""
+        for spot, plan in self._plans.items():
+            if plan.copy and archive_of(spot[0]) == archive:
+                entry = self.original(spot)
+                new_id = plan.copy.values.get("id", entry.id)
+                yield str(new_id), entry.body
 
     def add(self, path: str, values: Mapping[str, Any], body: str) -> None:
         """Append a new entry; values that are None are left out."""
@@ -429,16 +479,11 @@ class ChangeSet:
         changes = defaultdict[str, list[EntryChange]](list)
         for path in sorted(self._fresh):
             changes[path] = []
-        for spot in sorted({*self._values, *self._bodies, *self._leaving}):
+        for spot in sorted(self._plans):
+            plan = self._plans[spot]
             path, place = spot
-            change = EntryChange(
-                at=place,
-                values=self._values.get(spot, {}),
-                body=self._bodies.get(spot),
-            )
-            if spot in self._leaving:
-                change = EntryChange(at=place, remove=True)
-            changes[path].append(change)
+            if plan.is_change:
+                changes[path].append(plan.change(place))
         for path, text in self._new_texts():
             changes[path].append(EntryChange(text=text))
         return {
@@ -450,29 +495,15 @@ class ChangeSet:
         for path, texts in self._added.items():
             for text in texts:
                 yield path, text
-        for spot in sorted(self._kept):
-            yield archive_of(spot[0]), self._archived(spot, *self._kept[spot])
+        for spot in sorted(self._plans):
+            if copy := self._plans[spot].copy:
+                yield archive_of(spot[0]), self._archived(spot, copy)
 
 
 def _add_event(
     events: list[Event], what: str, path: str, ids: Iterable[str], detail: str = ""
 ) -> None:
     events.append(Event(what=what, path=path, ids=tuple(ids), detail=detail))
-
-
-def drop_copy(changes: ChangeSet, spot: Spot) -> None:
-    """Remove one copy of an entry that an archive holds twice."""
-    changes._leaving[spot] = "twice"
-
-
-def kept_in(changes: ChangeSet, archive: str) -> set[tuple[str, str]]:
-    """Id and body of what the changes put into an archive."""
-    archived: set[tuple[str, str]] = set()
-    for spot, (_, values) in changes._kept.items():
-        if archive_of(spot[0]) == archive:
-            entry = changes.original(spot)
-            archived.add((str(values.get("id", entry.id)), entry.body))
-    return archived
 
 
 def _ended(file: MemoryFile, changes: list[EntryChange]) -> str:
