@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from memcli.errors import RefusedError, UsageError
 from memcli.index import view
-from memcli.memory.changes import ChangeSet, Event, Spot, adopted, new_values
+from memcli.memory.adoption import adopted
+from memcli.memory.changes import ChangeSet, Event, Spot, new_values
 from memcli.memory.grammar import conflict_lines, derived_id, longer_first
 from memcli.memory.parser import KnownFile, MemoryFile, parse, sections
 from memcli.memory.values import (

@@ -3,7 +3,7 @@ read back as planned."""
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from memcli.memory.grammar import (
     eol_of,
     with_line_feeds,
 )
-from memcli.memory.parser import MemoryFile, parse, sections
+from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import Edit, Entry, archive_of, source_of
 
 ARCHIVE_KEYS = ("archived_at", "archived_from", "archived_because")
@@ -71,7 +71,7 @@ def edited(file: MemoryFile, changes: Iterable[EntryChange]) -> MemoryFile:
     tail = text[-4000:]
     for change in changes:
         if change.at is None:
-            parts.append(_glue(tail, line_end) + change.text)
+            parts.append(glue(tail, line_end) + change.text)
             tail = (tail + parts[-1])[-4000:]
     after = parse("".join(parts), file.path)
     _verify(file, changes, after)
@@ -86,7 +86,7 @@ def _with_safe_body(change: EntryChange) -> EntryChange:
     return change._replace(body=body, values=values)
 
 
-def _glue(tail: str, line_end: str) -> str:
+def glue(tail: str, line_end: str) -> str:
     """The line ends that put a blank line between the text before and an entry."""
     lines = re.split(r"\r\n|\n|\r", tail.lstrip("\ufeff"))
     if lines[-1].strip():
@@ -204,50 +204,6 @@ def _changed(file: MemoryFile, entry: Entry, changes: list[EntryChange]) -> Entr
             body = change.body.replace("\n", line_end).strip(BLANKS)
     values, _ = read_values(written_values)
     return make_entry(values, body)._replace(identified=bool(values["id"]))
-
-
-def adopted(
-    memory: MemoryFile, only: Collection[str] = ()
-) -> tuple[MemoryFile, list[str]]:
-    """`memory` with units of its prose (only those named in `only`, if any) as
-    entries, and the ids that they keep."""
-    units = [
-        unit
-        for unit in sections(memory)
-        if (not only or unit.id in only) and not _begins_with_rule(unit.body)
-    ]
-    edits = [_insertion(memory.text, unit) for unit in units]
-    after = parse(apply_edits(memory.text, edits), memory.path)
-    bodies = {entry.id: entry.body for entry in after.entries}
-    for unit in units:
-        if not bodies.get(unit.id, "").startswith(unit.body):
-            raise DataError(
-                f"a section cannot be made an entry ({memory.path}:{unit.line})",
-                "look for an unclosed code fence or a line of --- there",
-            )
-    return after, [unit.id for unit in units]
-
-
-def _begins_with_rule(body: str) -> bool:
-    return re.match(r"---[ \t]*\r?$", body, re.MULTILINE) is not None
-
-
-def _insertion(text: str, unit: Entry) -> Edit:
-    """The front matter that makes a unit of prose an entry, on a line of its own."""
-    unit_text = text[unit.start : unit.end]
-    line_end = eol_of(text)
-    first = unit.end - len(unit_text.lstrip("\ufeff" + BLANKS))
-    line = max(text.rfind("\n", 0, first), text.rfind("\r", 0, first)) + 1
-    place = max(line, int(text.startswith("\ufeff")))
-    values = {key: getattr(unit, key) for key in CORE_KEYS}
-    del values["last_reinforced"], values["created_at"]
-    if unit.date:
-        values["created_at"] = unit.date
-    if unit.title not in unit.body:
-        values["title"] = unit.title
-    values["written"] = body_digest(unit.body)
-    block = front_matter.render(values, line_end)
-    return Edit(place, place, _glue(text[:place], line_end) + block)
 
 
 class Event(NamedTuple):

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memcli.memory.adoption import adopted
 from memcli.memory.bodies import safe_body
-from memcli.memory.changes import EntryChange, adopted, edited, render_entry
+from memcli.memory.changes import EntryChange, edited, render_entry
 from memcli.memory.grammar import body_digest
 from memcli.memory.parser import MemoryFile, parse, sections
 
