@@ -22,6 +22,7 @@ from memcli.history import FOLDER, path_of
 from memcli.history.record import opened
 from memcli.memory.words import count
 from memcli.project import elsewhere, levels_on_disk
+from memcli.project.listing import CLAUDE_BYTES, CLAUDE_LINES
 from memcli.providers.embed.wire import shown
 from memcli.storage import sqlite
 from memcli.storage.files import state_dir
@@ -118,7 +119,7 @@ def _auto_memory(path: Path) -> Iterator[Check]:
         return
     lines = len(text.splitlines())
     size = len(text.encode())
-    is_long = lines > levels_on_disk.CLAUDE_LINES or size > levels_on_disk.CLAUDE_BYTES
+    is_long = lines > CLAUDE_LINES or size > CLAUDE_BYTES
     shorten = "Claude Code reads its first 200 lines or 25 KB only: shorten it"
     yield remark(
         "other-memory",

@@ -17,8 +17,13 @@ from memcli.memory.words import count
 from memcli.named import NamedTuple
 from memcli.project.config import Config
 from memcli.project.context import Project
-from memcli.project.levels_on_disk import CLAUDE_BYTES, CLAUDE_LINES
-from memcli.project.listing import PRIVATE, Folder, FoundFile
+from memcli.project.listing import (
+    CLAUDE_BYTES,
+    CLAUDE_LINES,
+    PRIVATE,
+    Folder,
+    FoundFile,
+)
 from memcli.storage.files import Unreadable, open_file, snapshot
 from memcli.storage.state import SessionLog, State, settled
 

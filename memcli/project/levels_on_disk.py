@@ -42,9 +42,6 @@ COUNTED = files.ENTRIES
 """Names beyond those that are looked at, for the number of what is left out."""
 MOST_BYTES = 1 << 20
 LINKS_WITHIN = 64 << 10  # so many bytes of a `MEMORY.md` are read for its links
-# how much of its MEMORY.md Claude Code reads by itself
-CLAUDE_LINES = 200
-CLAUDE_BYTES = 25_000
 _LINK = (  # inline or by reference; in `<>` with blanks
     rb"\](?:\(|:[ \t]*)(?:<([^<>#:\n]{1,200}\.md)(?=[>#])"
     rb"|((?:[^()<>\s#:]|\([^()<>\s#:]{0,50}\)){1,200}\.md)(?![^)\s#]))"
@@ -342,7 +339,9 @@ class _FoundWalk(_Walk):
         self.listed = len(self.parts)
         for name in (*FILES, *self._worded()):
             self.find(name)
-        places = [name for row in FOLDERS for name in self.expanded(row)]
+        top = {name.lower() for name in self._names("")}
+        rows = (row for row in FOLDERS if row.partition("/")[0] in top)
+        places = [name for row in rows for name in self.expanded(row)]
         self.newest([name for folder in places for name in self.names_in(folder)])
         for folder in self._indexed():
             for link in _links(f"{folder}/MEMORY.md", self.base):
@@ -354,9 +353,14 @@ class _FoundWalk(_Walk):
     def _worded(self) -> Iterator[str]:
         """The files at the root and in `docs` that are called by a word of the table."""
         for folder in ("", "docs/"):
-            with suppress(OSError), os.scandir(f"{self.base}/{folder}") as listing:
-                there = {entry.name for entry in listing}
-                yield from (folder + name for name in _spelt() if name in there)
+            there = self._names(folder)
+            yield from (folder + name for name in _spelt() if name in there)
+
+    def _names(self, folder: str) -> set[str]:
+        """The names in a folder; none of one that cannot be read."""
+        with suppress(OSError):
+            return set(os.listdir(f"{self.base}/{folder}"))
+        return set()
 
     def _indexed(self) -> list[str]:
         """The project's folders with an index whose links are followed, up to a bound."""
@@ -366,16 +370,15 @@ class _FoundWalk(_Walk):
             folder, name = os.path.split(known.path)
             if known.place.level == "project" and name in ("", "MEMORY.md"):
                 folders[folder] = None
-        indexed = (each for each in folders if os.path.lexists(f"{each}/MEMORY.md"))
-        return list(islice(indexed, MOST_FILES))
+        indexed = [each for each in folders if os.path.lexists(f"{each}/MEMORY.md")]
+        return indexed[:MOST_FILES]
 
     def find(self, name: str) -> None:
         """Take a found file that is no other store's, not ignored, and not too
         large."""
-        base = name.rpartition("/")[2]
         if not os.path.lexists(f"{self.base}/{name}"):
             return
-        is_other = base.lower() in NEVER or base.endswith(ARCHIVE)
+        is_other = name.lower().rpartition("/")[2] in NEVER or name.endswith(ARCHIVE)
         is_listed = shown(self.prefix + name) in self.names
         if not (is_listed or is_other or self.ignored(name)):
             self.add(name, Place("project", "memory"), self.tree, found=True)
@@ -438,10 +441,9 @@ class _FoundWalk(_Walk):
 
 
 def _is_dir(entry: os.DirEntry[str]) -> bool:
-    try:
+    with suppress(OSError):  # a link that runs in circles
         return entry.is_dir()
-    except OSError:  # a link that runs in circles
-        return False
+    return False
 
 
 def _spelt() -> Iterator[str]:

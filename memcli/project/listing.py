@@ -18,6 +18,9 @@ from memcli.project.git import common_dir, work_tree
 from memcli.storage.files import digest
 
 PRIVATE = "~claude"  # the `tree` of Claude Code's own memory: never leaves this machine
+# how much of its MEMORY.md Claude Code reads by itself
+CLAUDE_LINES = 200
+CLAUDE_BYTES = 25_000
 _BATCH = 500
 _REGULAR = stat.S_ISREG
 _STATUS = methodcaller("stat", follow_symlinks=False)

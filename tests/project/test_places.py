@@ -44,6 +44,9 @@ def names(root: Path) -> list[str]:
     docs/decisions/0001-use-x.md docs/adr/0002-y.md docs/lessons/z.md doc/adr/0001-z.md
     .development-context/ADRs/01-a.md .claude/projects/-home-ana-shop/memory/MEMORY.md
     .claude/agent-memory/MEMORY.md .kilocode/rules/memory-bank/brief.md cline_docs/progress.md
+    .agents/memory/MEMORY.md .cursor/memory-bank/brief.md .specify/memory/constitution.md
+    .planning/codebase/CONCERNS.md .planning/research/STACK.md docs/learnings/a.md
+    aidd_docs/memory/internal/b.md
     """.split(),
 )
 def test_each_row_of_the_table_is_in_view_as_memory_of_the_project(root, name):
@@ -221,15 +224,15 @@ def test_no_other_folder_is_opened(root):
 
 def test_what_looks_like_memory_elsewhere_is_named_with_its_line(root):
     listed = (
-        "notes/ENTSCHEIDUNGEN.md kb/decisiones/2026.md aidd_docs/memory/a.md 経験/教训.md "
+        "notes/ENTSCHEIDUNGEN.md kb/decisiones/2026.md kit_docs/memory/a.md 経験/教训.md "
         "docs/LessonsLearned.md docs/decisionLog.md docs/install.md src/memoryview.md memory/a.md"
     )
     put(root, *listed.split())
     for command in (["init", "-q"], ["add", "-A"]):
         subprocess.run(["git", *command], cwd=root, check=True)
     assert " ".join(sorted(elsewhere.others(root, look(root)))) == (
-        "aidd_docs/memory/**/*.md docs/LessonsLearned.md docs/decisionLog.md "
-        "kb/decisiones/**/*.md notes/ENTSCHEIDUNGEN.md 経験/教训.md"
+        "docs/LessonsLearned.md docs/decisionLog.md "
+        "kb/decisiones/**/*.md kit_docs/memory/**/*.md notes/ENTSCHEIDUNGEN.md 経験/教训.md"
     )
     assert elsewhere.line_for(["ä.md"]) == 'memory_files = ["ä.md"]'
     for text, faults in (
