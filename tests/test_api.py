@@ -31,8 +31,8 @@ def test_five_lines(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
             "Freeze time in cart tests", kind="pitfall", paths=["tests/cart/**"]
         )
         hits = memory.recall("fix the flaky cart test", limit=3)
-    assert [(hit.id, hit.title, hit.kind, hit.path) for hit in hits] == [
-        (added.id, "Freeze time in cart tests", "pitfall", "MEMORY.md")
+    assert [(hit.id, hit.title, hit.kind, hit.where) for hit in hits] == [
+        (added.id, "Freeze time in cart tests", "pitfall", "MEMORY.md:15")
     ]
     assert project.has("MEMORY.md")
 

@@ -86,6 +86,16 @@ def beginning(mem: "App", problems: "Iterable[Problem]") -> str:
     return how_to_begin(problems, rooted=rooted, history=has_history, rules=rules)
 
 
+def name_unmatched(mem: "App", patterns: Iterable[str]) -> None:
+    """Say which files or globs name nothing in the project."""
+    from memcli.project.globs import unmatched
+
+    root = str(mem.project.root or mem.project.cwd)
+    below = (pattern.removeprefix(f"{root}/") for pattern in patterns)
+    for pattern in unmatched(root, below):
+        say(f"mem: path {pattern}: there is no such file", quiet=mem.options.quiet)
+
+
 def say_notes(mem: "App") -> None:
     """Say what was noted on the way."""
     for note in mem.notes:

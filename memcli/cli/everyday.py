@@ -148,6 +148,7 @@ def add(
         near = os.path.relpath(project.path_of(report.path), project.cwd)
         report = report._replace(path=near)
     wrote(mem, report, view.add_text, view.add_keys)
+    boundary.name_unmatched(mem, path)
 
 
 def _weighed(words: Sequence[str]) -> tuple[float | None, str]:
@@ -191,10 +192,9 @@ def edit(
     from memcli.commands.edit import EditRequest, edit
 
     text = None if body is None else boundary.read_entry([body])
-    for name, given in (("title", title), ("body", text)):
-        if given is not None and not given.strip():
-            hint = f"give --{name} words, or mem retire {id} takes it out of recall"
-            raise UsageError(f"--{name}: is empty", hint)
+    if text is not None and not text.strip():
+        hint = f"give --body words, or mem retire {id} takes it out of recall"
+        raise UsageError("--body: is empty", hint)
     request = EditRequest(
         id=id,
         title=title or "",
@@ -209,6 +209,7 @@ def edit(
     )
     report = edit(mem, request, dry_run=mem.options.dry_run)
     wrote(mem, report, view.edit_text, view.edit_keys)
+    boundary.name_unmatched(mem, request.paths)
 
 
 @command("show")
@@ -245,6 +246,8 @@ def list_entries(
     from memcli.commands import show as command
     from memcli.commands.recall import is_empty
 
+    if not at:
+        boundary.name_unmatched(mem, map(mem.project.relative, filters.path))
     with seen_at(mem, at) as then:
         report = command.list_entries(then, filters, recent)
         empty = is_empty(then)

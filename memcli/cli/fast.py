@@ -7,7 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memcli.app import App, Options, opened
-from memcli.cli.boundary import beginning, guarded, key, read_words, say_notes
+from memcli.cli.boundary import (
+    beginning,
+    guarded,
+    key,
+    name_unmatched,
+    read_words,
+    say_notes,
+)
 from memcli.commands import recall as command
 from memcli.errors import DataError, ProviderError, UsageError, one_of
 from memcli.history import record_of
@@ -42,6 +49,8 @@ def recall(options: Options, request: RecallRequest, output: Output) -> int:
     one_of("--format", output.form, ("auto", "text", "prompt", "json"))
     one_of("--history", request.history, ("auto", "only", "off"))
     with opened(options) as mem:
+        if request.filters.path and not output.at:
+            name_unmatched(mem, map(mem.project.relative, request.filters.path))
         with _progress(options), _then(mem, output.at) as then:
             report = _answered(then, request)
         say_notes(mem)
@@ -212,6 +221,8 @@ def _takes_value(option: str, value: str | None, given: dict[str, Any]) -> bool:
     """Put an option with its value into `given`; False where Typer has to look."""
     if value is None or (option == "--root" and "root" in given):
         return False
+    if not value.strip():
+        return False  # Typer says that it is empty
     if option in _VALUES:
         given[_VALUES[option]] = value
     elif option == "--set":

@@ -1,6 +1,7 @@
 """The signature of `mem guard`."""
 
 from memcli.app import App
+from memcli.cli.boundary import name_unmatched
 from memcli.cli.options import Names, argument, command, flag, many, option, show, wrote
 from memcli.errors import UsageError
 from memcli.guard.guards import ASK, DENY
@@ -47,6 +48,7 @@ def guard(
     elif id:
         mode = _mode(ask=ask, off=off)
         wrote(mem, command.set_guard(mem, id, mode, patterns), view.set_text)
+        name_unmatched(mem, paths)
     elif ask or off or any(patterns.values()):
         raise UsageError("an ID is needed", "mem guard lists them")
     else:

@@ -188,6 +188,23 @@ class ProgramHelp(typer.core.TyperGroup):
 class CommandHelp(typer.core.TyperCommand):
     """A command, whose own options have a line each; those it shares are only named."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read a line. Raises UsageError for an option whose value is empty."""
+        rest = super().parse_args(ctx, args)
+        for parameter in self.get_params(ctx):
+            value = ctx.params.get(parameter.name)
+            values = value if isinstance(value, (list, tuple)) else [value]
+            is_given = ctx.get_parameter_source(parameter.name).name == "COMMANDLINE"
+            is_empty = any(
+                isinstance(each, str) and not each.strip() for each in values
+            )
+            if parameter.param_type_name == "option" and is_given and is_empty:
+                option = max(parameter.opts, key=len)
+                raise UsageError(
+                    f"{option}: is empty", "give it a value, or leave it out"
+                )
+        return list(rest)
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help of a command on one screen: its long description gives way."""
         help = (self.help or "").strip()

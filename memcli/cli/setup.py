@@ -209,7 +209,8 @@ def add_history(mem: App, progress: Progress, key: str = "") -> int:
         report = command.add_history(mem, progress.count)
     for path, why in (*report.looked.unread, *report.added.problems):
         say(f"mem: {path}: {why}", quiet=quiet)
-    show(mem, report, view.history_text, view.history_keys)
+    if mem.options.json or not quiet:
+        show(mem, report, view.history_text, view.history_keys)
     return DataError.code if report.added.problems else 0
 
 

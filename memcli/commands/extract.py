@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.commands.recall import recall
-from memcli.errors import ProviderError, UsageError
+from memcli.errors import ProviderError
 from memcli.extraction import job_files, prompts
 from memcli.extraction.extract import ExtractReport, ExtractRequest, Learned, extract
 from memcli.extraction.job_files import Checkpoint
@@ -56,14 +56,11 @@ def premortem(
 ) -> MomentReport:
     """Write `.premortem.md`: pitfalls met before, and the risks that a language model
     foresees."""
-    if not task.strip():
-        hint = 'mem extract --premortem "what you are about to do"'
-        raise UsageError("there is no task to foresee", hint)
     corrective = Filters(type=("corrective",))
     hits = recall(app, RecallRequest(task, corrective, ranked_only=True)).hits
     folder = folder_of(app.project, job or app.project.view.job)
     safe_task = speakers.clean_text(task)
-    pitfalls = [(hit.title, hit.text, f"{hit.path}:{hit.line}") for hit in hits]
+    pitfalls = [(hit.title, hit.text, hit.where) for hit in hits]
     known = [speakers.clean_text(f"{title}: {text}") for title, text, _ in pitfalls]
     risks, failed = _risks(app, safe_task, known) if llm else ((), "")
     today = app.project.now.isoformat()

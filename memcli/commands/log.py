@@ -15,7 +15,7 @@ from memcli.errors import UsageError
 from memcli.exchange import branch_diff
 from memcli.guard.stops import Stop, stops
 from memcli.index.filters import superseded
-from memcli.index.upkeep import the_one
+from memcli.index.upkeep import no_entry, the_one
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import plain_id
 from memcli.project import context, git
@@ -127,7 +127,7 @@ def _standing(app: App, prefix: str, name: str) -> LogRow:
     if app.index.entries.ids(name):
         what = f"{prefix}: is a section of prose, whose life git alone knows"
         raise UsageError(what, f"mem show {prefix}")
-    raise UsageError(f"{prefix}: no entry had that id", "mem list shows ids")
+    raise no_entry(prefix)
 
 
 def _day(row: LogRow) -> str:

@@ -35,9 +35,6 @@ FOUND_AT = 3
 LIVE = ("live entry", "live entries")
 BEGIN = 'mem add "what you learned"'
 CONFIRM = "mem reinforce ID=remember"
-LEARN = "mem extract"
-GROWTH = (BEGIN, CONFIRM, LEARN)
-"""What raises a metric in time. Other advice names work that is there to be done."""
 FEW = 20  # so many entries a memory should have before its growth is worth advice
 CLOSE = 200  # of so many of the nearest by sign bits the cosine is computed
 SAMPLE = 200
@@ -77,7 +74,7 @@ class LiveEntry(NamedTuple):
 
 class Metric(NamedTuple):
     """`value` is in 0 to 100, or None for what cannot be had; `raise_with` is a command
-    line."""
+    line that raises it now, "" where there is none."""
 
     value: float | None
     reason: str
@@ -134,11 +131,16 @@ def health(
         why = files if unread else "There is no live entry yet: begin with mem add."
         nothing = Metric(0.0, why, "mem doctor" if unread else BEGIN)
         return weighed(dict.fromkeys(WEIGHTS, nothing))
+    likeness = coherence(items, vectors)
+    efficient = efficiency(shown, places)
+    if efficient.value is not None and not efficient.raise_with:
+        # what stands there twice takes a place of what was meant
+        efficient = efficient._replace(raise_with=likeness.raise_with)
     measured = {
         "freshness": freshness(items),
         "coverage": coverage(indexed),
-        "coherence": coherence(items, vectors),
-        "efficiency": efficiency(shown, places),
+        "coherence": likeness,
+        "efficiency": efficient,
         "reachability": reachability(items),
     }
     return weighed(measured)
@@ -186,9 +188,12 @@ def freshness(items: Sequence[LiveEntry]) -> Metric:
     if outdated:
         names = "names" if outdated == 1 else "name"
         reason += f"; {outdated} of them {names} what the code has lost"
-    remedy = "mem compact --stale" if stale else CONFIRM
-    if outdated:
-        remedy = "mem doctor --stale"
+    remedies = {
+        "mem doctor --stale": outdated,
+        "mem compact --stale": stale,
+        CONFIRM: value < 100,
+    }
+    remedy = next((command for command, helps in remedies.items() if helps), "")
     return Metric(value, f"{reason}.", remedy)
 
 
@@ -208,8 +213,9 @@ def coverage(indexed: Indexed) -> Metric:
     if indexed.missing_files:
         reason += f"; {count(indexed.missing_files, 'file')} could not be read whole"
         return Metric(value, f"{reason}.", "mem doctor")
-    missing = indexed.entries < indexed.eligible
-    remedy = "mem index --rebuild" if missing else "mem index"
+    remedy = "mem index" if value < 100 else ""
+    if indexed.entries < indexed.eligible:
+        remedy = "mem index --rebuild"
     return Metric(value, f"{reason}.", remedy)
 
 
@@ -218,7 +224,7 @@ def reachability(items: Sequence[LiveEntry]) -> Metric:
     linked = round(sum(item.linked for item in items))
     of = count(len(items), "live entry names", "live entries name")
     reason = f"{linked} of {of} a session, a relation or what it was made of."
-    return Metric(100 * linked / len(items), reason, LEARN)
+    return Metric(100 * linked / len(items), reason, "")
 
 
 def efficiency(shown: Sequence[LoggedHit], places: Sequence[int] | None) -> Metric:
@@ -231,11 +237,11 @@ def efficiency(shown: Sequence[LoggedHit], places: Sequence[int] | None) -> Metr
         return Metric(None, reason, "mem index --rebuild")
     if not places:
         reason = "No recall was logged, and no entry has a title to recall it by."
-        return Metric(None, reason, BEGIN)
+        return Metric(None, reason, "")
     found = sum(1 <= place <= FOUND_AT for place in places)
     of = count(len(places), "live entry comes", "live entries come")
     reason = f"{found} of {of} among the first {FOUND_AT} by title (few recalls are logged yet)."
-    return Metric(100 * found / len(places), reason, "mem compact")
+    return Metric(100 * found / len(places), reason, "")
 
 
 def _from_log(shown: Sequence[LoggedHit]) -> Metric:
@@ -249,7 +255,7 @@ def _from_log(shown: Sequence[LoggedHit]) -> Metric:
     if shares:
         reason += f"; a hit scores {relevant:.0%} of its best"
     repeats = not shares or distinct < relevant
-    remedy = "mem compact" if repeats else "mem recall --limit 5 TASK"
+    remedy = "" if repeats else "mem recall --limit 5 TASK"
     return Metric(50 * (distinct + relevant), f"{reason}.", remedy)
 
 
@@ -297,7 +303,7 @@ def coherence(
     A near-duplicate takes a neighbour's place and earns nothing."""
     by_id = {item.id: item for item in items if not item.promoted}
     if len(by_id) < 2:
-        return Metric(None, "One entry has no neighbours to compare with.", BEGIN)
+        return Metric(None, "One entry has no neighbours to compare with.", "")
     neighbours = _nearest(by_id, vectors or {})
     twins = neighbours.twins
     likenesses = [each.likeness for each in neighbours.pairs if each[:2] not in twins]
@@ -312,7 +318,7 @@ def coherence(
     reason += (
         f" ({neighbours.akin:.0%} is related); {_copies_text(twins)} a near-duplicate."
     )
-    remedy = "mem compact" if _share_a_shelf(neighbours) else BEGIN
+    remedy = "mem compact" if _share_a_shelf(neighbours) else ""
     return Metric(100 * earned / sampled, reason, remedy)
 
 

@@ -444,21 +444,21 @@ def seen_at(app: App, moment: str) -> Iterator[App]:
 
 
 def _commit_at(app: App, root: Path, moment: str) -> str:
-    commit = ""
-    reason = "unknown revision"
-    if re.fullmatch(r"\d{4}-\d\d-\d\d.*|\d{1,5}[dwmy]", moment):
-        iso_day = day_of("at", moment, app.project.now)
-        reason = "no commit is that old"
-        commit = _git(
-            root, "rev-list", "-1", f"--before={iso_day}T23:59:59", "HEAD"
-        ).strip()
-    else:
-        commit = _commit(root, moment, needed=False)
-    if not commit:
-        raise UsageError(
-            f"--at {moment}: {reason}", "give a commit, a tag, 2026-03-01 or 30d"
-        )
-    return commit
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d.*|\d{1,5}[dwmy]", moment):
+        if commit := _commit(root, moment, needed=False):
+            return commit
+        hint = "give a commit, a tag, a day such as 2026-03-01, or 30d"
+        raise UsageError(f"--at {moment}: unknown revision", hint)
+    iso_day = day_of("at", moment, app.project.now)
+    # git reads days before its time as today
+    is_known = iso_day > "1970-01-01"
+    before = f"--before={iso_day}T23:59:59"
+    commit = _git(root, "rev-list", "-1", before, "HEAD") if is_known else ""
+    if commit:
+        return commit.strip()
+    days = _git(root, "log", "--max-parents=0", "--format=%cs", "HEAD").split()
+    hint = f"the first commit is of {min(days)}" if days else "there is no commit yet"
+    raise UsageError(f"--at {moment}: no commit is that old", hint)
 
 
 def _laid_out(root: Path, commit: str) -> Path:

@@ -334,6 +334,14 @@ def twins(index: Index, key: str) -> Iterator[str]:
         yield f"{copy.entry} is another entry with that id ({paths[copy.source]}:{copy.line})"
 
 
+def no_entry(prefix: str) -> UsageError:
+    """The error of an id that no entry has; handles of history are named."""
+    if prefix[:2] in ("s:", "c:"):
+        what = f"{prefix}: is an exchange or a commit, no entry"
+        return UsageError(what, f"mem show {prefix} prints it; mem list shows ids")
+    return UsageError(f"{prefix}: no entry has that id", "mem list shows ids")
+
+
 def the_one(prefix: str, names: Collection[str]) -> str:
     """The id that is `prefix`, or the only one that begins so. Raises UsageError."""
     if prefix in names:
@@ -341,7 +349,7 @@ def the_one(prefix: str, names: Collection[str]) -> str:
     if prefix and len(set(map(plain_id, names))) == 1:
         return min(names, key=lambda name: (len(name), name))
     if not names:
-        raise UsageError(f"{prefix}: no entry has that id", "mem list shows ids")
+        raise no_entry(prefix)
     if not prefix:
         raise UsageError("an id is empty", "mem list shows ids")
     length = max(13, len(prefix) + 4)

@@ -161,6 +161,28 @@ def _past_stars(places: set[int], parts: Parts) -> set[int]:
     return places | {place + 1 for place in places & stars}
 
 
+def unmatched(root: str, patterns: Iterable[str]) -> list[str]:
+    """Those of the patterns, in gitignore syntax, that name nothing below the root, as
+    far as a bounded walk can tell; none where nothing but notes lies there."""
+    lost = []
+    for pattern in patterns:
+        name = pattern.strip("/")
+        anywhere = "/" not in name and not pattern.startswith("/")
+        walk = Walk(root)
+        if not walk.find(f"**/{name}" if anywhere else name) and not walk.cut:
+            lost.append(pattern)
+    return lost if lost and _has_code(root) else []
+
+
+def _has_code(root: str) -> bool:
+    """Whether a file lies below the root that is no note and not hidden."""
+    for _, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        if any(not name.startswith(".") and not name.endswith(".md") for name in files):
+            return True
+    return False
+
+
 class Ignored:
     """Whether git's ignore files pass over a path; tracked files are not told apart."""
 

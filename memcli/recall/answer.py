@@ -114,7 +114,7 @@ class Layers:
         if alone:
             return Pools(ranked=hits)
         filters = self.scope.filters
-        bears = self._bearing(ranked)
+        bears = self._bearing()
         norms = [] if filters.by_entry or filters.store else self.institutional()
         flows = [
             self.search.chosen[hit.item.id]
@@ -127,25 +127,31 @@ class Layers:
         workflows = self.showing.each("workflows", [c.entry for c in flows[:WORKFLOWS]])
         return Pools(
             institutional=norms,
-            baseline=self.baseline(bears),
+            baseline=self.baseline(self._standing(ranked, bears)),
             workflows=workflows,
-            episodes=self.episodes(bears),
+            episodes=self.episodes(lambda c: bears(c.title, c.text)),
             ranked=hits,
         )
 
-    def _bearing(self, ranked: Sequence[Scored]) -> Callable[[Candidate], bool]:
-        asked = (
-            evidence.terms(self.search.weights()) if ranked else evidence.Terms({}, {})
-        )
+    def _bearing(self) -> Callable[[str, str], bool]:
+        """Whether a title and a text bear on the task by their words."""
+        asked = evidence.terms(self.search.weights())
+        if len(self.search.asked.terms) < 2:
+            # One word alone is no evidence; here it is all that there is.
+            return lambda title, text: any(evidence.together(title, text, asked))
+        return lambda title, text: evidence.bears(title, text, asked, weights.BEARS)
 
-        def own(title: str, text: str) -> bool:
-            return evidence.bears(title, text, asked, weights.BEARS)
-
+    def _standing(
+        self, ranked: Sequence[Scored], bears: Callable[[str, str], bool]
+    ) -> Callable[[Candidate], bool]:
+        """Which standing entries are shown: all; where one of the best hits bears on the
+        task, the pressing ones and those that bear on it, too."""
         if not any(
-            own(self.search.chosen[h.item.id].title, h.item.text) for h in ranked[:TOP]
+            bears(self.search.chosen[hit.item.id].title, hit.item.text)
+            for hit in ranked[:TOP]
         ):
             return lambda candidate: True
-        return lambda c: bool(c.values.get("pressing")) or own(c.title, c.text)
+        return lambda c: bool(c.values.get("pressing")) or bears(c.title, c.text)
 
     @cached_property
     def norms(self) -> dict[str, FileRow]:
@@ -211,7 +217,7 @@ class Layers:
     def episodes(
         self, bears: Callable[[Candidate], bool] = lambda c: True
     ) -> list[Hit]:
-        """The newest episodes."""
+        """The newest episodes of those that bear on the task."""
 
         def when(candidate: Candidate) -> tuple[str, str]:
             dates = map(candidate.values.get, ("ended_at", "started_at", "created"))

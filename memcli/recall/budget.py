@@ -128,6 +128,9 @@ class HistoryPool(Protocol):
     def strong(self) -> bool:
         """Whether it bears on the task so clearly that other layers give way."""
 
+    def speaks(self, room: int) -> bool:
+        """Whether it has anything to say in so many tokens."""
+
     def items(self, room: int, shown: Iterable[Hit] = ()) -> Sequence[Hit]:
         """Items of at most about `room` tokens in all that say what the `shown` do
         not."""
@@ -233,9 +236,8 @@ def compose(
         if filling.taken.isdisjoint((item.key, *item.duplicates))
     ]
     # Room is kept for history only where it has anything to say at all.
-    has_history = pools.history is not None and bool(
-        pools.history.items(min(filling.left, UNLIMITED))
-    )
+    history = pools.history
+    has_history = history is not None and history.speaks(min(filling.left, UNLIMITED))
     kept = int(STRONG * filling.left) if filling.strong else rooms.history
     room = filling.left - (kept if has_history else 0)
     hits = _ranked(ranked, room, most, by_type or {}, share)
@@ -244,9 +246,21 @@ def compose(
         filling.left -= sum(cost(item, at) for at, item in enumerate(hits))
         filling.fill("history", filling.said(), filling.left)
     more = filling.left_out(min(most, len(ranked)))
-    filling.chosen["episodes"].reverse()
+    shown = list(filling.items())
+    episodes = [_without_said(item, shown) for item in filling.chosen["episodes"]]
+    filling.chosen["episodes"] = episodes[::-1]
     items = tuple(filling.items())
     return Block(items, Budget(limit, tokens(write(items, more)), more))
+
+
+def _without_said(episode: Hit, shown: Sequence[Hit]) -> Hit:
+    """An episode without the sentences that stand in what else is shown."""
+    others = [item.text for item in shown if item.layer != "episodes"]
+    sentences = re.split(_SENTENCE, episode.text)
+    own = [each for each in sentences if not any(each in text for text in others)]
+    if len(own) == len(sentences):
+        return episode
+    return episode._replace(text="\n".join(own))
 
 
 def compose_beside(

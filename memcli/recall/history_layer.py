@@ -73,8 +73,12 @@ class HistoryLayer:
 
     def _is_learned(self, hit: PastStretch, shown: Iterable[Hit]) -> bool:
         """Whether a shown entry was learned from a hit's exchange, or from the one
-        before it."""
-        entries = filter(None, (self._learned.get(item.key) for item in shown))
+        before it, or a hit's commit changed nothing but files of shown entries."""
+        items = list(shown)
+        changed = set(hit.doc.about.get("paths", ()))
+        if hit.doc.source == "commit" and changed:
+            return changed <= {item.made.path for item in items}
+        entries = filter(None, (self._learned.get(item.key) for item in items))
         events = {event for each in entries for event in _events(each.values)}
         return any(doc.event in events for doc in hit.docs[: hit.best + 1])
 
@@ -82,6 +86,10 @@ class HistoryLayer:
     def strong(self) -> bool:
         """Whether the best hit is far above what matches by chance."""
         return bool(self.hits) and self.hits[0].strength >= weights.CLEAR
+
+    def speaks(self, room: int) -> bool:
+        """Whether it has anything to say in so many tokens."""
+        return bool(self.hits) and int(room * _SHARES[0]) >= _LEAST
 
     @property
     def amended(self) -> dict[str, str]:
@@ -93,7 +101,7 @@ class HistoryLayer:
         """Excerpts for so many tokens, most of them for the first; nothing that is
         shown."""
         beside = list(shown)
-        known = [item.text for item in beside]
+        known = [f"{item.title}\n{item.text}" for item in beside]
         found: list[Hit] = []
         for hit in self.hits:
             if self._is_learned(hit, beside):
@@ -107,19 +115,20 @@ class HistoryLayer:
                 break
             item = self.shown(hit, share, known=known)
             if not self.repeats(item, known):
-                known.append(item.text or hit.doc.title)
+                known.append(item.text or item.title)
                 found.append(item)
                 room -= cost(item)
         return found
 
     def repeats(self, item: Hit, known: Iterable[str]) -> bool:
         """Whether a shown hit says nothing more than one of these texts."""
-        title = self._by_key[
-            item.key
-        ].doc.title  # all that many a commit says is its subject
-        return any(
-            self._is_said(item.text, o) if item.text else title == o for o in known
-        )
+        if item.text:
+            return any(self._is_said(item.text, other) for other in known)
+        # All that many a commit says is its subject, behind the name of a part.
+        subject = item.title.partition(": ")[2] or item.title
+        own = self._words(subject)
+        said = (other for other in known if own <= self._words(other))
+        return any(not _denied(subject, other) for other in said)
 
     def adds(self, hit: PastStretch, text: str) -> bool:
         """Whether the title of a hit has more than a word that a text has not."""
@@ -193,7 +202,8 @@ class HistoryLayer:
         """Put a hit at the end of one list, unless what stands above it says so."""
         if not self._is_learned(hit, found):
             item = self.shown(hit, size)
-            above = [each.made.text for each in found if each.layer != "history"]
+            entries = [each.made for each in found if each.layer != "history"]
+            above = [f"{entry.title}\n{entry.text}" for entry in entries]
             if not self.repeats(item, above):
                 found.append(item)
 
@@ -228,6 +238,16 @@ class HistoryLayer:
         """Why an entry that was learned from it no longer holds, if so."""
         lost = self._gone.get(doc.event)
         return lost.why if lost else None
+
+
+def _denied(text: str, known: str) -> bool:
+    """Whether one of two texts of the same words says the opposite of the other."""
+    from memcli.similarity.claims import claim
+    from memcli.similarity.differences import denies
+
+    first = claim(text)
+    second = claim(known)
+    return denies(first, second) or denies(second, first)
 
 
 def _size(room: int) -> int:

@@ -58,6 +58,12 @@ class Hit(NamedTuple):
         return self.draft.made() if self.draft else self
 
     @property
+    def where(self) -> str:
+        """Where it stands: the line of a file, or the handle of an exchange or
+        commit."""
+        return f"{self.path}:{self.line}" if self.path else str(self.id)
+
+    @property
     def words(self) -> tuple[str, str]:
         """Its heading and its text; those of a draft are not safe yet."""
         return self.draft.words() if self.draft else (self.head, self.text)

@@ -56,7 +56,7 @@ def _hit_lines(hit: "Hit") -> list[str]:
     if hit.extra is not None:
         number = f"{hit.rank:>2}. " if hit.listed else "  - "
         return [*hung(number + styled(hit.head, "bold"), 4), *_text_lines(hit)]
-    place = f"{hit.project} {hit.url}" if hit.url else f"{hit.path}:{hit.line}"
+    place = f"{hit.project} {hit.url}" if hit.url else hit.where
     place_shown = styled(place, "cyan")
     if hit.layer == "institutional":
         return [f"    {place_shown}", *folded([hit.text], indent=4)]

@@ -217,7 +217,7 @@ def health_keys(report: HealthReport, *, sparse: bool, history: bool = False) ->
 def health_text(report: HealthReport, *, sparse: bool) -> str:
     """Score, metrics with their bars and reasons, counts; within 80 columns or the
     terminal's."""
-    from memcli.diagnostics.metrics import FEW, GROWTH
+    from memcli.diagnostics.metrics import FEW
 
     # The score, and what it is of.
     scored = report.health
@@ -234,8 +234,7 @@ def health_text(report: HealthReport, *, sparse: bool) -> str:
         reasons = dict.fromkeys(each.reason for each in scored.metrics.values())
         lines += ["", *folded(list(reasons), more=2)]
     for name, metric in measured.items():
-        advised = not (is_small and metric.raise_with in GROWTH)
-        lines += ["", *_metric_lines(name, metric, advised=advised)]
+        lines += ["", *_metric_lines(name, metric)]
     if doubted := report.doubts.lines():
         lines += ["", *folded(doubted, more=2)]
     if is_small and counts["live"]:
@@ -272,7 +271,7 @@ def _remarks(report: HealthReport, *, sparse: bool) -> list[str]:
     return lines
 
 
-def _metric_lines(name: str, metric: Metric, *, advised: bool) -> list[str]:
+def _metric_lines(name: str, metric: Metric) -> list[str]:
     from memcli.diagnostics.metrics import band
 
     head = f"{name:<13}    -  {'.' * BAR}  not counted"
@@ -283,7 +282,7 @@ def _metric_lines(name: str, metric: Metric, *, advised: bool) -> list[str]:
         bar = styled("█" * full + "░" * (BAR - full), band(metric.value))
         head = f"{name:<13}{metric.value:5.1f}  {bar}  {metric.weight:.0%} of the score"
     lines = [*hung(head, 20), *_wrapped(metric.reason, "  ", 2)]
-    if advised and is_low:
+    if metric.raise_with and is_low:
         lines.append(styled(f"  raise it: {metric.raise_with}", "dim"))
     return lines
 

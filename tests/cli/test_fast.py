@@ -33,3 +33,18 @@ def test_both_ways_give_the_same_answer(project: Project, line: str) -> None:
 def test_other_lines_need_typer(line: str) -> None:
     """Filters, help and whatever is wrong are left to the one parser."""
     assert plain(line.split()) is None
+
+
+def test_an_empty_value_of_an_option_is_refused(project: Project) -> None:
+    """Of every command that takes one, and in the fast way of recall, too."""
+    for line in (
+        ["add", "Zebra", "--command", ""],
+        ["add", "Zebra", "--tag= "],
+        ["list", "--since", ""],
+        ["forget", "--session", ""],
+    ):
+        done = project.mem(*line)
+        assert (done.code, done.out) == (2, "")
+        assert "is empty\nhint: give it a value" in done.err
+    assert plain(["zebra", "--session", ""]) is None
+    assert not project.has("MEMORY.md")

@@ -381,3 +381,41 @@ def test_a_session_remembers_what_was_chosen_for_its_task(filled: Project) -> No
     with App(options, dict(os.environ), filled.root) as app, app.state() as history:
         assert history.recalled("s2") == []
         assert sorted(history.recalled("s1")) == sorted(ids("ranked", "workflows"))
+
+
+def test_episodes_are_those_that_bear_on_the_task(project: Project) -> None:
+    """Met by its only word, or by several of them; without a sentence that a hit
+    above says already."""
+    page = "Add a page for settings"
+    rule = "Zebra fences are painted twice."
+    fill(
+        project,
+        project.entry("Paint zebra fences twice", rule, kind="fact"),
+        project.entry(page, f"The page is there. {rule}", kind="episode"),
+        project.entry("Rename the login form", "Renamed.", kind="episode"),
+    )
+    asked = project.mem("recall", "zebra", "--json").hits
+    episodes = [hit for hit in asked if hit["layer"] == "episodes"]
+    assert [(hit["title"], hit["text"]) for hit in episodes] == [
+        (page, "The page is there.")
+    ]
+    other = project.mem("recall", "how are zebra fences painted", "--json").hits
+    assert "Rename the login form" not in [hit["title"] for hit in other]
+    assert not project.mem("recall", "quagga", "--json").hits
+
+
+def test_a_path_that_names_no_file_is_said(project: Project) -> None:
+    """The command goes on; a file of the repository is not remarked on."""
+    project.write("src/cart.py", "cart = 1")
+    fill(project, project.entry("Cart", "zebra", kind="fact", paths=["src/**"]))
+    for pattern, heard in (
+        ("src/cart.py", ""),
+        ("src/cat.py", "src/cat.py"),
+        ("[", "["),
+    ):
+        done = project.mem("recall", "zebra", "--path", pattern, "--ranked")
+        said = f"mem: path {heard}: there is no such file"
+        assert (said in done.err) is bool(heard)
+        assert ("Cart" in done.out) is pattern.startswith("src/")
+    done = project.ok("add", "Zebras sleep", "--path", "sorce/**", "--path", "src/*.py")
+    assert done.err == "mem: path sorce/**: there is no such file\n"

@@ -122,3 +122,46 @@ def test_of_stretches_met_by_the_same_words_the_nearer_sentence_leads(
         _, by_meaning = search(record, TASK, near=near)
     assert [hit.doc.unit for hit in by_words] == ["one", "two"]
     assert [hit.doc.unit for hit in by_meaning] == ["two", "one"]
+
+
+def commit(unit: str, title: str, *paths: str) -> Doc:
+    return Doc(
+        source="commit",
+        unit=unit,
+        turn=0,
+        key=unit,
+        who="Ann",
+        date="2026-01-04T10:00:00Z",
+        title=title,
+        said=(("person", title),),
+        about={"paths": paths},
+    )
+
+
+def test_a_commit_that_says_what_an_entry_says_is_left_out(tmp_path: Path) -> None:
+    """Its subject word for word, behind a prefix or not, or nothing changed but the
+    entry's file; what says the opposite, or more, is told."""
+    rule = "Use port 9464 for the metrics exporter"
+    with opened(tmp_path / "record.db", make=True) as record:
+        assert record is not None
+        record.add(
+            [
+                commit("1" * 40, f"Memory: {rule.lower()}", "MEMORY.md", "a.py"),
+                commit("2" * 40, "Metrics exporter, written down", "MEMORY.md"),
+                commit(
+                    "3" * 40, "Do not use port 9464 for the metrics exporter", "a.py"
+                ),
+                commit("4" * 40, "Metrics exporter port 9464 behind nginx", "a.py"),
+            ]
+        )
+        record.add(
+            exchange(f"noise{number}", 1, f"Rename part {number} of the page", "Done.")
+            for number in range(30)
+        )
+        layer = HistoryLayer(*search(record, TASK), {})
+    entry = Hit(
+        key="entry", layer="ranked", head=rule, title=rule, text="", path="MEMORY.md"
+    )
+    assert len(layer.items(800)) == 4
+    told = [str(item.id)[2] for item in layer.items(800, [entry])]
+    assert sorted(told) == ["3", "4"]
