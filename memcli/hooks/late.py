@@ -1,5 +1,5 @@
-"""A prompt whose hook gave up (`protocol.SECONDS`) is kept, and looked up with the next
-one of its session."""
+"""A prompt or a start whose hook gave up (`protocol.SECONDS`) is kept, and answered with
+the next prompt of its session."""
 
 import time
 from contextlib import suppress
@@ -11,16 +11,16 @@ MOST = 8_000  # characters of a prompt that are kept
 FRESH = 3600.0  # seconds for which it is worth an answer
 
 
-def keep(session: str, prompt: str) -> None:
-    """Keep a prompt that was not answered."""
-    path = _path(session)
+def keep(verb: str, session: str, text: str) -> None:
+    """Keep what was not answered: a prompt, or the source of a start."""
+    path = _path(verb, session)
     private_dir(path.parent)
-    path.write_text(prompt[:MOST], encoding="utf-8", errors="replace")
+    path.write_text(text[:MOST], encoding="utf-8", errors="replace")
 
 
-def take(session: str) -> str:
-    """The prompt that was not answered, once; "" for none."""
-    path = _path(session)
+def take(verb: str, session: str) -> str:
+    """What was not answered, once; "" for nothing."""
+    path = _path(verb, session)
     with suppress(OSError):
         age = time.time() - path.stat().st_mtime
         text = path.read_text(encoding="utf-8", errors="replace")
@@ -29,6 +29,6 @@ def take(session: str) -> str:
     return ""
 
 
-def _path(session: str) -> Path:
-    name = digest(session.encode("utf-8", "surrogatepass"))
+def _path(verb: str, session: str) -> Path:
+    name = digest(f"{verb} {session}".encode("utf-8", "surrogatepass"))
     return state_dir() / "late" / f"{name}.txt"

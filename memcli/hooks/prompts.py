@@ -51,12 +51,18 @@ NUDGE = (
 
 
 def prompt(app: HookApp, state: State, call: HookCall) -> Told:
-    """What bears on a prompt, each entry once in a session; now and then a nudge."""
-    text = "\n".join(filter(None, (late.take(call.session), call.prompt)))
+    """What bears on a prompt, each entry once in a session; now and then a nudge; first
+    the start of the session where its hook gave up."""
+    text = "\n".join(filter(None, (late.take("prompt", call.session), call.prompt)))
     if len(text) > LONG:
         text = re.sub(_NUMBER, "", f"{text[:END]}\n{text[-END:]}")
     if call.agent or not text.strip() or not app.is_ready():
         return Told()
+    start = None
+    if source := late.take("session-start", call.session):
+        from memcli.hooks import starts  # few hooks give up
+
+        start = starts.given_up(app, state, call, source)
     items = _bearing(app, SessionLog(state), call, text, app.loaded(call))
 
     def write(log: SessionLog, items: list[Hit]) -> str:
@@ -66,7 +72,14 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
         return "\n".join(filter(None, lines))
 
     occasion = told.Occasion(call.session, "prompt", "your prompt")
-    return told.tell(app, state, occasion, items, write)
+
+    def decided(state: State) -> Told:
+        begun = start(state) if start else Told()
+        rest = told.telling(app, SessionLog(state), occasion, items, write)
+        text = "\n".join(filter(None, [begun.text, rest.text]))
+        return begun._replace(text=text, titles=(*begun.titles, *rest.titles))
+
+    return app.settled(state, decided)
 
 
 def tool_failed(app: HookApp, state: State, call: HookCall) -> Told:

@@ -25,6 +25,9 @@ START_SECONDS = 4.0  # nobody types yet
 GIT_SECONDS = 15.0
 LAST_WORDS = 0.1  # seconds for that line: a disk that hangs is not waited for
 BEAT_SECONDS = 60
+Pending = tuple[str, str, str]
+"""The event, the session, and the prompt or the source of a start, in case a hook gives
+up."""
 SPOOLED = ("pre-compact", "session-end")  # events that are noted and not answered
 LISTED = "instructions-loaded"  # an agent names a file of instructions that it loaded
 
@@ -37,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     seconds = _patience(verb)
     clock = started + seconds / 2, started + seconds * 3 / 4
-    pending: list[HookCall] = []
+    pending: list[Pending] = []
     with nullcontext() if verb == "worker" else _expiring(seconds, arguments, pending):
         if outcome := _tried(lambda: _served(verb, rest, clock, pending)):
             took = (time.monotonic() - started) * 1000
@@ -66,7 +69,7 @@ def _served(
     verb: str,
     rest: Sequence[str],
     clock: tuple[float, float],
-    pending: list[HookCall],
+    pending: list[Pending],
 ) -> str:
     if verb == "worker" or verb.startswith("git"):
         return _behind(verb, rest)
@@ -82,7 +85,9 @@ def _served(
     if call is None:
         return f"{len(data)} bytes that are no call"
     if verb == "prompt":
-        pending.append(call)
+        pending.append((verb, call.session, call.prompt))
+    elif verb == "session-start" and not call.agent:
+        pending.append((verb, call.session, call.source or "startup"))
     if verb != "session-end" or not hasattr(os, "fork"):
         return _event(verb, call, agent, clock)
     if not os.fork():  # agents end at once, and do not wait
@@ -112,7 +117,7 @@ def answered(values: Mapping[str, object]) -> str:
     def put(text: str) -> None:
         if time.monotonic() - started > seconds:
             if verb == "prompt":
-                late.keep(call.session, call.prompt)
+                late.keep(verb, call.session, call.prompt)
             raise _TooLate
         said.append(text)
 
@@ -160,7 +165,7 @@ def _expire(
     running: _thread.LockType,
     seconds: float,
     arguments: Sequence[str],
-    pending: Sequence[HookCall],
+    pending: Sequence[Pending],
 ) -> None:
     if not running.acquire(timeout=seconds):
         line = f"gave up after {seconds:g} s: {' '.join(arguments)}"
@@ -172,23 +177,23 @@ def _expire(
 
 
 def _last_words(
-    line: str, pending: Sequence[HookCall], spoken: _thread.LockType
+    line: str, pending: Sequence[Pending], spoken: _thread.LockType
 ) -> None:
     _log(line)
     with suppress(Exception):  # nothing is left to say it with
         from memcli.hooks import late
 
-        for call in pending:
-            late.keep(call.session, call.prompt)
+        for verb, session, text in pending:
+            late.keep(verb, session, text)
     spoken.release()
 
 
 @contextmanager
 def _expiring(
-    seconds: float, arguments: Sequence[str], pending: Sequence[HookCall] = ()
+    seconds: float, arguments: Sequence[str], pending: Sequence[Pending] = ()
 ) -> Iterator[None]:
-    """After so many seconds the process ends with a line in the log; a prompt that is
-    `pending` is looked up with the next one."""
+    """After so many seconds the process ends with a line in the log; a prompt or
+    start that is `pending` is answered with the next prompt."""
     running = _thread.allocate_lock()
     running.acquire()
     _thread.start_new_thread(_expire, (running, seconds, arguments, pending))

@@ -2,7 +2,7 @@
 
 import datetime
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from memcli.hooks import told
@@ -26,6 +26,8 @@ from memcli.storage.inbox import Inbox
 from memcli.storage.state import SessionLog, State
 from memcli.text.controls import for_prompt
 
+Start = Callable[[State], Told]
+"""What a start tells, decided while no other process decides."""
 KEPT_DAYS = 60  # days for which it is remembered what a session was told
 EMPTIED = ("compact", "clear")  # after these the agent has lost all that it was told
 KEPT = ("resume", "fork")  # after these it still has it
@@ -48,6 +50,17 @@ def session_start(app: HookApp, state: State, call: HookCall) -> Told:
         return Told()
     if _is_told(log, call):
         return _since(app, state, call) if call.source in KEPT else Told()
+    return app.settled(state, _start(app, log, call))
+
+
+def given_up(app: HookApp, state: State, call: HookCall, source: str) -> Start:
+    """What a prompt tells first: the start of its session, whose hook gave up."""
+    log = SessionLog(state)
+    start = call._replace(source=source, transcript="", size=0)
+    return _start(app, log, start) if not _is_told(log, start) else lambda state: Told()
+
+
+def _start(app: HookApp, log: SessionLog, call: HookCall) -> Start:
     emptied = call.source in EMPTIED
     before = log.shown(call.session) if emptied else set()
     made = standing(app, before, app.loaded(call), app.instructions(log, call))
@@ -67,7 +80,7 @@ def session_start(app: HookApp, state: State, call: HookCall) -> Told:
         text = "\n".join(filter(None, [started.text, proposed]))
         return started._replace(text=text, news=tuple(log.take_news()))
 
-    return app.settled(state, decided)
+    return decided
 
 
 def subagent_start(app: HookApp, state: State, call: HookCall) -> Told:

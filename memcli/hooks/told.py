@@ -166,16 +166,24 @@ def tell(
 ) -> Told:
     """Say what `write` makes of those items that the context does not hold by now:
     another hook may have told some of them meanwhile."""
+    return app.settled(
+        state, lambda state: telling(app, SessionLog(state), occasion, items, write)
+    )
 
-    def decided(state: State) -> Told:
-        log = SessionLog(state)
-        known = in_context(app, log, occasion.context).told
-        fresh = [item for item in items if key_of(item) not in known]
-        text = write(log, fresh)
-        note_spent(app, log, occasion, text)
-        return Told(text=text, titles=remember(app, log, occasion, fresh))
 
-    return app.settled(state, decided)
+def telling(
+    app: HookApp,
+    log: SessionLog,
+    occasion: Occasion,
+    items: Sequence[Hit],
+    write: Callable[[SessionLog, list[Hit]], str],
+) -> Told:
+    """What `tell` says, in the running transaction."""
+    known = in_context(app, log, occasion.context).told
+    fresh = [item for item in items if key_of(item) not in known]
+    text = write(log, fresh)
+    note_spent(app, log, occasion, text)
+    return Told(text=text, titles=remember(app, log, occasion, fresh))
 
 
 def marked(items: Iterable[Hit], changed: Collection[str]) -> list[Hit]:

@@ -581,28 +581,48 @@ def test_history_is_told_in_a_hurry(shop: Project) -> None:
     assert b"exponential backoff" in done.stdout
 
 
-def test_a_prompt_that_was_given_up_is_answered_with_the_next(
-    shop: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Once, in its own session."""
-    monkeypatch.setenv("MEM_HOOK_SECONDS", "8")
+def gives_up(shop: Project, verb: str, **values: str) -> None:
+    """A hook that hangs in its work until its time is over."""
     slow = (
-        "import sys, time; from memcli.hooks import prompts, protocol\n"
-        "prompts.prompt = lambda *_: time.sleep(60)\n"
+        "import sys, time; from memcli.hooks import prompts, protocol, starts\n"
+        "prompts.prompt = starts.session_start = lambda *_: time.sleep(60)\n"
         "protocol.LAST_WORDS = 30\n"
         "protocol.main(sys.argv[1:])"
     )
-    asked = {"session_id": SESSION, "cwd": str(shop.root), **ASKED}
-    command = [sys.executable, "-c", slow, "prompt"]
-    data = json.dumps(asked).encode()
-    done = subprocess.run(command, input=data, capture_output=True, timeout=50)
-    assert (done.returncode, done.stdout) == (0, b"")
+    done = subprocess.run(
+        [sys.executable, "-c", slow, verb],
+        input=json.dumps({"session_id": SESSION, "cwd": str(shop.root), **values}),
+        capture_output=True,
+        text=True,
+        env={**os.environ, "MEM_HOOK_SECONDS": "8"},
+        timeout=50,
+    )
+    assert (done.returncode, done.stdout) == (0, "")
 
-    monkeypatch.setenv("MEM_HOOK_SECONDS", "600")
+
+def test_a_prompt_that_was_given_up_is_answered_with_the_next(shop: Project) -> None:
+    """Once, in its own session."""
+    gives_up(shop, "prompt", **ASKED)
     go_on = {"prompt": "go on"}
     assert heard(shop, "prompt", **go_on, session_id="other") == ""
     assert "frozen_clock" in heard(shop, "prompt", **go_on)
     assert heard(shop, "prompt", prompt="and now?") == ""
+
+
+@pytest.mark.parametrize("source", ["startup", "compact"])
+def test_a_start_that_was_given_up_is_told_with_the_next_prompt(
+    shop: Project, source: str
+) -> None:
+    """Before what the prompt is told, nothing twice, once, in its own session."""
+    shop.write("institutional.md", "Money is Decimal.\n")
+    if source == "compact":
+        assert "Money is Decimal" in heard(shop, "session-start", source="startup")
+    gives_up(shop, "session-start", source=source)
+    assert "Money is Decimal" not in heard(shop, "prompt", **ASKED, session_id="other")
+    said = heard(shop, "prompt", **ASKED)
+    assert said.count("Money is Decimal") == said.count("frozen_clock") == 1
+    assert said.index("Money is Decimal") < said.index("frozen_clock")
+    assert heard(shop, "prompt", **ASKED) == ""
 
 
 def test_a_table_that_the_agent_has_read_is_said_whatever_its_cells_are(
