@@ -23,7 +23,7 @@ from memcli.named import NamedTuple
 from memcli.project import git, globs
 from memcli.sessions.shell import commands_of
 from memcli.sessions.tools import ToolCall, shell_line, tool_call
-from memcli.storage.state import SessionLog, State
+from memcli.storage.state import SessionLog, State, settled
 
 if TYPE_CHECKING:
     from memcli.guard.guards import ToolUse
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 READING = re.compile("(?i)read|view|glob|grep|^ls$|list|search|fetch|open")
 """Tools that change no file."""
+OF_MEM = re.compile(r"(?:\S*/)?mem (?:add|edit|keep)\b")
+"""Commands by which an agent writes into memory."""
 LINES = 3
 LINE_TOKENS = 75
 HINT = "Untrusted hint from earlier sessions"
@@ -48,8 +50,29 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
             return stopped
     if call.event == "BeforeTool":  # Gemini takes hints after the tool alone
         return Told()
+    _note_writing(app, state, call, tool)
     found = app.guarded(lambda: _rules(app, tool))
     return _told(app, state, call, tool, found) if found else Told()
+
+
+def _note_writing(app: HookApp, state: State, call: HookCall, tool: ToolCall) -> None:
+    """Note which memory files the agent changes, so that its own words are not told
+    back to it."""
+    paths = () if READING.search(call.tool) else tool.files
+    names = {app.project.name_of(path) for path in paths if path.endswith(".md")}
+    if any(OF_MEM.match(line) for line in tool.commands):
+        names.add("")
+    if not names:
+        return
+    from memcli.hooks import told  # most calls change none
+
+    occasion = told.Occasion(context=call.context, event=told.WRITING, why="")
+    app.guarded(
+        lambda: settled(
+            state,
+            lambda state: told.note_writing(app, SessionLog(state), occasion, names),
+        )
+    )
 
 
 def _told(

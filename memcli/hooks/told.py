@@ -6,6 +6,7 @@ import re
 import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 
 from memcli.hooks.calls import HookApp, Told
 from memcli.hooks.instructions import FEWEST, Instructions
@@ -22,6 +23,11 @@ SPENT = "spent"
 """The event under which it is noted how many tokens a telling took."""
 SESSION_TOKENS = 1_200
 """What a session may be told; at its end what is clear is pointed at, then nothing."""
+WRITING = "writing"
+"""The event under which it is noted how a memory file stood before the agent changed
+it."""
+OWN = "own words"
+"""The event under which it is noted what the agent wrote itself."""
 CHANGED = ", changed since it was told"
 UNNAMED = ("institutional", "units")
 """Layers whose items are told by the file, or may be told again."""
@@ -80,15 +86,65 @@ def words_of(app: HookApp, entries: Collection[str]) -> dict[str, set[str]]:
 
 
 def in_context(app: HookApp, log: SessionLog, context: str) -> InContext:
-    """What stands in a context: the entries that were told there, and those of them
-    that have other words since."""
+    """What stands in a context: the entries that were told there, or written by the
+    agent itself, and those of them that have other words since."""
     told: dict[str, set[str]] = {}
     for noted in log.shown(context, WORDS):
         entry, _, checksum = noted.rpartition(" ")
         told.setdefault(entry, set()).add(checksum)
+    own = _written(app, log, context)
+    for entry, words in own.items():
+        told.setdefault(entry, set()).update(words)
     today = app.guarded(lambda: words_of(app, told))
     changed = {entry for entry, words in today.items() if words.isdisjoint(told[entry])}
-    return InContext(told=log.shown(context) - changed, changed=changed)
+    known = log.shown(context).union(own)
+    return InContext(told=known - changed, changed=changed)
+
+
+def note_writing(
+    app: HookApp, log: SessionLog, occasion: Occasion, names: Iterable[str]
+) -> None:
+    """Note, in the running transaction, how memory files stand that the agent is about
+    to change, "" for all of them: what changes there until the next prompt is its
+    own."""
+    rows = []
+    for name in names:
+        before = set[str]().union(*_words_in(app, name).values())
+        rows.append(json.dumps([name, *sorted(before)]))
+    _note_shown(app, log, occasion._replace(event=WRITING), rows)
+
+
+def _words_in(app: HookApp, name: str) -> dict[str, set[str]]:
+    """The entries of a memory file, "" for all of them, with checksums of their
+    words."""
+    rows = app.index.db.execute(
+        "SELECT DISTINCT entry FROM chunks JOIN file_meta ON file_meta.id = source"
+        " WHERE ? IN ('', path)",
+        (name,),
+    )
+    return words_of(app, {entry for (entry,) in rows})
+
+
+def _written(app: HookApp, log: SessionLog, context: str) -> dict[str, set[str]]:
+    """The entries that have other words than when the agent began to change their
+    files, with these words."""
+    own: dict[str, set[str]] = {}
+    for noted in log.shown(context, WRITING):
+        name, *before = json.loads(noted)
+        today = app.guarded(partial(_words_in, app, name))
+        for entry, words in today.items():
+            if not words.issubset(before):
+                own[entry] = words
+    return own
+
+
+def _note_written(app: HookApp, log: SessionLog, occasion: Occasion) -> None:
+    """Note what the agent wrote as what it holds: later changes are somebody else's."""
+    own = _written(app, log, occasion.context)
+    _note_shown(app, log, occasion._replace(event=OWN), own)
+    _note_shown(app, log, occasion._replace(event=WORDS), _in_words(app, {*own}))
+    if not app.late:  # else they are not indexed yet
+        log.forget_event(occasion.context, WRITING)
 
 
 def remember(
@@ -181,6 +237,8 @@ def telling(
     """What `tell` says, in the running transaction."""
     known = in_context(app, log, occasion.context).told
     fresh = [item for item in items if key_of(item) not in known]
+    if occasion.event == "prompt":
+        _note_written(app, log, occasion)
     text = write(log, fresh)
     note_spent(app, log, occasion, text)
     return Told(text=text, titles=remember(app, log, occasion, fresh))

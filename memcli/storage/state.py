@@ -363,6 +363,11 @@ class SessionLog:
         for name in ("shown", "starts"):
             self.ask(f"DELETE FROM {name} WHERE project = ? AND session = ?", session)
 
+    def forget_event(self, session: str, event: str) -> None:
+        """Forget what was noted of a session on an event."""
+        where = "project = ? AND session = ? AND event = ?"
+        self.ask(f"DELETE FROM shown WHERE {where}", session, event)
+
     def told(self, session: str = "") -> list[HookTelling]:
         """What was told, of one session or of all, in order; a beginning of its id
         names one."""

@@ -246,6 +246,36 @@ def test_what_changed_is_told_again_and_marked(shop: Project) -> None:
     assert heard(shop, "pre-tool", **push) == ""
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"tool_name": "Edit", "tool_input": {"file_path": "MEMORY.md"}},
+        {"tool_name": "Bash", "tool_input": {"command": "sed -i s/a/b/ MEMORY.md"}},
+        {
+            "tool_name": "Bash",
+            "tool_input": {"command": "cd src && mem edit 1 --text x"},
+        },
+    ],
+    ids=["edit", "shell", "mem"],
+)
+def test_what_the_agent_wrote_is_not_told_back(
+    shop: Project, given: dict[str, Any]
+) -> None:
+    """Neither a new entry nor new words of one that was told; what a person changes
+    after its next prompt is told."""
+    assert "freeze the clock" in heard(shop, "prompt", **ASKED)
+    heard(shop, "pre-tool", **given)
+    path = shop.root / "MEMORY.md"
+    new = shop.entry("The walrus freezer", "The walrus freezer holds dugongs in Graz.")
+    path.write_text(path.read_text().replace("freeze the", "wind back the") + new)
+    walrus = {"prompt": "what does the walrus freezer hold in Graz?"}
+    assert heard(shop, "prompt", **walrus) == ""
+    assert heard(shop, "prompt", **ASKED) == ""
+    assert "dugongs" in heard(shop, "prompt", **walrus, session_id="other")
+    path.write_text(path.read_text().replace("dugongs", "manatees"))
+    assert "manatees" in heard(shop, "prompt", prompt="rename the logo")
+
+
 def test_what_was_told_and_has_changed_is_told_with_any_prompt(shop: Project) -> None:
     """An agent obeys what it was told: the new words do not wait for a prompt about
     them. What was retired meanwhile is not told."""

@@ -380,6 +380,31 @@ def test_claude_is_told_again_what_was_edited_between_two_prompts(desk: Desk) ->
     assert counts(desk, "wind back the clock") == [0, 1, 1]
 
 
+def test_claude_is_not_told_what_it_wrote_itself(desk: Desk) -> None:
+    """In an entry that it was told, and in one that is new."""
+    path = str(desk.project.root / "MEMORY.md")
+    words = {"old_string": "freeze the clock", "new_string": "wind back the clock"}
+    new = desk.project.entry("The gateway", "The gateway drops the first call.")
+    desk.project.write("new.md", new)
+    desk.model.replies = [
+        Call("Read", {"file_path": path}),
+        Call("Edit", {"file_path": path, **words}),
+        Call("Bash", {"command": "cat new.md >> MEMORY.md"}),
+        "Done.",
+    ]
+    desk.talk(
+        "MAIN why do the checkout tests fail around midnight?",
+        "MAIN rename the logo file of the page",
+        "MAIN why does the gateway drop the first call?",
+    )
+    assert "drops the first call" in Path(path).read_text()
+    wound = counts(desk, "wind back the clock")
+    assert wound[2] > 0
+    assert len(set(wound[2:])) == 1
+    # once by the client itself, which shows what the shell changed of a file it read
+    assert counts(desk, "drops the first call") == [0, 0, 0, 1, 1, 1]
+
+
 def test_claude_is_told_each_fact_once_in_a_long_session(desk: Desk) -> None:
     """Through prompts about the same, readings, edits, a resumption and a compaction."""
     facts = {
