@@ -13,6 +13,7 @@ from memcli.extraction.scopes import Home
 from memcli.sessions.model import Session
 from memcli.storage.inbox import Inbox
 
+PROMPT = 200  # characters of a turn that nobody types twice in the same words
 DROPPED = "was proposed before, and dropped or run out"
 WAITS = "is proposed already"
 
@@ -53,7 +54,7 @@ class SessionDoors:
                 return draft
             self.dropped[DROPPED] += 1
             return None
-        if same.session_id == self.session.id:
+        if same.session_id == self.session.id or self._is_prompt_again(draft, same):
             if not draft.proposed:
                 return draft
             self.dropped[WAITS] += 1
@@ -63,6 +64,12 @@ class SessionDoors:
             finding = draft.finding._replace(importance=None, priority="")
             return draft._replace(proposed=False, finding=finding, heard=(same.source,))
         return draft
+
+    def _is_prompt_again(self, draft: FindingDraft, same: Proposal) -> bool:
+        """Whether a long turn is sent once more, word for word: that is no second
+        time that a person says it."""
+        around = proposals.around(self.session, draft.finding)
+        return len(around) >= PROMPT and around == same.around
 
     def _is_persons(self, draft: FindingDraft) -> bool:
         """Whether a person said it in this session."""

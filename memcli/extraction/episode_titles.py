@@ -45,7 +45,6 @@ _NAMED = r"""(?xi)
 # What is no request: how a sentence goes back to what was said, what it shows.
 _BACK = ("begins: points", "begins: corrects")
 _REMARKS = {"asks", "happened"}
-_NORMS = {"ought", "must", "forbid outright", "forbid", "forbids"}
 
 
 class TitleExchange(NamedTuple):
@@ -342,8 +341,7 @@ def _is_remark(sentence: SpokenSentence) -> bool:
     what happened, or states a rule for good."""
     shows = shown(sentence)
     goes_back = any(words.begins(kind, sentence.low) for kind in _BACK)
-    is_for_good = is_rule(shows - _NORMS)  # "X should be Y" asks for it
-    return goes_back or is_for_good or bool(shows & _REMARKS)
+    return goes_back or is_rule(shows) or bool(shows & _REMARKS)
 
 
 def _is_idle(sentence: SpokenSentence) -> bool:

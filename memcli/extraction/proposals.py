@@ -13,7 +13,7 @@ from memcli.errors import UsageError
 from memcli.extraction.drafts import FindingDraft
 from memcli.extraction.scopes import Home
 from memcli.memory.entry_values import TYPE_OF_KIND
-from memcli.sessions.model import Finding, Session
+from memcli.sessions.model import Finding, Session, Turn
 from memcli.similarity.claims import Claim, claim
 from memcli.similarity.duplicates import near_duplicate
 from memcli.storage.inbox import Inbox, Proposed
@@ -74,13 +74,12 @@ def proposal_of(draft: FindingDraft, origin: Origin) -> Proposal:
     """A draft as a proposal."""
     finding = draft.finding
     session = origin.session
-    said = 0 <= finding.turn < len(session.turns)
-    turn = session.turns[finding.turn] if said else None
+    turn = _turn_of(session, finding)
     return Proposal(
         id=draft.id,
         title=finding.title,
         text=finding.body,
-        around=" ".join(turn.text.split())[:AROUND] if turn is not None else "",
+        around=around(session, finding),
         kind=finding.kind,
         type=finding.type,
         scope=finding.scope,
@@ -99,6 +98,17 @@ def proposal_of(draft: FindingDraft, origin: Origin) -> Proposal:
         job=origin.home.job,
         task=origin.home.task,
     )
+
+
+def around(session: Session, finding: Finding) -> str:
+    """The words of the turn in which a finding stands, as they are kept beside it."""
+    turn = _turn_of(session, finding)
+    return " ".join(turn.text.split())[:AROUND] if turn is not None else ""
+
+
+def _turn_of(session: Session, finding: Finding) -> Turn | None:
+    is_there = 0 <= finding.turn < len(session.turns)
+    return session.turns[finding.turn] if is_there else None
 
 
 def finding_of(proposal: Proposal) -> Finding:

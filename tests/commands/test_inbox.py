@@ -177,6 +177,14 @@ def test_said_again_by_the_person_it_is_kept(project: Project) -> None:
     assert not waiting(project)
 
 
+def test_a_long_prompt_sent_again_is_not_said_again(project: Project) -> None:
+    """It is tried once more, word for word."""
+    text = f"{SLIP} {'The page of the shop shows the sums of all carts. ' * 5}"
+    learn(project, "s-1", text)
+    learn(project, "s-2", text)
+    assert len(waiting(project)) == 1 and not entries(project)
+
+
 def test_a_kept_rule_said_again_is_confirmed(project: Project) -> None:
     """Only then does it weigh as much as its kind, and stand in the baseline."""
     rule = "Never log the proxy password, not even in debug builds."

@@ -51,18 +51,18 @@ FOR_GOOD = [
     "Da adesso scrivi tutti i commenti in inglese.",
     "这个项目里我们从不使用默认导出。",
     "오류 메시지에는 항상 파일 이름이 있어야 해.",
-    "Note that our staging database must not be migrated without a backup.",
-    "The server folder should stand beside the front end.",
-    "@src/api.py Migrations must run before the workers start.",
-    "La pantalla de ajustes debe mostrar el nombre, no el código.",
-    "数据库迁移不要自动执行。",
-    "設定画面では英語名を使わないでください。",
     "Мне не нравится, когда тесты ходят в сеть.",
     "I don't want a spinner when the output is JSON.",
+    "Full snapshots should not be updated ever.", "In future, commit after every step.",
+    "以后都用中文回复。", "以後都用繁體中文回覆。",
 ]  # fmt: skip
 LIKELY = [
     "No, don't use npm. Use pnpm.", "Don’t bump the version.", "use pnpm instead of npm",
     "Stop bumping the version.", "We use uv here, not pip.", "You shouldn't edit the lock file.",
+    "Note that our staging database must not be migrated without a backup.",
+    "The server folder should stand beside the front end.",
+    "La pantalla de ajustes debe mostrar el nombre, no el código.", "数据库迁移不要自动执行。",
+    "設定画面では英語名を使わないでください。",
 ]  # fmt: skip
 
 
@@ -129,6 +129,9 @@ NEXT = [
     "Can we always sort by name", "Should the two deploys always see each other",
     "TypeError: bad input\nThe parser should never be called here.",
     "You must fully embody this agent's persona and follow all of it. NEVER break character.",
+    "All pages should be rebuilt in this project now.", "I don't like this colour of the buttons.",
+    "Thoughts about a lexer that may come in the future are below.", "导入完以后，从几何开始。",
+    "Translate the settings page into English.", "请把注释改成中文。", "Remember to run the linter.",
 ]  # fmt: skip
 
 
@@ -268,6 +271,30 @@ def test_what_says_that_it_is_wrong_corrects() -> None:
     assert one.title == "Never use floats for money"
 
 
+FACTS = [
+    "No, that is wrong. The token lives in config/auth.toml.", "That's not how it works. The queue is drained by cron.",
+    "Nein, das ist falsch. Der Schlüssel liegt in config/auth.toml.", "Non, c'est faux. Le jeton est dans config/auth.toml.",
+    "No, eso está mal. El token está en config/auth.toml.", "No, è sbagliato. Il token sta in config/auth.toml.",
+    "Não, está errado. O token fica em config/auth.toml.", "Нет, это неверно. Токен лежит в config/auth.toml.",
+    "不对。令牌在 config/auth.toml 里。", "いいえ、違います。トークンは config/auth.toml にあります。",
+    "아니요, 틀렸어요. 토큰은 config/auth.toml에 있어요.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", FACTS)
+def test_a_fact_put_right_is_proposed(text: str) -> None:
+    """It is what the person says holds, not that the agent was wrong."""
+    (one,) = proposed(human(text), agent("All right."))
+    assert text.endswith(f"{one.body}") and len(one.body) < len(text)
+    assert not found(human(text), agent("All right."))
+
+
+@pytest.mark.parametrize("text", ["No, that's wrong.", "That's not what I asked for."])
+def test_that_something_is_wrong_teaches_nothing(text: str) -> None:
+    """It does not say what is right."""
+    assert not proposed(human(text), agent("All right."))
+
+
 def test_thanks_are_no_part_of_a_rule() -> None:
     """Nor is the turn a correction because of them."""
     said = human("Thanks. We never round on the sum here.")
@@ -308,7 +335,10 @@ def test_a_correction_has_a_place(
     ("The catch here is this: our driver ignores the mode", "Our driver ignores the mode"),
     ("The export rounds half up (as the law of this land wants it), so that the sums of the invoices and of the"
      " ledger agree to the cent in every single month", "The export rounds half up"),
-    ("Ok so, we must never " + "outright " * 20, "We must never" + " outright" * 10 + "…"),
+    ("Ok so, we must never " + "outright " * 20, "We must never" + " outright" * 8 + "…"),
+    ("Can you please keep the parser apart from the reader", "Keep the parser apart from the reader"),
+    ("I think that ids, names, dates, sums, taxes, fees, rates, codes, marks and all of the notes belong in one row",
+     "Ids, names, dates, sums, taxes, fees, rates, codes, marks and all of the notes belong in…"),
 ])  # fmt: skip
 def test_a_title_says_the_lesson(text: str, title: str) -> None:
     """Not what leads into it; a whole clause where all of it is too long."""

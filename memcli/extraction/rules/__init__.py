@@ -9,7 +9,12 @@ from typing import NamedTuple
 
 from memcli.extraction.rules import commands, words
 from memcli.extraction.rules.commands import command_of, cut, family
-from memcli.extraction.rules.statements import Statement, likeliness, stated
+from memcli.extraction.rules.statements import (
+    Statement,
+    is_composed,
+    likeliness,
+    stated,
+)
 from memcli.extraction.rules.words import (
     SpokenSentence,
     content,
@@ -27,30 +32,43 @@ MOST = 7
 PROPOSED = 3
 REMINDERS = 3
 SURE = 0.7  # the importance of what rules keep, until a person confirms it
-TITLE = 112
+TITLE = 90
 # turns before a correction in which what it is about is looked for, files
 NEAR = 40
 FILES = 4
 
-# What leads into a sentence and is no part of the rule: "Ok so, ...", "No, ...".
+# What leads into a sentence and is no part of the rule: "Ok so, ...", "No, ...", whom it
+# asks, and that somebody thinks so.
 _OPENING = r"""(?xi)
-    (?: (?: ok(?:ay)? | so | well | btw | also | and | but | please | pls | hey | hi
+    (?: (?: ok(?:ay)? | so | well | btw | also | and | but | then | please | pls | hey | hi
           | wait | hm+ | oh | ah | yes | yeah | no+ | nope | actually | nvm | sure
-          | right | thanks? | cool | nice | great
-          | (?:that | this)(?:['’]?s | [ ]is)[ ]wrong
-          | note(?:[ ]that)? | remember(?:[ ]that)?
-          | nein | bitte | und | aber | por[ ]favor | vale | да | нет | и | а
-          | пожалуйста | 不对 | 不是 | 好的? | 请 )
+          | right | thanks? | cool | nice | great | wrong | incorrect
+          | (?:that | this)(?:['’]?s | [ ]is)[ ](?:wrong | incorrect)
+          | note(?:[ ]that)? | remember(?:[ ]that)? | lets | let['’]s
+          | (?:can | could | would | will)[ ](?:you | we)
+          | i(?:['’]d[ ]like | [ ]want | [ ]need)[ ]you[ ]to
+          | i[ ](?:think | guess | feel | believe)(?:[ ]that | [ ]like)?
+          | nein | bitte | und | aber | kannst[ ]du | ich[ ]glaube
+          | por[ ]favor | vale | puedes | creo[ ]que | pouvez-vous | peux-tu | je[ ]pense[ ]que
+          | да | нет | и | а | пожалуйста | 不对 | 不是 | 好的? | 请(?:你)? | 你?帮我 )
         (?![\w'’-]) [\s,.!:;–—-]{0,4}
-      | [:;)(]+ \s )+
+      | [:;)(]+ \s
+      | (?: @ | https?:// ) \S+ \s (?=\S+\s\S) )+
 """
 # Emphasis, and the marks of a list before a word.
 _MARKUP = r"(?x) \*\* | __ | ^(?: [\s>*_.)(-] | \d+[.)] )+ (?=\w)"
 # What a sentence is led in by: "The catch here is this: ..."
 _LED = r"(?x) (?=(?:\S+\s){3}) [^:`\[]{1,96} \b[a-z]+:\s"
-# Where a clause ends, but not within the notice of a secret.
-_CLAUSE = r"""(?x)
-    (?<! \[secret[ ]removed ) [;:,]\s | \s[—–-]\s | [，；] | \s(?=(?:because|so[ ]that|which|weil|porque)[ ])
+# Where a clause ends: a comma ends one only before a word that begins another, else it
+# stands in a list.
+_CLAUSE = r"""(?xi)
+    ; \s | \s [—–-] \s | [，；。]
+    | ,? \s (?= (?: because | so[ ]that | otherwise | which | while | weil | damit | sonst
+                  | parce[ ]que | sinon | porque | para[ ]que | perché | altrimenti | senão
+                  | потому[ ]что | иначе ) [ ] )
+    | , \s (?= (?: as | since | so | but | or[ ]else | and[ ](?:the|it|we|you|i|they|not|then)
+              | it | this | that | they | we | i | use | not | instead | denn | aber | car
+              | mais | pero | ma | mas | но | а ) [ ] )
 """
 # What begins so is only half of what is said.
 _SUBORDINATE = r"""(?xi)
@@ -114,7 +132,7 @@ def _reminders(turns: Sequence[Turn]) -> list[Finding]:
         if not turn.human:
             before = turn.text if spoken(turn) else before
             continue
-        if taken_back(turn.text) is not None:
+        if taken_back(turn.text) is not None or is_composed(turn.text):
             continue
         said = sentences(turn.text, typed=True)
         asks = [n for n, one in enumerate(said) if not one.asks and one.reminds]
@@ -165,13 +183,9 @@ def _clause(text: str, longest: int) -> str:
     long; the text itself where there is none."""
     if len(text) <= longest or is_half(text):
         return text
-    idle = words.listed("stop") | words.listed("filler")
-    ends = (found.start() for found in regex(_CLAUSE).finditer(text))
-    for end in sorted((end for end in ends if end <= longest), reverse=True):
-        last = text[:end].rsplit(" ", 1)[-1]
-        if end >= longest // 5 and last not in idle and not is_half(f"{last} "):
-            return text[:end]
-    return text
+    found = (each.start() for each in regex(_CLAUSE).finditer(text))
+    ends = [end for end in found if longest // 5 <= end <= longest]
+    return text[: ends[-1]] if ends else text
 
 
 def is_half(text: str) -> bool:

@@ -14,7 +14,7 @@ from memcli.sessions.taking_back import taken_back
 from memcli.text.matching import regex
 
 WHOLE = 600  # characters of a turn that is told whole
-RULES = 3  # rules of a longer turn
+MOST = 3  # statements of a longer turn
 # What a person types is short: a turn with more lines or characters, or with headings,
 # is a template, a plan or a paste, and a rule in it waits for a yes.
 LINES = 7
@@ -37,12 +37,11 @@ SHORTEST = 2
 _KINDS = (
     "lasting",
     "for good",
+    "throughout",
     "must",
     "forbid",
     "prefers",
-    "forbid outright",
-    "ought",
-    "own duty",
+    "dislikes",
     "our rule",
     "our way",
     "ask first",
@@ -53,29 +52,22 @@ _KINDS = (
     "manner",
     "reminds",
 )
-_BEGINS = ("corrects", "tasks", "points", "forbids", "prefers")
+_BEGINS = ("corrects", "tasks", "points", "prefers", "for good")
 _IDLE = {"asks", "once", "happened"}  # of these nothing is a rule
+# What says by itself that it holds from now on.
 _BY_ITSELF = {
     "for good",
     "prefers",
+    "dislikes",
     "our rule",
     "ask first",
     "language",
     "order",
 }
-# What is a rule where two signs come together and nothing is asked for.
-_TOGETHER = (
-    {"lasting", "must"},
-    {"lasting", "forbid"},
-    {"lasting", "forbids"},
-    {"lasting", "our way"},
-    {"lasting", "only"},
-    {"must", "reason"},
-)
-# How things ought to be, and what is forbidden outright, is a rule by itself, where it
-# names what it is about and is not what someone is to do next.
-_NORMS = {"ought", "forbid outright"}
-_NEXT = {"tasks", "own duty", "points"}
+# What holds at all times or everywhere, and how things are to be done: together they
+# are a rule.
+_GENERAL = {"adverb", "throughout", "universal"}
+_HOW = {"must", "forbid", "forbids", "our way"}
 _LIKELY = {
     "forbid",
     "forbids",
@@ -136,7 +128,9 @@ class _SaidSentence(NamedTuple):
     def counts(self) -> bool:
         """Whether it may be a statement."""
         about = _length(self.sentence.low)
-        if about < SHORTEST or self.sentence.mark == "#" or _is_quoted(self.text):
+        is_short = about < SHORTEST or _leads(self.sentence)
+        is_half = self.text.endswith((":", "："))
+        if is_short or is_half or self.sentence.mark == "#" or _is_quoted(self.text):
             return False
         return is_rule(self.shows) or likeliness(self.shows) > 0
 
@@ -185,9 +179,8 @@ def is_rule(shows: frozenset[str]) -> bool:
         return False
     if shows & _BY_ITSELF:
         return True
-    if shows & _NORMS and not shows & _NEXT:
-        return True
-    return "tasks" not in shows and any(signs <= shows for signs in _TOGETHER)
+    is_general = bool(shows & _GENERAL and shows & _HOW)
+    return is_general and "tasks" not in shows
 
 
 def likeliness(shows: frozenset[str]) -> int:
@@ -207,13 +200,16 @@ def shown(sentence: SpokenSentence) -> frozenset[str]:
     if words.begins("must", low):  # "make sure that ..."
         found.discard("tasks")
     if _picks(low):
-        found = (found - {"prefers"}) | {"points"}
+        found = (found - {"prefers", "dislikes"}) | {"points"}
+    if "tasks" in found:  # "Translate the page into English" is done once
+        found.discard("language")
     return frozenset(found)
 
 
 def _signs(sentence: SpokenSentence) -> dict[str, bool]:
     """What more than one cue shows."""
     low = sentence.low
+    behind = _without("begins: corrects", words.opened(low))  # "No, don't ..."
     begins_to_ask = (
         low.startswith(words.phrases("asks"))
         or words.begins("asks", low)
@@ -224,19 +220,30 @@ def _signs(sentence: SpokenSentence) -> dict[str, bool]:
         "once": words.says("once", _without("for good", low)),
         "happened": words.says("happened", _without("is to have", low)),
         "adverb": words.says("adverbs", low),
+        "forbids": words.begins("begins: forbids", behind),
+        "universal": words.begins("lasting", low),
         "order": _is_lasting_order(low),
         "language": words.says("in a language", low) and words.says("wording", low),
     }
 
 
 def _picks(low: str) -> bool:
-    """Whether a preference only points at what was shown: "I prefer this one"."""
-    wish = next((wish for wish in words.phrases("prefers") if wish in low), "")
-    rest = low.partition(wish)[2].strip() if wish else ""
-    if wish.startswith(" ") and not wish.endswith(" "):
+    """Whether a preference only points at what was shown: "I prefer this one", "I
+    don't like this color"."""
+    points = words.phrases("begins: points")
+    if rest := _behind("dislikes", low):
+        return rest.startswith(points)
+    rest = _behind("prefers", low)
+    return rest in points or words.begins("begins: picks", rest)
+
+
+def _behind(kind: str, low: str) -> str:
+    """What stands behind a cue of a kind, between blanks; "" for nothing."""
+    cue = next((cue for cue in words.phrases(kind) if cue in low), "")
+    rest = low.partition(cue)[2].strip() if cue else ""
+    if cue.startswith(" ") and not cue.endswith(" "):
         rest = rest.partition(" ")[2]  # the cue is the beginning of a word
-    points = f" {rest} " in words.phrases("begins: points")
-    return points or words.begins("begins: picks", f" {rest} ")
+    return f" {rest} " if rest else ""
 
 
 def _without(kind: str, low: str) -> str:
@@ -278,9 +285,8 @@ def _of_turn(turns: Sequence[Turn], index: int) -> list[Statement]:
 
 
 def _best(said: Sequence[_SaidSentence], told: Sequence[int]) -> list[int]:
-    """The first rules; without one, the likeliest sentence."""
-    rules = [n for n in told if is_rule(said[n].shows)]
-    return rules[:RULES] or sorted(told, key=lambda n: said[n].rank)[:1]
+    """The surest sentences of a turn, in order."""
+    return sorted(sorted(told, key=lambda n: said[n].rank)[:MOST])
 
 
 def _whole(
@@ -307,7 +313,7 @@ def _said(turns: Sequence[Turn], index: int) -> list[_SaidSentence]:
     marks = [shown(one) for one in said]
     if marks:
         marks[0] |= led | _around(turns, index)
-    if _is_composed(text):
+    if is_composed(text):
         marks = [each | {"composed"} if is_rule(each) else _LEFT for each in marks]
     return [
         _SaidSentence(sentence=one, shows=shows)
@@ -318,11 +324,11 @@ def _said(turns: Sequence[Turn], index: int) -> list[_SaidSentence]:
 def _without_lead(
     said: list[SpokenSentence],
 ) -> tuple[list[SpokenSentence], frozenset[str]]:
-    """The sentences of a turn behind a "No." or "Thanks." of their own, and whether
-    that corrects what stood before."""
+    """The sentences of a turn behind a "No.", a "Thanks." or a "That's not how it
+    works." of their own, and whether that corrects what stood before."""
     at = 0
     signs = frozenset[str]()
-    while at + 1 < len(said) and words.acknowledges(said[at].low):
+    while at + 1 < len(said) and _leads(said[at]):
         signs |= shown(said[at]) & {"corrects"}
         if words.listed("denies") & set(said[at].low.split()):
             signs |= {"corrects"}
@@ -330,7 +336,16 @@ def _without_lead(
     return said[at:], signs
 
 
-def _is_composed(text: str) -> bool:
+def _leads(sentence: SpokenSentence) -> bool:
+    """Whether a sentence only says yes or no to what stood before."""
+    shows = shown(sentence)
+    only_denies = shows & _LIKELY == {"corrects"} and "points" in shows
+    is_idle = only_denies and not is_rule(shows)
+    return is_idle or words.acknowledges(sentence.low)
+
+
+def is_composed(text: str) -> bool:
+    """Whether a turn is too long to be typed, or tells of an error."""
     is_long = text.strip().count("\n") > LINES or len(text) > TYPED
     return is_long or is_reported(text)
 
@@ -361,20 +376,24 @@ def _around(turns: Sequence[Turn], index: int) -> frozenset[str]:
     )
     signs = {
         "interrupted": any("interrupted by user" in turn.text[:60] for turn in near),
-        "chosen": _answers_a_choice(turns[:index]),
+        "chosen": _answers_a_choice(turns[index], turns[:index]),
         "conceded": is_conceded,
     }
     return frozenset(sign for sign, is_there in signs.items() if is_there)
 
 
-def _answers_a_choice(before: Sequence[Turn]) -> bool:
-    """Whether what was said last is an agent's question with alternatives."""
+def _answers_a_choice(turn: Turn, before: Sequence[Turn]) -> bool:
+    """Whether what was said last is an agent's question with alternatives, and a turn
+    names what it asks about: "option 2" says nothing later."""
     heard = (turn for turn in reversed(before) if turn.human or words.spoken(turn))
     last = next(heard, None)
     if last is None or last.human:
         return False
     tail = last.text[-400:].rstrip("*_ \n")
-    return tail.endswith(("?", "？")) and words.says("alternatives", words.fold(tail))
+    asked = words.fold(tail)
+    about = content(asked) & content(words.fold(turn.text[:WHOLE]))
+    is_choice = tail.endswith(("?", "？")) and words.says("alternatives", asked)
+    return is_choice and len(about) >= SHORTEST
 
 
 def _with_neighbours(said: Sequence[_SaidSentence], n: int) -> str:

@@ -45,7 +45,8 @@ _ANNOUNCED = r"""(?xi)
       | ausgabe | fehler | salida | 输出 | 日志 | 报错 )
     \b [^\n:：]{0,60} [:：] \s* $
 """
-# What follows is to be remembered; when nothing does, what was said just before.
+# What follows is to be remembered; when nothing does, what was said just before. Not to
+# forget to do something is an order.
 REMEMBER = r"""(?xi)
     ^ (?: please\s+ | bitte\s+ | 请 )?
     (?: remember | keep[ ]in[ ]mind | don['’]?t[ ]forget | do[ ]not[ ]forget
@@ -55,7 +56,7 @@ REMEMBER = r"""(?xi)
       | lembre(?:-se)? | não[ ]esqueça | ricorda(?:ti)? | non[ ]dimenticare
       | запомни | помни | не[ ]забудь | 记住 | 别忘了 | 覚えて(?:おいて)? | 忘れないで
       | 기억해 )
-    (?![a-z])
+    (?! [a-z] | \s (?: to | de | di ) \s )
     (?: \s+ (?: this | that | das | dies | dass | que | qué | esto | eso | ceci | cela
               | isso | isto | che | questo | это | что ) )?
     [\s,:：–—-]*
@@ -215,12 +216,12 @@ def is_spaceless(text: str) -> bool:
 
 
 def acknowledges(low: str) -> bool:
-    """Whether a folded text is a yes, a no or thanks, and says nothing by itself."""
-    said = low.split()
-    corrects = phrases("begins: corrects")
-    if low in corrects or low.strip() in corrects:
-        return True
-    return bool(said) and listed("acknowledges").issuperset(said)
+    """Whether a folded text is a yes, a no or thanks, or that something is wrong, and
+    says nothing by itself."""
+    rest = low
+    for cue in phrases("begins: corrects"):
+        rest = rest.replace(cue, " ")
+    return bool(low.strip()) and listed("acknowledges").issuperset(rest.split())
 
 
 def content(low: str) -> frozenset[str]:
