@@ -26,14 +26,16 @@ def test_near_duplicates_become_one_entry_and_the_originals_are_archived(
     project,
 ):
     """The more important keeps its id; larger count, later use, earliest creation
-    survive."""
+    survive, and all tags, those of the survivor first."""
     used = {
         "reinforcement_count": 7,
         "last_reinforced": "2026-10-01",
         "created_at": "2026-02-01",
     }
-    one = project.entry("Clock", A, id="a", importance=0.9, created_at="2026-05-01")
-    fill(project, one, project.entry("Clock", A2, id="b", **used))
+    best = {"importance": 0.9, "created_at": "2026-05-01", "tags": ["cart"]}
+    other = {**used, "tags": ["time", "cart"], "paths": ["cart/*"]}
+    one = project.entry("Clock", A, id="a", **best)
+    fill(project, one, project.entry("Clock", A2, id="b", **other))
     result = project.ok("compact")
     assert "merged b into a" in result.out
     assert not result.err
@@ -41,6 +43,7 @@ def test_near_duplicates_become_one_entry_and_the_originals_are_archived(
     assert (entry.id, entry.status, entry.importance) == ("a", "compacted", 0.9)
     assert (entry.reinforcement_count, entry.last_reinforced) == (7, "2026-10-01")
     assert (entry.created_at, entry.extra["merged_from"]) == ("2026-02-01", ["b"])
+    assert (entry.extra["tags"], entry.extra["paths"]) == (["cart", "time"], ["cart/*"])
     (gone,) = by_id(project, "MEMORY.archive.md").values()
     assert gone.id == "b"
     assert A2 in gone.body

@@ -101,7 +101,9 @@ def test_each_metric_names_the_command_that_raises_it(project):
     project.ok(*lost["raise_with"].split()[1:])
     assert measured(project)["coverage"] == 100
     project.write("tasks/bad.md", b"\xff\xfe\x00\x00 not text \xff")
-    assert measured(project)["coverage"] == 80
+    unread = found_by(project)["metrics"]["coverage"]
+    assert unread["value"] == 80
+    assert "1 file could not be read" in unread["reason"]
 
 
 def test_check_exits_1_below_the_least_score(project):

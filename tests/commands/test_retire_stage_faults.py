@@ -1,20 +1,16 @@
 """mem retire-stage where something is missing, damaged, or in the way."""
 
-import pytest
-
 DESIGN = {"domain": "task", "phase": "design"}
 
 
-@pytest.mark.parametrize("name", ["INTENT.md", ".current-stage"])
-def test_a_file_that_is_no_text_stops_the_detection(project, name):
+def test_a_stage_file_that_is_no_text_stops_the_detection(project):
     """By name and line; no entry is retired on a guess."""
     project.remembers("Choice", "We chose SQLite.", **DESIGN)
     project.write("INTENT.md", "Stage: review\n")
-    project.write(".current-stage", "design\n")
-    project.write(name, b"Stage: review\n\xff\n")
+    project.write(".current-stage", b"design\n\xff\n")
     before = project.data("MEMORY.md")
     result = project.ends(3, "retire-stage")
-    assert f"{name}:2: is not UTF-8 text" in result.err
+    assert ".current-stage:2: is not UTF-8 text" in result.err
     assert project.data("MEMORY.md") == before
 
 

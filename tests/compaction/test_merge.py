@@ -281,37 +281,6 @@ def test_a_side_that_changed_nothing_leaves_the_other_to_the_byte(text):
     assert merged(text, other, other) == other
 
 
-def test_prose_is_merged_by_git_and_entries_all_the_same():
-    def conflict(base: str, ours: str, theirs: str) -> tuple[str, int]:
-        assert (base, ours, theirs) == ("# M\n", "# O\n", "# T\n")
-        return "<<<<<<< ours\n# O\n=======\n# T\n>>>>>>> theirs\n", 1
-
-    base = "# M\n\n" + entry("a")
-    ours = base.replace("M", "O")
-    theirs = base.replace("M", "T") + entry("b")
-    text, conflicts = merge(base, ours, theirs, path="MEMORY.md", merge_prose=conflict)
-    assert conflicts == 1
-    expected = (
-        "<<<<<<< ours\n# O\n=======\n# T\n>>>>>>> theirs\n\n" + entry("a") + entry("b")
-    )
-    assert text == expected
-
-
-@pytest.mark.parametrize(
-    "damaged",
-    [
-        entry("a") + entry("a"),
-        entry("a") + "---\nid: b\ntags: [\n---\nBody.\n",
-        entry("a") + "---\nid: b\nx: *y\n---\nBody.\n",
-    ],
-)
-def test_damage_is_left_to_git(damaged):
-    texts = [entry("a"), entry("a") + entry("c"), entry("d") + entry("a")]
-    for number in range(3):
-        with pytest.raises(Unmergeable):
-            merged(*(damaged if number == j else text for j, text in enumerate(texts)))
-
-
 def test_what_would_not_read_back_is_left_to_git():
     """An open fence swallows a following entry without an id."""
     with pytest.raises(Unmergeable, match="read back"):

@@ -11,7 +11,7 @@ from memcli.diagnostics import content as checks
 from memcli.diagnostics.content import Check
 from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import KnownFile, parse
-from memcli.memory.values import Place, Problem
+from memcli.memory.values import Place
 from tests.conftest import TODAY
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
@@ -154,24 +154,6 @@ def test_institutional_text_is_measured_with_what_stands_above_it():
         "z" * 400, "k/institutional.md", store="institutional", level="job", job="k"
     )
     assert rows(job, other, max_tokens=200) == []
-
-
-def test_an_unreadable_file_fails():
-    """With the place and what to do."""
-    problem = Problem(
-        path="tasks/a.md",
-        line=3,
-        message="is not UTF-8 text (byte 3)",
-        severity="unreadable",
-    )
-    row = checks.content([], [problem], today=TODAY, max_tokens=800)[0]
-    assert (row.name, row.status, row.path, row.line) == (
-        "readable",
-        "FAIL",
-        "tasks/a.md",
-        3,
-    )
-    assert "UTF-8" in row.hint
 
 
 @given(st.text(alphabet="-\n\r:idtypeclarv# <>=`a1", max_size=300))

@@ -81,18 +81,6 @@ def test_freshness_is_the_median_decay():
     )
 
 
-def test_coverage_is_the_indexed_share():
-    """It falls with every entry that is missing, and with files that cannot be read."""
-    full = metrics.coverage(Indexed(10, 10))
-    some = metrics.coverage(Indexed(6, 10))
-    unread = metrics.coverage(Indexed(10, 11, 1))
-    assert (full.value, some.value) == (100, 60)
-    assert unread.value is not None
-    assert unread.value < 100
-    assert "1 file could not be read" in unread.reason
-    assert some.raise_with == "mem index --rebuild"
-
-
 def test_coherence_tells_related_entries_from_unrelated_ones():
     """A theme scores, texts without a common word score 0."""
     theme = metrics.coherence(related(20)).value

@@ -20,11 +20,12 @@ from memcli.similarity.duplicates import (
 )
 from tests.work import calls
 
+FILES = (
+    Path(__file__).parents[1] / "data/pairs.jsonl",
+    Path(__file__).with_name("pairs.jsonl"),
+)
 ROWS = [
-    json.loads(line)
-    for line in (Path(__file__).parents[1] / "data/pairs.jsonl")
-    .read_text("utf-8")
-    .splitlines()
+    json.loads(line) for file in FILES for line in file.read_text("utf-8").splitlines()
 ]
 MERGE, APART, CONTRADICT, AGREE = (
     [tuple(row[1:]) for row in ROWS if row[0] == kind]
@@ -265,26 +266,6 @@ def test_a_series_of_numbers_is_no_contradiction():
     ) == [(0, 1)]
 
 
-@pytest.mark.unit
-@pytest.mark.parametrize(
-    ("one", "other", "why"),
-    [
-        ("Restart node a after the deploy of the cart service finishes.",
-         "Restart node b after the deploy of the cart service finishes.", "letter"),
-        ("Backups of the build server live on drive C and are kept.",
-         "Backups of the build server live on drive D and are kept.", "letter"),
-        ("Run the migration before the deploy, never after it.",
-         "Run the migration after the deploy, never before it.", "order"),
-        ("Clear the cache before the index is built, not after.",
-         "Clear the cache after the index is built, not before.", "order"),
-        ("Use a fixture for the clock in cart tests.", "Use the fixture for the clock in cart tests.", None),
-    ],
-)  # fmt: skip
-def test_single_letters_and_turned_orders(one, other, why):
-    """A letter is a name, before is not after; an article more is neither."""
-    assert guard(claim(one), claim(other)) == guard(claim(other), claim(one)) == why
-
-
 @pytest.mark.parametrize(("text", "denied", "told"), [
     ("Don't use unittest and use pytest.", "unittest", "pytest"),
     ("Never commit secrets and always review code.", "secret", "review"),
@@ -292,32 +273,12 @@ def test_single_letters_and_turned_orders(one, other, why):
 def test_the_verb_again_ends_a_negation(text, denied, told):
     """Otherwise what is asked for would read as forbidden."""
     negated = {
-        term
+        (term, phrase.negated)
         for phrase in claim(text).phrases
-        if phrase.negated
         for term in phrase.terms
     }
-    plain = {
-        term
-        for phrase in claim(text).phrases
-        if not phrase.negated
-        for term in phrase.terms
-    }
-    assert (
-        denied in negated
-        and told in plain
-        and not {denied} & plain
-        and not {told} & negated
-    )
-
-
-def test_another_version_is_another_claim():
-    """v2 and 2 are one number, v3 is another."""
-    two = "Send every payment through version v2 of the billing API."
-    three = "v3"
-    assert claim(two).numbers == {"2"}
-    assert near_duplicate(claim(two), claim(two.replace("v2", "2")))
-    assert not near_duplicate(claim(two), claim(two.replace("v2", three)))
+    about = {pair for pair in negated if pair[0] in (denied, told)}
+    assert about == {(denied, True), (told, False)}
 
 
 def test_what_stands_in_a_fence_is_part_of_the_claim():
