@@ -107,7 +107,7 @@ def _resolve(work: Compaction, pair: list[Member], verdict: Pair) -> bool:
     if verdict.what == "new":
         work.tell("both hold", pair)
         return True
-    if verdict.what == "unsure" or verdict.keep not in shown:
+    if verdict.keep not in shown:  # as of one that is unsure
         return False
     first, second = pair
     is_first = first.entry.id == verdict.keep

@@ -156,7 +156,8 @@ def _read(text: str, path: str, line_end: str) -> _Side:
     bom = "\ufeff" if text.startswith("\ufeff") else ""
     first = file.entries[0].start if file.entries else len(text)
     head, gap = _trimmed(text[len(bom) : first])
-    return _Side(bom=bom, head=head, gap=gap, blocks=blocks, tail=_trimmed(text)[1])
+    _, tail = _trimmed(text)
+    return _Side(bom=bom, head=head, gap=gap, blocks=blocks, tail=tail)
 
 
 def _block_of(entry: Entry, text: str, stop: int) -> _Block:
@@ -217,8 +218,9 @@ def _joined(head: str, blocks: Sequence[_Block], tail: str, line_end: str) -> st
 
     def opened(gap: str) -> str:
         """`gap` if an entry may begin behind it, else one blank line."""
-        is_open = len(_LINE_END.findall(gap)) > 1 and gap[-1] in "\r\n"
-        return gap if is_open else line_end * 2
+        has_blank_line = len(_LINE_END.findall(gap)) > 1
+        ends_line = gap.endswith(("\r", "\n"))
+        return gap if has_blank_line and ends_line else line_end * 2
 
     parts = [text, opened(gap) if text.strip("\ufeff") else gap]
     for block in blocks:

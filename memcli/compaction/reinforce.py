@@ -134,7 +134,8 @@ def _done(app: App, state: "State", session: str) -> set[str]:
 
 def adopt_hint(place: Located) -> str:
     """The command that makes one unit of prose an entry."""
-    return f"mem compact --adopt {shlex.quote(f'{place.path}#{place.entry[:8]}')} makes it one"
+    unit = shlex.quote(f"{place.path}#{place.entry[:8]}")
+    return f"mem compact --adopt {unit} makes it one"
 
 
 def _judgement(
@@ -289,8 +290,10 @@ class _Reinforcement:
 def noted_uses(workspace: "Workspace") -> set[Use]:
     """The uses that compaction has counted, including those of a run that was killed
     before it said so."""
-    notes = workspace.notes("compact")
-    return {use for note in notes for use in zip(note[::2], note[1::2], strict=False)}
+    uses: set[Use] = set()
+    for note in workspace.notes("compact"):
+        uses.update(zip(note[::2], note[1::2], strict=False))
+    return uses
 
 
 class WaitingUses:

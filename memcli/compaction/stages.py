@@ -135,7 +135,8 @@ def stage_patch(project: Project, folder: Path, stage: str) -> tuple[str, Patch]
     path = folder / ".current-stage"
     text = text_to_write(project, path, most=SMALL_BYTES)
     word = (text or "").strip()
-    return word if word in PHASES else "", Patch(str(path), text, f"{stage}\n")
+    before = word if word in PHASES else ""
+    return before, Patch(path=str(path), before=text, after=f"{stage}\n")
 
 
 def stage_ends(app: App) -> tuple[StageEnd, ...]:

@@ -59,13 +59,13 @@ def _drop_copies(work: Compaction) -> None:
         if not source.writable or path not in work.changes.files:
             continue
         kept = set(work.changes.copied_to(path))
-        entries = enumerate(work.changes.file(path).entries)
-        newest_first = sorted(
-            entries,
-            key=lambda row: (str(row[1].extra.get("archived_at", "")), row[0]),
-            reverse=True,
+        entries = work.changes.file(path).entries
+        days = [str(entry.extra.get("archived_at", "")) for entry in entries]
+        oldest_first = sorted(
+            range(len(entries)), key=lambda place: (days[place], place)
         )
-        for place, entry in newest_first:
+        for place in reversed(oldest_first):
+            entry = entries[place]
             if entry.identified and (entry.id, entry.body) in kept:
                 work.changes.drop_copy((path, place))
                 work.changes.note("twice in the archive", path, [entry.id])
@@ -108,8 +108,9 @@ def follow_renames(work: Compaction, moves: Mapping[str, Mapping[str, str]]) -> 
         names = moves.get(member.entry.id)
         ours = member.writable and member.place.store == "memory"
         if names and ours and member.live and _renamed(work, member, names):
-            changes = [f"{old} is {new} now" for old, new in sorted(names.items())]
-            work.note("renamed", [member], ", ".join(changes))
+            pairs = sorted(names.items())
+            changes = ", ".join(f"{old} is {new} now" for old, new in pairs)
+            work.note("renamed", [member], changes)
 
 
 def _renamed(work: Compaction, member: Member, names: Mapping[str, str]) -> bool:
@@ -131,8 +132,11 @@ def _renamed_in_code(body: str, names: tuple[str, str]) -> str:
     old, new = names
     bare = re.escape(old.removeprefix("./").rstrip("/"))
     name = re.compile(rf"(?<![\w./-])(?:\./)?{bare}(?!/?[\w-]|\.\w)")
-    spans = r"`[^`\n]*`|\]\([^)\s]*\)"
-    return re.sub(spans, lambda span: name.sub(lambda _: new, span[0]), body)
+
+    def renamed(span: re.Match[str]) -> str:
+        return name.sub(lambda _: new, span[0])
+
+    return re.sub(r"`[^`\n]*`|\]\([^)\s]*\)", renamed, body)
 
 
 def _merge_same_ids(work: Compaction) -> None:

@@ -295,8 +295,9 @@ def _reached(app: App, live: Sequence[Candidate], linked: set[str]) -> dict[str,
     alone = {entry.entry for entry in live} - linked
     asked = metrics.sample(alone, LOOKED)
     similar = neighbours.have_similar(app.index.db, asked)
-    share = len(similar) / len(asked) if len(asked) < len(alone) else 0.0
-    reached = dict.fromkeys(alone - set(asked), share)
+    unasked = alone - set(asked)
+    share = len(similar) / len(asked) if unasked else 0.0
+    reached = dict.fromkeys(unasked, share)
     return reached | dict.fromkeys(linked | similar, 1.0)
 
 
@@ -341,7 +342,8 @@ def _shelf(content: _IndexContent, entry: Candidate) -> str:
     if not entry.values["written"] or entry.kind == "episode":
         return entry.entry
     level, store, job, task, _ = content.files[entry.source].place
-    return "/".join((store, level, job, task, entry.type, str(entry.values["domain"])))
+    domain = str(entry.values["domain"])
+    return "/".join((store, level, job, task, entry.type, domain))
 
 
 def _named(entry: Candidate, key: str) -> list[str]:

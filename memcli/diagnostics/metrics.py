@@ -324,8 +324,8 @@ def coherence(
 
 def _share_a_shelf(near: _NearestEntries) -> bool:
     """Whether there are near-duplicates of which compaction makes one."""
-    pool = near.pool
-    return any(pool[first].shelf == pool[second].shelf for first, second in near.twins)
+    shelves = [item.shelf for item in near.pool]
+    return any(shelves[first] == shelves[second] for first, second in near.twins)
 
 
 def _nearest(
@@ -336,7 +336,8 @@ def _nearest(
     size = min(SAMPLE, len(pool))
     most = min(NEIGHBOURS, len(pool) - 1)
     known_vectors = [vectors.get(item.id, b"") for item in pool]
-    bags = [ranking.words(f"{item.title}\n{item.text}") - STOP_WORDS for item in pool]
+    texts = (f"{item.title}\n{item.text}" for item in pool)
+    bags = [ranking.words(text) - STOP_WORDS for text in texts]
     has_vectors = all(known_vectors)
     pairs = (
         nearest(known_vectors, size, most)

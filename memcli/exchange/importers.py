@@ -377,22 +377,21 @@ def read(path: Path, form: str = "", inside: Path | None = None) -> ImportSource
     if not path.exists():
         what = f"{path}: there is no such file or folder"
         raise UsageError(what, "name what is to be imported")
-    is_index = path.name == "MEMORY.md" and path.parent.name == "memory"
-    if is_index and form in ("", CLAUDE):
+    if form != RULES and path.match("memory/MEMORY.md"):
         path = path.parent
     files, problems = _texts(path, form, inside)
     form = form or _form(path, files)
-    nothing = not files and not problems
-    if nothing or (files and form not in FORMS):
+    is_known = form in FORMS if files else bool(problems)
+    if not is_known:
         hint = f"name a file with rules, or its format with --from: {', '.join(FORMS)}"
         raise UsageError(f"{path}: no known format", hint)
-    drafts: list[ImportDraft] = []
-    if form == CLAUDE:
-        drafts += topics(files)
-    else:
-        for name, text in files.items():
-            drafts += rules(name, text)
+    drafts = topics(files) if form == CLAUDE else _rules_in(files)
     return ImportSource(form=form, drafts=tuple(drafts), problems=tuple(problems))
+
+
+def _rules_in(files: Mapping[str, str]) -> Iterator[ImportDraft]:
+    for name, text in files.items():
+        yield from rules(name, text)
 
 
 def untaken(root: Path, known: Container[str]) -> str:

@@ -9,7 +9,7 @@ from memcli.memory.grammar import HEADING, MARK, open_behind
 def safe_body(text: str) -> str:
     """`text` as a body that neither opens an entry, nor leaves a fence open, nor ends
     early."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n").split("\n")
+    lines = re.split(r"\r\n|\n|\r", text.strip("\r\n"))
     fence = ""
     headings: list[int] = []
     for place, line in enumerate(lines):

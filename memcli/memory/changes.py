@@ -88,10 +88,11 @@ def _with_safe_body(change: EntryChange) -> EntryChange:
 
 def glue(tail: str, line_end: str) -> str:
     """The line ends that put a blank line between the text before and an entry."""
-    lines = re.split(r"\r\n|\n|\r", tail.lstrip("\ufeff"))
-    if lines[-1].strip():
+    *above, last = re.split(r"\r\n|\n|\r", tail.lstrip("\ufeff"))
+    if last.strip():
         return line_end * 2
-    is_parted = not lines[-1] and not "".join(lines[-2:]).strip()
+    line_above = above[-1] if above else ""
+    is_parted = not last and not line_above.strip()
     return "" if is_parted else line_end
 
 

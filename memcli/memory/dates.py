@@ -113,5 +113,9 @@ def _normalised(written: re.Match[str]) -> str:
     }
     if "iso" in parts:
         return parts["iso"]
-    month = parts.get("month") or _month_numbers().get(parts["name"].lower(), 0)
-    return f"{parts['year']}-{int(month):02}-{int(parts['day']):02}"
+    if "month" in parts:
+        month = int(parts["month"])
+    else:  # letters that only look like a month match, too
+        month = _month_numbers().get(parts["name"].lower(), 0)
+    day = int(parts["day"])
+    return f"{parts['year']}-{month:02}-{day:02}"

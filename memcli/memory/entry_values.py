@@ -248,7 +248,8 @@ def _headline(body: str) -> tuple[str, str, str]:
     dated = HEAD_DATE.match(title)
     if dated is None:
         return title, date_in(title), below
-    return title[dated.end() :], dated[1] if is_day(dated[1]) else "", below
+    day = dated[1] if is_day(dated[1]) else ""
+    return title[dated.end() :], day, below
 
 
 def _is_no_title(body: str, heading: re.Match[str]) -> bool:
@@ -283,6 +284,7 @@ def _first_words(body: str) -> str:
     named = dict(_topic_value().findall(topic[1])) if topic else {}
     line = named.get("title") or named.get("description") or named.get("name")
     if not line:
-        line = _first_line(body[topic.end() if topic else 0 :][:2000]).strip()
+        below = body[topic.end() :] if topic else body
+        line = _first_line(below[:2000]).strip()
     line = re.sub(r"^[#>*\-\s]+|[*]{2}", "", line).strip("\"'")
     return line if len(line) <= 120 else line[:119] + "…"

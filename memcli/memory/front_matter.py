@@ -396,11 +396,12 @@ def _new_items(block: str, node: Any, items: Any, line_end: str) -> Edit:
     before = _value(node)
     after = as_written(items)
     glue = line_end + block[block.rfind("\n", 0, start) + 1 : start]
+    lines = [f"- {render_value(item)}" for item in after]
     count = len(before)
     if before == after[:count]:
-        added = "".join(f"{glue}- {render_value(item)}" for item in after[count:])
-        return Edit(end, end, added)
-    return Edit(start, end, glue.join(f"- {render_value(item)}" for item in after))
+        added = [glue + line for line in lines[count:]]
+        return Edit(end, end, "".join(added))
+    return Edit(start, end, glue.join(lines))
 
 
 def _in_style(node: Any, value: Any, *, flow: bool) -> str:

@@ -15,16 +15,14 @@ def with_bullets(memory: MemoryFile, rows: Sequence[str]) -> str:
         (segment.start for segment in memory.segments if segment.kind == "entry"),
         len(text),
     )
-    kept = text[:end].rstrip("\r\n \t")
-    tail = text[end:]
-    last = kept.rpartition("\n")[2].lstrip()
-    glue = (
-        line_end
-        if last.startswith(("- ", "* "))
-        else line_end * 2
-        if kept.strip("\ufeff")
-        else ""
-    )
-    return (
-        f"{kept}{glue}{line_end.join(rows)}{line_end}{line_end if tail else ''}{tail}"
-    )
+    prose = text[:end].rstrip("\r\n \t")
+    entries = text[end:]
+    last_line = prose.rpartition("\n")[2].lstrip()
+    glue = ""
+    if last_line.startswith(("- ", "* ")):
+        glue = line_end
+    elif prose.strip("\ufeff"):
+        glue = line_end * 2
+    bullets = line_end.join([*rows, ""])
+    parted = line_end + entries if entries else ""
+    return prose + glue + bullets + parted

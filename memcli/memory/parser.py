@@ -3,6 +3,7 @@ lossless."""
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -380,26 +381,26 @@ def sections(file: MemoryFile) -> list[Entry]:
     """The units of all prose: sections below headings; of one that is mostly a list,
     bullets."""
     units: list[Entry] = []
-    seen: dict[tuple[str, str], int] = {}
+    ordinals: Counter[tuple[str, str]] = Counter()
     scan = grammar.with_line_feeds(file.text)
     line_of = grammar.line_numbers(scan)
     day = date_in_path(file.path)
-    if found := records.record(file.path, scan, file.segments):
-        section, own_day = found
+    record = records.record(file.path, scan, file.segments)
+    if record is not None:
+        section, own_day = record
         return [_record(file, section, own_day or day, line_of(section.start))]
     lost = {segment.end for segment in file.segments if segment.damaged}
     for section, start, end in prose.pieces(scan, file.segments):
         unit_text = file.text[start:end]
         body = unit_text.strip("\ufeff" + grammar.BLANKS)
-        heading = re.match(r"#[^\r\n]*", body) if section.titles else None
         # Of an entry that cannot be read the heading may be all that it says.
-        told = heading.end() if heading and start not in lost else 0
-        if not re.search(r"\w", body[told:]):
-            continue  # a heading or a rule alone
+        has_heading = bool(section.titles) and start not in lost
+        if not _says_more(body, has_heading=has_heading):
+            continue
         undated = (grammar.HEAD_DATE.sub("", title) for title in section.titles)
         title = " > ".join(undated)
-        ordinal = seen.get((title, body), -1) + 1
-        seen[title, body] = ordinal
+        ordinal = ordinals[title, body]
+        ordinals[title, body] += 1
         values, _ = read_values({"title": title} if title else {})
         values["id"] = grammar.derived_id(file.path, title, body, str(ordinal))
         line = line_of(start + unit_text.index(body))
@@ -408,6 +409,13 @@ def sections(file: MemoryFile) -> list[Entry]:
         date = next(dates, unit.date)
         units.append(unit._replace(written=False, identified=False, date=date))
     return units
+
+
+def _says_more(body: str, *, has_heading: bool) -> bool:
+    """Whether a unit says more than its heading, or a rule, alone."""
+    heading = re.match(r"#[^\r\n]*", body) if has_heading else None
+    below = body[heading.end() :] if heading else body
+    return re.search(r"\w", below) is not None
 
 
 def _record(file: MemoryFile, section: ProseSection, day: str, line: int) -> Entry:

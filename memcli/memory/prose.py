@@ -122,7 +122,8 @@ def _split_headings(scan: str, segment: Segment) -> Iterator[ProseSection]:
         for heading in grammar.HEADING.find(scan, start, segment.end)
         if not grammar.within(fences, heading.start(1))
     ]
-    places = [scan.rfind("\n", start, head.start(1)) + 1 or start for head in headings]
+    marks = [heading.start(1) for heading in headings]
+    places = [scan.rfind("\n", start, mark) + 1 or start for mark in marks]
     places.append(segment.end)
     if scan[segment.start : places[0]].strip("\ufeff" + grammar.BLANKS):
         yield ProseSection((), segment.start, places[0])

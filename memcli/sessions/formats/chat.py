@@ -45,7 +45,8 @@ def message_of(record: Any) -> Record | None:
     inner = mapping(outer.get("message"))
     if inner and "role" not in outer:
         return message_of({**inner, "time": _time(outer) or _time(inner)})
-    role = ROLES.get(str(outer.get("role", outer.get("sender"))).lower())
+    speaker = str(outer.get("role", outer.get("sender")))
+    role = ROLES.get(speaker.lower())
     has_words = any(name in outer for name in WORDS)
     return {**outer, "role": role} if role and has_words else None
 

@@ -107,7 +107,8 @@ class _Rollout:
 
     def _call(self, kind: str, item: Record, place: TurnPlace) -> None:
         call = _call_id(item)
-        key = call or self._key(kind, str(item.get("arguments"))[:KEPT_OF_KEY])
+        arguments = str(item.get("arguments"))
+        key = call or self._key(kind, arguments[:KEPT_OF_KEY])
         given = item.get("arguments") or item.get("input") or item.get("action")
         if kind == "function_call":
             given = decoded(given)
@@ -140,7 +141,8 @@ class _Rollout:
         """The same for a copy of this turn in a session that was forked from this
         one."""
         self.spoken[kind] += 1
-        basis = f"{self.root}\0{kind}\0{self.spoken[kind]}\0{text}"
+        ordinal = str(self.spoken[kind])
+        basis = "\0".join((self.root, kind, ordinal, text))
         return hashlib.sha256(basis.encode("utf-8", "replace")).hexdigest()[:32]
 
 

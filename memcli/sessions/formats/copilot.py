@@ -58,7 +58,8 @@ def _call(data: Record, place: TurnPlace, into: Gather) -> None:
 def _result(data: Record, place: TurnPlace, into: Gather) -> None:
     ends = [data.get("result"), data.get("error")]
     words = [value_at(end, key) for end in ends for key in ("content", "message")]
-    text = next(filter(None, map(speakers.texts, [*words, *ends])), "")
+    texts = map(speakers.texts, [*words, *ends])
+    text = next(filter(None, texts), "")
     failed = data.get("success") is False
     into.result("", text, place, error=failed, call=data.get("toolCallId"))
 

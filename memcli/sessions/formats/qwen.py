@@ -38,16 +38,17 @@ def read(lines: Lines, into: Gather) -> None:
 
 
 def _tool(part: Record, place: TurnPlace, into: Gather, *, failed: bool) -> None:
-    asked = mapping(part.get("functionCall"))
+    call = mapping(part.get("functionCall"))
     answer = mapping(part.get("functionResponse"))
-    if asked:
-        into.called(asked.get("name"), asked.get("args"), place, asked.get("id"))
+    if call:
+        arguments = call.get("args")
+        into.called(call.get("name"), arguments, place, call.get("id"))
     elif answer:
         given = mapping(answer.get("response"))
         text = speakers.texts(given.get("output") or given.get("error") or "")
         error = failed or "error" in given
-        call = answer.get("id")
-        into.result(answer.get("name"), text, place, error=error, call=call)
+        call_id = answer.get("id")
+        into.result(answer.get("name"), text, place, error=error, call=call_id)
 
 
 FORMAT = Format(
