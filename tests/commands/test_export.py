@@ -82,6 +82,12 @@ def test_no_more_than_200_lines_and_25_kb(project):
     assert len(small.out.encode()) <= 2000
 
 
+def test_a_path_imports_nothing_unless_closed_code_holds_it():
+    """Another fence, or a missing one, closes nothing: what is in doubt is text."""
+    text = "{0}a\n```\n@b\n~~~\n@c\n```\n{0}d\n```\n{0}e"
+    assert exporter.safe_text(text.format("@")) == text.format("&#64;")
+
+
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_an_existing_file_keeps_every_other_byte(project, eol, end):

@@ -89,6 +89,7 @@ def test_the_date_of_a_heading_is_no_word():
         ("wait 30s", {"30 s"}),
         ("wait half of 2 minutes", {"120 s"}),
         ("version v2.4.1", {"2.4.1"}),
+        ("version v2 of the API", {"2"}),
         ("2.0.0-rc1 or 3.x", {"2.0.0-rc1", "3.x"}),
         ("1,000 rows, 80% of them", {"1000", "80 %"}),
         ("on 10.0.0.1:8080", {"10.0.0.1:8080"}),
