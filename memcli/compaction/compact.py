@@ -3,6 +3,7 @@ write."""
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from memcli.app import App
@@ -105,9 +106,8 @@ def count_uses(app: App, paths: Collection[str]) -> tuple[str, ...]:
             patches=files.patches(dict(counted.texts)),
         )
 
-    return tuple(
-        entry for event in _written(app, plan, uses).done for entry in event.ids
-    )
+    report = _written(app, plan, uses)
+    return tuple(chain.from_iterable(event.ids for event in report.done))
 
 
 def _written(
@@ -135,13 +135,10 @@ def _meanings(app: App, request: CompactRequest) -> Meanings:
     if embedder is None:
         hint = f"{distribution.hint('local')}, or set embedder in your configuration"
         raise UsageError("semantic needs an embedder and there is none", hint)
-    entries = [
-        (entry.title, entry.body)
-        for source in read_files(app.project, request).sources
-        if _may_be_merged(source)
-        for entry in source.memory.entries
-        if _has_meaning(entry)
-    ]
+    entries: list[tuple[str, str]] = []
+    for source in filter(_may_be_merged, read_files(app.project, request).sources):
+        compared = filter(_has_meaning, source.memory.entries)
+        entries += [(entry.title, entry.body) for entry in compared]
     texts = [embedded_text(clean(title), clean(body)) for title, body in entries]
     vectors = app.guarded(lambda: of_texts(app.index.vectors, embedder, texts))
     pairs = zip(entries, vectors, strict=True)

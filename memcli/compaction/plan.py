@@ -145,12 +145,9 @@ def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:
             )
             files.sources.append(known_file)
     _take_project_file(files, wanted)
-    files.skipped.extend(
-        problem
-        for source in files.sources
-        for problem in source.memory.problems
-        if problem.severity == "unreadable"
-    )
+    for source in files.sources:
+        problems = source.memory.problems
+        files.skipped.extend(each for each in problems if each.severity == "unreadable")
     return files
 
 

@@ -69,38 +69,34 @@ def reinforce(
     app: App, request: ReinforceRequest, *, dry_run: bool = False
 ) -> ReinforceReport:
     """Reinforce, weaken or rate entries; once per session and id."""
-    asked = _checked(app, request)
+    checked = _checked(app, request)
     session = request.session
-    model = app.providers.require_model("mode rated") if asked.mode == "rated" else None
+    is_rated = checked.mode == "rated"
+    model = app.providers.require_model("mode rated") if is_rated else None
     if not app.project.listing.files:
         return ReinforceReport(skipped=tuple(app.project.listing.problems))
     with app.state() as state:
-        if not request.ids and not request.listed and session:
-            asked = asked._replace(listed=tuple(state.recalled(session)))
-        judged = (
-            {}
-            if model is None
-            else _judgement(app, asked, _done(app, state, session), model)
-        )
+        is_named = bool(request.ids or request.listed)
+        if session and not is_named:
+            checked = checked._replace(listed=tuple(state.recalled(session)))
+        ratings: Mapping[str, str] = {}
+        if model is not None:
+            done = _done(app, state, session)
+            ratings = _ratings_of(model, app, checked, done)
 
         def plan() -> ReinforceReport:
-            report = _Reinforcement(
-                app, asked, _done(app, state, session), judged
-            ).report()
-            if not dry_run and session:
-                state.note(
-                    "reinforced",
-                    ((session, entry) for entry in report.touched),
-                    "OR IGNORE",
-                )
+            done = _done(app, state, session)
+            report = _Reinforcement(app, checked, done, ratings).report()
+            if session and not dry_run:
+                uses = ((session, entry) for entry in report.touched)
+                state.note("reinforced", uses, "OR IGNORE")
             return report
 
         def note(report: ReinforceReport) -> tuple[str, ...]:
             return (session, *report.touched) if session else ()
 
-        with (
-            ExitStack() as stack
-        ):  # written and remembered, or neither; first the other writers
+        with ExitStack() as stack:
+            # Written and remembered, or neither; first the other writers.
             if session and not dry_run:
                 stack.enter_context(app.workspace.hold("reinforce"))
                 stack.enter_context(state.transaction())
@@ -138,23 +134,22 @@ def adopt_hint(place: Located) -> str:
     return f"mem compact --adopt {unit} makes it one"
 
 
-def _judgement(
-    app: App, request: ReinforceRequest, done: set[str], model: "Model"
+def _ratings_of(
+    model: "Model", app: App, request: ReinforceRequest, done: set[str]
 ) -> Mapping[str, str]:
+    """By id, how a model rates the entries that a session was shown."""
     from memcli.compaction import questions
 
     work = _Reinforcement(app, request, done, {})
     work.report()
-    shared = questions.session_text(request.spoken or "")
-    shown = work.shown
-    rates: dict[str, str] = {}
-    for part in (
-        shown[start : start + MOST_RATED] for start in range(0, len(shown), MOST_RATED)
-    ):
-        asked = [questions.question("reinforce", ENTRIES=part)]
-        (text,) = questions.ask(model, "reinforce", asked, shared)
-        rates |= questions.read_ratings(text, part)
-    return rates
+    session_text = questions.session_text(request.spoken or "")
+    ratings: dict[str, str] = {}
+    for start in range(0, len(work.shown), MOST_RATED):
+        part = work.shown[start : start + MOST_RATED]
+        question = questions.question("reinforce", ENTRIES=part)
+        (text,) = questions.ask(model, "reinforce", [question], session_text)
+        ratings |= questions.read_ratings(text, part)
+    return ratings
 
 
 class _Reinforcement:
@@ -163,11 +158,11 @@ class _Reinforcement:
         app: App,
         request: ReinforceRequest,
         done: set[str],
-        said: Mapping[str, str],
+        ratings: Mapping[str, str],
     ) -> None:
         self.app = app
         self.done = done
-        self.said = said
+        self.ratings = ratings
         self.shown: list[Entry] = []
         self.now = app.project.now
         self.changes = ChangeSet(today=self.now.isoformat())
@@ -271,8 +266,8 @@ class _Reinforcement:
         it."""
         if is_reviewed(entry, self.now):
             return "already", {}
-        if entry.id in self.said:
-            return "rated", reviewed(entry, self.said[entry.id], self.now)
+        if entry.id in self.ratings:
+            return "rated", reviewed(entry, self.ratings[entry.id], self.now)
         self.shown.append(entry)
         return "", {}
 
@@ -308,19 +303,13 @@ class WaitingUses:
         self.settled: list[Use] = []
 
     def read(self) -> None:
-
         def look(state: "State") -> tuple[list[Use], set[Use]]:
-            uses = SessionLog(state).uses()
-            known = {
-                (session, entry)
-                for session in uses
-                for entry in state.reinforced(session)
-            }
-            return [
-                (session, entry)
-                for session, entries in uses.items()
-                for entry in entries
-            ], known
+            waiting: list[Use] = []
+            counted: set[Use] = set()
+            for session, entries in SessionLog(state).uses().items():
+                waiting += [(session, entry) for entry in entries]
+                counted |= {(session, entry) for entry in state.reinforced(session)}
+            return waiting, counted
 
         reason = "uses that wait are not counted"
         nothing = (self.waiting, self.known)
@@ -365,11 +354,14 @@ class WaitingUses:
 def _spots(sources: Sequence[KnownFile]) -> dict[str, Spot]:
     spots: dict[str, Spot] = {}
     merged: dict[str, Spot] = {}
-    for source in sources:
-        for place, entry in enumerate(source.memory.entries if source.writable else ()):
+    for source in filter(_is_writable, sources):
+        for place, entry in enumerate(source.memory.entries):
             if entry.identified:
-                spots.setdefault(entry.id, (source.path, place))
-                merged |= dict.fromkeys(
-                    listed(entry, "merged_from"), (source.path, place)
-                )
+                spot = (source.path, place)
+                spots.setdefault(entry.id, spot)
+                merged |= dict.fromkeys(listed(entry, "merged_from"), spot)
     return merged | spots
+
+
+def _is_writable(source: KnownFile) -> bool:
+    return source.writable

@@ -17,17 +17,19 @@ def check_opposites(scene: Scene) -> Iterator[Check]:
     """A row for each pair that says the opposite, and for each entry that a merge
     brought back."""
     documents, _ = scene.read
-    live = [
-        (document, entry)
-        for document in documents
-        if document.place.store == "memory"
-        for entry in document.memory.entries
-        if entry.status != "retired" and entry.kind != "episode"
-    ]
+    live: list[Found] = []
+    for document in documents:
+        if document.place.store == "memory":
+            holding = filter(_holds, document.memory.entries)
+            live += [(document, entry) for entry in holding]
     rows = [*_opposed(live), *_came_back(live, tombstones_of(documents))]
     yield from rows
     if live and not rows:
         yield passed("contradictions", "nothing found")
+
+
+def _holds(entry: Entry) -> bool:
+    return entry.status != "retired" and entry.kind != "episode"
 
 
 def _opposed(live: Sequence[Found]) -> Iterator[Check]:

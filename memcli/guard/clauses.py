@@ -102,16 +102,15 @@ def _clauses(sentence: str) -> list[tuple[str, str]]:
 def _marks(sentence: str) -> list[_Mark]:
     """The marks of a sentence in their order, save those in code and within a ban."""
     kinds = {"forbidden": forbidding(), "instead": allowing()}
-    found = [
-        _Mark(match.start(), match.end(), kind)
-        for kind, pattern in kinds.items()
-        for match in pattern.finditer(sentence)
-    ]
-    hidden = {
-        place for code in span().finditer(sentence) for place in range(*code.span())
-    }
-    found = [mark for mark in sorted(found) if mark.start not in hidden]
-    return [mark for mark in found if not _is_part_of_ban(sentence, mark)]
+    marks: list[_Mark] = []
+    for kind, pattern in kinds.items():
+        matches = pattern.finditer(sentence)
+        marks += [_Mark(match.start(), match.end(), kind) for match in matches]
+    hidden: set[int] = set()
+    for code in span().finditer(sentence):
+        hidden.update(range(*code.span()))
+    seen = [mark for mark in sorted(marks) if mark.start not in hidden]
+    return [mark for mark in seen if not _is_part_of_ban(sentence, mark)]
 
 
 @verbose(ignore_case=True)

@@ -24,10 +24,18 @@ _WORD = re.compile(r"[^\W_]+")
 # Where one hump of an identifier ends and one begins: at a capital letter, of which a
 # text has few.
 _JOINT = re.compile(r"[A-Z](?:(?<=[a-z0-9][A-Z])|(?=[A-Z][a-z]))")
-_CASES = bytes(
-    65 if 65 <= c <= 90 else 97 if 97 <= c <= 122 or 48 <= c <= 57 else 32
-    for c in range(256)
-)
+
+
+def _case_of(code: int) -> int:
+    """A for a capital letter, a for a small one or a digit, a blank for all else."""
+    letter = chr(code)
+    if "A" <= letter <= "Z":
+        return ord("A")
+    is_low = "a" <= letter <= "z" or "0" <= letter <= "9"
+    return ord("a" if is_low else " ")
+
+
+_CASES = bytes(map(_case_of, range(256)))
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 _ENDINGS = ("ings", "ing", "edly", "ed", "ies", "es", "ly", "s", "e")
 _LAST_RULE = re.compile(r"\s*\n-{3,}\s*\Z")

@@ -65,17 +65,14 @@ class Project:
     @cached_property
     def now(self) -> datetime.date:
         """Today; MEM_NOW (an ISO date) stands in for it."""
-        given = self.environ.get("MEM_NOW")
+        set_date = self.environ.get("MEM_NOW")
+        if not set_date:
+            return datetime.date.today()
         try:
-            return (
-                datetime.datetime.fromisoformat(given).date()
-                if given
-                else datetime.date.today()
-            )
+            return datetime.datetime.fromisoformat(set_date).date()
         except ValueError:
-            raise UsageError(
-                f"MEM_NOW is no date: {given}", "write it as 2026-03-01"
-            ) from None
+            what = f"MEM_NOW is no date: {set_date}"
+            raise UsageError(what, "write it as 2026-03-01") from None
 
     @cached_property
     def root(self) -> Path | None:
@@ -149,11 +146,9 @@ class Project:
     @cached_property
     def view(self) -> View:
         """The job and task that the working directory is in."""
-        return (
-            view_of(self.cwd, self.root, self.jobs_dirs)
-            if self.root is not None
-            else View()
-        )
+        if self.root is None:
+            return View()
+        return view_of(self.cwd, self.root, self.jobs_dirs)
 
     @cached_property
     def tree(self) -> str:
@@ -195,10 +190,9 @@ class Project:
 
     def path_of(self, name: str) -> str:
         """The absolute path of a memory file from its name."""
-        base, inner = (
-            (self.home, name[2:]) if name.startswith("~/") else (self.root, name)
-        )
-        return str((base or self.home) / inner)
+        if name.startswith("~/"):
+            return str(self.home / name[2:])
+        return str((self.root or self.home) / name)
 
     def name_of(self, path: str | Path) -> str:
         """The name of a memory file, or of one to be made, from its absolute path."""
@@ -215,9 +209,9 @@ class Project:
         root = str(self.root or self.cwd)
         if absolute == root or absolute.startswith(root.rstrip(os.sep) + os.sep):
             return os.path.relpath(absolute, root)
-        return (
-            absolute.lstrip(os.sep) if os.path.isabs(path) else os.path.normpath(path)
-        )
+        if os.path.isabs(path):
+            return absolute.lstrip(os.sep)
+        return os.path.normpath(path)
 
 
 def read_known(
@@ -477,11 +471,8 @@ def view_of(cwd: Path, root: Path, jobs_dirs: Sequence[str]) -> View:
     inside = "/".join(parts[:depth])
     if kind != "job":
         return View("", name, inside)
-    task = parts[depth : depth + 2]
-    if (
-        task[:1] == ("tasks",)
-        and len(task) == 2
-        and (root / inside / Path(*task)).is_dir()
-    ):
-        return View(name, shown(task[1]), "/".join((inside, *task)))
+    below = parts[depth : depth + 2]
+    is_named = len(below) == 2 and below[0] == "tasks"
+    if is_named and root.joinpath(inside, *below).is_dir():
+        return View(name, shown(below[1]), "/".join((inside, *below)))
     return View(name, "", inside)

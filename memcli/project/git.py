@@ -480,14 +480,14 @@ def names_of(root: Path, path: str) -> list[str]:
     tree of this repository."""
     folder, name = os.path.split(path)
     resolved = os.path.join(os.path.realpath(folder), name)
-    names = (
-        [os.path.relpath(resolved, root)]
-        if resolved.startswith(f"{root}{os.sep}")
-        else []
-    )
-    own = work_tree(root)
-    other = work_tree(Path(resolved).parent)
-    if own and other and own != other and common_dir(own) == common_dir(other):
-        inside = os.path.relpath(resolved, other)
-        names.append(os.path.relpath(inside, os.path.relpath(root, own)))
+    names: list[str] = []
+    if resolved.startswith(f"{root}{os.sep}"):
+        names.append(os.path.relpath(resolved, root))
+    own_tree = work_tree(root)
+    other_tree = work_tree(Path(resolved).parent)
+    if own_tree is None or other_tree is None or own_tree == other_tree:
+        return names or [resolved.lstrip(os.sep)]
+    if common_dir(own_tree) == common_dir(other_tree):
+        inside = os.path.relpath(resolved, other_tree)
+        names.append(os.path.relpath(inside, os.path.relpath(root, own_tree)))
     return names or [resolved.lstrip(os.sep)]

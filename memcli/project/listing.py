@@ -167,13 +167,15 @@ class Files:
     def seen(self) -> str:
         """The fingerprint of all files: every field of each, and what it is known
         by."""
-        parts = [
-            (_plain(part), ())
-            if isinstance(part, Folder)
-            else (_plain(part[0]), part[1])
-            for part in chain.from_iterable(self._walks)
-        ]
-        return digest(marshal.dumps(parts, 2))
+        parts = map(_plain_part, chain.from_iterable(self._walks))
+        return digest(marshal.dumps(list(parts), 2))
+
+
+def _plain_part(part: Part) -> tuple[Any, ...]:
+    if isinstance(part, Folder):
+        return _plain(part), ()
+    file, inode = part
+    return _plain(file), inode
 
 
 def _plain(record: FoundFile | Folder) -> tuple[Any, ...]:
@@ -192,11 +194,9 @@ class Listing(NamedTuple):
 
 def shown(name: str) -> str:
     r"""A file name as text that can be stored and printed: bytes that are no UTF-8 as `\xff`."""
-    return (
-        name
-        if name.isascii()
-        else os.fsencode(name).decode("utf-8", "backslashreplace")
-    )
+    if name.isascii():
+        return name
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def marks(files: Iterable[FoundFile]) -> dict[str, str]:
@@ -206,11 +206,9 @@ def marks(files: Iterable[FoundFile]) -> dict[str, str]:
     @cache
     def repository(folder: str) -> str:
         tree_top = work_tree(Path(folder))
-        return (
-            os.path.realpath(common_dir(tree_top) or tree_top)
-            if tree_top is not None
-            else ""
-        )
+        if tree_top is None:
+            return ""
+        return os.path.realpath(common_dir(tree_top) or tree_top)
 
     marked: dict[str, str] = {}
     repositories: dict[str, str] = {}

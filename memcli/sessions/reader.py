@@ -125,9 +125,8 @@ def spoken(source: str | Path | BinaryIO) -> str:
         with opened as file:
             file.seek(0)
             return file.read(MAX_DOCUMENT).decode("utf-8", "replace")
-    return "\n".join(
-        turn.text for turn in turns if turn.origin in ("user", "assistant")
-    )
+    words = (turn.text for turn in turns if turn.origin in ("user", "assistant"))
+    return "\n".join(words)
 
 
 @contextmanager

@@ -84,12 +84,10 @@ class HttpEmbedder:
             redact_secrets(strip_private(strip_controls(t))).strip() or BLANK
             for t in texts
         ]
+        rows: Matrix = []
         with self._client() as client:
-            parts = [
-                self._batch(client, batch, query, until)
-                for batch in self._batches(clean)
-            ]
-        rows = [row for part in parts for row in part]
+            for batch in self._batches(clean):
+                rows += self._batch(client, batch, query, until)
         if len({len(row) for row in rows}) > 1:
             raise self._failed("vectors of several dimensions")
         return rows
@@ -134,12 +132,10 @@ class HttpEmbedder:
             if status in (400, 413, 422, 500) and _too_long().search(message):
                 raise _TooLongError(message)
             spent = _is_spent(status, reply)
+            seconds = PAUSE * 2**number
             retry_after = headers.get("retry-after", "")
-            seconds = (
-                float(retry_after)
-                if re.fullmatch(_NUMBER, retry_after)
-                else PAUSE * 2**number
-            )
+            if re.fullmatch(_NUMBER, retry_after):
+                seconds = float(retry_after)
             has_time = seconds <= min(LONGEST_PAUSE, until - time.monotonic())
             may_pass = _may_pass(status) and not spent
             if not (may_pass and has_time and number + 1 < TRIES):

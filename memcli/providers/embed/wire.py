@@ -15,6 +15,10 @@ _PREFIXES = json.loads(table("providers/embed/prefixes.json"))
 """What a model wants before a query and before a document."""
 
 
+LISTENING = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Of an address to listen on, the one to ask."""
+
+
 class Preset(NamedTuple):
     """What is usual for a provider; the configuration may say otherwise."""
 
@@ -170,11 +174,9 @@ def parse_url(text: str, origin: str) -> str:
     text = text.strip()
     try:
         parts = urlsplit(text)
-        usable = (
-            parts.scheme in ("http", "https")
-            and parts.hostname
-            and (parts.port or 1) > 0
-        )
+        is_web = parts.scheme in ("http", "https")
+        has_port = parts.port is None or parts.port >= 0  # else it raises
+        usable = is_web and bool(parts.hostname) and has_port
     except ValueError:
         usable = False
     if not usable or not re.fullmatch(r"[!-~]+", text):
@@ -189,19 +191,22 @@ def parse_host(text: str) -> str:
     """The URL of OLLAMA_HOST: `host`, `:port`, `host:port`, a URL; one to listen on is
     here."""
     has_scheme = "://" in text
-    address = (
-        text
-        if has_scheme
-        else f"http://{'127.0.0.1' if text.startswith(':') else ''}{text}"
-    )
+    address = text
+    if not has_scheme:
+        host = "127.0.0.1" if text.startswith(":") else ""
+        address = f"http://{host}{text}"
     parts = urlsplit(parse_url(address, "OLLAMA_HOST"))
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(
-        parts.hostname or "", parts.hostname or ""
-    )
-    host = f"[{host}]" if ":" in host else host
-    port = f":{parts.port}" if parts.port else "" if has_scheme else ":11434"
-    user = "".join(parts.netloc.rpartition("@")[:2])
-    return parts._replace(netloc=f"{user}{host}{port}").geturl()
+    name = parts.hostname or ""
+    host = LISTENING.get(name, name)
+    if ":" in host:
+        host = f"[{host}]"
+    port = ""
+    if parts.port:
+        port = f":{parts.port}"
+    elif not has_scheme:
+        port = ":11434"
+    user, sign, _ = parts.netloc.rpartition("@")
+    return parts._replace(netloc=f"{user}{sign}{host}{port}").geturl()
 
 
 def _add_path(url: str, path: str) -> str:
