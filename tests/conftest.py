@@ -33,7 +33,7 @@ _LOOPBACK = ("127.", "::1", "localhost")
 LONG = ("test_drills", "test_mutations", "test_scale")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]):
     """A test without a mark of its own is a unit test, unless it can start a process.
 
     What can: the fixture `project` (git, `mem` as a process), and a module that imports
@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 _unit = ""
 
 
-def _refuse_processes(event: str, args: tuple[Any, ...]) -> None:
+def _refuse_processes(event: str, args: tuple[Any, ...]):
     if _unit and event in ("subprocess.Popen", "os.posix_spawn", "os.fork"):
         raise AssertionError(f"{_unit} is a unit test and starts a process: {args[:1]}")
 
@@ -60,7 +60,7 @@ sys.addaudithook(_refuse_processes)
 
 
 @pytest.fixture(autouse=True)
-def _no_process(request: pytest.FixtureRequest) -> Iterator[None]:
+def _no_process(request) -> Iterator[None]:
     """A unit test starts no process."""
     global _unit
     _unit = request.node.nodeid if request.node.get_closest_marker("unit") else ""
@@ -69,7 +69,7 @@ def _no_process(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def _worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def _worlds(tmp_path_factory) -> Iterator[Path]:
     """The folder that holds the world of every test."""
     tmp_path_factory.getbasetemp()  # before a world has a TMPDIR of its own
     folder = Path(tempfile.mkdtemp(prefix="mem-tests-"))
@@ -79,7 +79,7 @@ def _worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def world(_worlds, monkeypatch) -> Iterator[Path]:
     """No real home, configuration, state, cache or clock; nothing inherited from the
     caller."""
     folder = Path(tempfile.mkdtemp(dir=_worlds))
@@ -108,13 +108,13 @@ def world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture
-def vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+def vectors(monkeypatch):
     """The local embedder is on, as it is by default."""
     monkeypatch.delenv("MEM_EMBEDDER")
 
 
 @pytest.fixture(autouse=True)
-def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_network(monkeypatch):
     """A socket reaches loopback and the file system, nothing else; names are not looked
     up."""
 
@@ -177,7 +177,7 @@ class Result(NamedTuple):
 class Project:
     """A git repository at `root`, a home folder beside it, and `mem` to run in it."""
 
-    def __init__(self, root: Path, home: Path) -> None:
+    def __init__(self, root: Path, home: Path):
         self.root = root
         self.home = home
         self._made = 0
@@ -326,17 +326,17 @@ class Project:
         assert done.returncode == 0, f"git {' '.join(args)}: {done.stderr!r}"
         return os.fsdecode(done.stdout)
 
-    def commit(self, message: str = "All of it", *, cwd: Path | None = None) -> None:
+    def commit(self, message: str = "All of it", *, cwd: Path | None = None):
         """Commit everything."""
         self.git("add", "-A", cwd=cwd)
         self.git("commit", "-q", "--allow-empty", "-m", message, cwd=cwd)
 
-    def moves(self, old: str, new: str) -> None:
+    def moves(self, old: str, new: str):
         """Commit a move."""
         self.git("mv", old, new)
         self.commit("moved")
 
-    def drops(self, *paths: str) -> None:
+    def drops(self, *paths: str):
         """Commit the tree without these."""
         self.git("rm", "-qr", *paths)
         self.commit("gone")
@@ -358,7 +358,7 @@ def _written(stream: io.TextIOWrapper) -> str:
 
 
 @pytest.fixture(scope="session")
-def _empty_repository(_worlds: Path) -> Path:
+def _empty_repository(_worlds) -> Path:
     """A git repository without a commit, made once and copied for each test."""
     folder = _worlds / "empty"
     folder.mkdir()
@@ -370,7 +370,7 @@ def _empty_repository(_worlds: Path) -> Path:
 
 
 @pytest.fixture
-def project(tmp_path: Path, world: Path, _empty_repository: Path) -> Project:
+def project(tmp_path, world, _empty_repository) -> Project:
     """A fresh git repository, without a commit."""
     root = tmp_path / "repo"
     shutil.copytree(_empty_repository, root)

@@ -15,7 +15,7 @@ class Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         return headers, self.rfile.read(int(headers.get("content-length") or 0))
 
-    def send(self, data: bytes, status: int = 200, **headers: str) -> None:
+    def send(self, data: bytes, status: int = 200, **headers: str):
         told = {
             "content-type": "application/json",
             "content-length": str(len(data)),
@@ -28,11 +28,11 @@ class Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(data)
 
-    def finish(self) -> None:
+    def finish(self):
         with suppress(OSError):
             super().finish()
 
-    def log_message(self, *args: Any) -> None:
+    def log_message(self, *args: Any):
         pass
 
 
@@ -40,7 +40,7 @@ class _Quiet(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: Any, client_address: Any):
         """A client that leaves early is what some tests are about."""
 
 

@@ -11,18 +11,17 @@ from memcli import Memory
 from memcli.errors import MemError, RefusedError, UsageError
 from memcli.memory.parser import parse
 from tests.commands.talk import saved, talk
-from tests.conftest import Project
 
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
 
 
 @pytest.fixture
-def memory(project: Project) -> Memory:
+def memory(project) -> Memory:
     """The memory of the project."""
     return Memory(project.root)
 
 
-def test_five_lines(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_five_lines(project, monkeypatch):
     """What the module's docstring shows works: add, then find it by a task, from the
     working directory."""
     monkeypatch.chdir(project.root)
@@ -37,9 +36,7 @@ def test_five_lines(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     assert project.has("MEMORY.md")
 
 
-def test_recall_takes_the_filters_of_the_command(
-    project: Project, memory: Memory
-) -> None:
+def test_recall_takes_the_filters_of_the_command(project, memory):
     """One value or several; the same hits as on the command line."""
     memory.add("Deploy on Tuesday", kind="fact", tags=["ops"])
     memory.add("Deploy never on Friday evening", kind="decision")
@@ -54,7 +51,7 @@ def test_recall_takes_the_filters_of_the_command(
     assert [hit.id for hit in memory.recall("deploy")] == [hit["id"] for hit in listed]
 
 
-def test_prompt_is_the_block_for_agents(project: Project, memory: Memory) -> None:
+def test_prompt_is_the_block_for_agents(project, memory):
     """The same text as --format prompt; nothing found is an empty text."""
     memory.add("Deploy on Tuesday")
     assert memory.prompt("deploy") == project.mem(
@@ -63,7 +60,7 @@ def test_prompt_is_the_block_for_agents(project: Project, memory: Memory) -> Non
     assert memory.prompt("colours") == ""
 
 
-def test_add_reports_what_was_known(memory: Memory) -> None:
+def test_add_reports_what_was_known(memory):
     """The second time the entry is reinforced, and a dry run writes nothing."""
     first = memory.add("Retry failed charges three times")
     again = memory.add("Retry failed charges three times")
@@ -72,7 +69,7 @@ def test_add_reports_what_was_known(memory: Memory) -> None:
     assert memory.recall("colours") == []
 
 
-def test_reinforce_counts(project: Project, memory: Memory) -> None:
+def test_reinforce_counts(project, memory):
     """By id or ids; with a session once in it."""
     id = memory.add("Deploy on Tuesday").id
     assert memory.reinforce(id).reinforced == (id,)
@@ -84,7 +81,7 @@ def test_reinforce_counts(project: Project, memory: Memory) -> None:
     assert entry.reinforcement_count == 3
 
 
-def test_failures_are_mem_errors(project: Project, memory: Memory) -> None:
+def test_failures_are_mem_errors(project, memory):
     """A secret, an unknown id, kind or root: each with a hint."""
     with pytest.raises(RefusedError, match="secret"):
         memory.add(f"The key is {KEY}")
@@ -100,7 +97,7 @@ def test_failures_are_mem_errors(project: Project, memory: Memory) -> None:
         assert caught.value.hint and isinstance(caught.value, MemError)
 
 
-def test_importing_memcli_costs_nothing() -> None:
+def test_importing_memcli_costs_nothing():
     """`import memcli` loads no other module of the package; asking for Memory loads no
     Typer and no rich."""
     code = (
@@ -119,7 +116,7 @@ def test_importing_memcli_costs_nothing() -> None:
         memcli.nothing  # noqa: B018
 
 
-def test_extract_learns_once(project: Project, memory: Memory) -> None:
+def test_extract_learns_once(project, memory):
     """What a person corrected in a session is recalled afterwards; the same file again
     teaches nothing."""
     path = saved(project, talk(project))

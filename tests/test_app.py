@@ -16,7 +16,7 @@ def app_in(project: Project, where: str = "", **env: str) -> App:
     return App(Options(), {**os.environ, **env}, project.root / where)
 
 
-def test_nothing_is_opened_until_it_is_needed(project: Project) -> None:
+def test_nothing_is_opened_until_it_is_needed(project):
     """A bad configuration does not keep a command from what needs none of it."""
     project.write(".mem.toml", "broken")
     with app_in(project) as app:
@@ -27,7 +27,7 @@ def test_nothing_is_opened_until_it_is_needed(project: Project) -> None:
     assert sorted(path.name for path in project.root.iterdir()) == [".git", ".mem.toml"]
 
 
-def test_the_index_is_closed_at_the_end(project: Project) -> None:
+def test_the_index_is_closed_at_the_end(project):
     """SQLite's own files beside it are gone when the command is."""
     project.remembers()
     with app_in(project) as app:
@@ -39,7 +39,7 @@ def test_the_index_is_closed_at_the_end(project: Project) -> None:
     ]
 
 
-def test_a_working_directory_that_is_gone_is_a_usage_error(project: Project) -> None:
+def test_a_working_directory_that_is_gone_is_a_usage_error(project):
     """Exit 2 with a hint, not a traceback."""
     gone = project.root / "gone"
     gone.mkdir()
@@ -55,7 +55,7 @@ def test_a_working_directory_that_is_gone_is_a_usage_error(project: Project) -> 
     assert "mem: the working directory is gone\nhint: " in process.stderr
 
 
-def test_a_damaged_index_is_mended_in_the_middle_of_an_answer(project: Project) -> None:
+def test_a_damaged_index_is_mended_in_the_middle_of_an_answer(project):
     """`guarded` builds anew and asks again; a damage that stays is not tried for
     ever."""
     project.remembers("Zebra")
@@ -68,7 +68,7 @@ def test_a_damaged_index_is_mended_in_the_middle_of_an_answer(project: Project) 
             app.guarded(lambda: app.index.db.execute("SELECT nonsense FROM chunks"))
 
 
-def test_wants_of_a_writer_are_read_again_under_the_lock(project: Project) -> None:
+def test_wants_of_a_writer_are_read_again_under_the_lock(project):
     """What was added between the first look and the lock is seen by the plan."""
     project.remembers("One")
     with app_in(project) as app:
@@ -78,7 +78,7 @@ def test_wants_of_a_writer_are_read_again_under_the_lock(project: Project) -> No
         class Seen:
             patches = ()
 
-            def __init__(self) -> None:
+            def __init__(self):
                 self.names = [file.name for file in app.project.listing.files]
 
         assert app.write(Seen, "test", dry_run=False).names == [

@@ -7,11 +7,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pytest
 
-from tests.conftest import Project
 from tests.docs import generate
 from tests.docs.generate import Command, Option
 
@@ -21,7 +19,7 @@ PROGRAM = generate.program()
 
 
 @pytest.mark.parametrize("path", list(generate.scripts()), ids=lambda path: path.name)
-def test_script_is_up_to_date(path: Path) -> None:
+def test_script_is_up_to_date(path):
     """The script in the repository is what the program yields today."""
     assert path.read_text(encoding="utf-8") == generate.scripts()[path], (
         generate.REGENERATE
@@ -47,7 +45,7 @@ def tab(*words: str, env: Mapping[str, str] | None = None) -> set[str]:
     return set(process.stdout.split())
 
 
-def test_bash_completes_a_command() -> None:
+def test_bash_completes_a_command():
     """`mem rec<tab>` is recall; `mem <tab>` offers every command."""
     assert tab("mem", "rec") == {"recall"}
     assert tab("mem", "re") == {c.name for c in PROGRAM if c.name.startswith("re")}
@@ -55,12 +53,12 @@ def test_bash_completes_a_command() -> None:
 
 
 @pytest.mark.parametrize("command", PROGRAM, ids=lambda c: c.name)
-def test_bash_offers_exactly_the_options(command: Command) -> None:
+def test_bash_offers_exactly_the_options(command):
     """`mem <command> -<tab>` is every name of every option."""
     assert tab("mem", command.name, "-") == names(command)
 
 
-def test_bash_offers_values() -> None:
+def test_bash_offers_values():
     """A value is completed after a blank and after `=`; free text is left alone."""
     assert tab("mem", "recall", "--kind", "p") == {"policy", "pitfall", "preference"}
     assert tab("mem", "recall", "--level", "=", "pro") == {"project"}
@@ -69,7 +67,7 @@ def test_bash_offers_values() -> None:
     assert "decay=" in tab("mem", "recall", "--set", "de")
 
 
-def test_bash_offers_ids(project: Project) -> None:
+def test_bash_offers_ids(project):
     """Of entries, and after keep and drop of proposals; what a file writes as an id
     is a word like any other."""
     odd = "-touch"
@@ -95,7 +93,7 @@ def names(command: Command) -> set[str]:
 
 
 @pytest.mark.parametrize(("shell", "path"), [("zsh", ZSH), ("fish", FISH)])
-def test_shell_accepts_the_script(shell: str, path: Path) -> None:
+def test_shell_accepts_the_script(shell, path):
     """`-n` finds no fault, where that shell is installed."""
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
@@ -116,9 +114,7 @@ def limited() -> Iterator[tuple[Command, Option]]:
     list(limited()),
     ids=lambda each: getattr(each, "name", "") or each.names[0],
 )
-def test_offered_values_are_those_the_program_takes(
-    command: Command, option: Option, project: Project
-) -> None:
+def test_offered_values_are_those_the_program_takes(command, option, project):
     """A wrong value is refused, exit 2, with a hint that lists exactly what is
     offered."""
     project.remembers()

@@ -92,7 +92,7 @@ MODULES = sorted(
 
 
 @pytest.mark.unit
-def test_a_module_goes_through_the_doors() -> None:
+def test_a_module_goes_through_the_doors():
     """Whoever opens a file of a repository by hand waits at a pipe or follows a link
     one day."""
     for module in (name for name in MODULES if name not in DOORS):
@@ -101,7 +101,7 @@ def test_a_module_goes_through_the_doors() -> None:
 
 
 @pytest.mark.unit
-def test_no_exception_is_left_that_is_not_needed() -> None:
+def test_no_exception_is_left_that_is_not_needed():
     for module, (allowed, reason) in EXCEPTIONS.items():
         assert reason
         if (

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Project
 from tests.drills import crash, crowd, play
 
 HERE = Path(__file__).parents[1]
@@ -34,7 +33,7 @@ def drilled(name: str, *arguments: str) -> str:
     return process.stdout
 
 
-def test_a_killed_command_loses_nothing_and_the_next_one_finishes() -> None:
+def test_a_killed_command_loses_nothing_and_the_next_one_finishes():
     """Writing verbs killed at steps of their writes and at random instants."""
     only = [word for verb in QUICK for word in ("--only", verb)]
     said = drilled("crash", "--kills", "24", "--files", "10", "--seed", "3", *only)
@@ -44,7 +43,7 @@ def test_a_killed_command_loses_nothing_and_the_next_one_finishes() -> None:
 
 
 @pytest.mark.parametrize("embedder", ["none", "local"])
-def test_many_at_once_lose_nothing(embedder: str) -> None:
+def test_many_at_once_lose_nothing(embedder):
     """Processes that recall, write, commit and merge at the same time."""
     said = drilled(
         "crowd",
@@ -60,7 +59,7 @@ def test_many_at_once_lose_nothing(embedder: str) -> None:
     assert said.startswith("6 processes, 4 s") and "0 failures" in said
 
 
-def test_the_checker_of_crashes_sees_what_is_wrong(tmp_path: Path) -> None:
+def test_the_checker_of_crashes_sees_what_is_wrong(tmp_path):
     """A torn file, a lost entry, a temporary file, a journal and a note in the lock are
     each named."""
     crash.build(tmp_path / "world" / "root", 10)
@@ -87,9 +86,7 @@ def test_the_checker_of_crashes_sees_what_is_wrong(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("code", "said", "wrong"), [
     (0, "", 0), (5, "mem: busy", 0), (1, "mem: no", 1), (0, "database is locked", 1), (5, "Traceback", 1),
 ])  # fmt: skip
-def test_the_checker_of_crowds_sees_what_is_wrong(
-    tmp_path: Path, code: int, said: str, wrong: int
-) -> None:
+def test_the_checker_of_crowds_sees_what_is_wrong(tmp_path, code, said, wrong):
     """A failure, a traceback or a lock that is shown counts."""
     done = crowd.Done("add", code, "word", 0.1, said)
     assert len(crowd.judged([done])) == wrong
@@ -107,8 +104,8 @@ def test_the_checker_of_crowds_sees_what_is_wrong(
 
 
 def test_a_hit_that_another_process_removes_meanwhile_is_still_shown(
-    project: Project,
-) -> None:
+    project,
+):
     """Between finding and showing, the index may be brought up to date by somebody
     else."""
     project.remembers("Freeze the clock", "Checkout tests fail at midnight.", id="a")
@@ -121,19 +118,19 @@ def test_a_hit_that_another_process_removes_meanwhile_is_still_shown(
         assert app.index.entries.text(candidate) == candidate.text
 
 
-def test_two_homes_that_are_killed_while_they_sync_hold_the_same() -> None:
+def test_two_homes_that_are_killed_while_they_sync_hold_the_same():
     """Nothing that was written in either is lost, and no count is counted twice."""
     said = drilled("homes", "--edits", "8", "--syncs", "12", "--seed", "3")
     assert said.startswith("2 homes, 8 edits each, 12 syncs") and " 0 faults" in said
 
 
-def test_a_play_keeps_its_lessons_and_no_idle_turn() -> None:
+def test_a_play_keeps_its_lessons_and_no_idle_turn():
     """Twelve sessions over the four stages, through hooks, git and the commands."""
     said = drilled("play", "--sessions", "12")
     assert "4 of 4 lessons live, 0 idle turns kept, 0 archive blocks twice" in said
 
 
-def test_the_checker_of_plays_sees_what_is_wrong(tmp_path: Path) -> None:
+def test_the_checker_of_plays_sees_what_is_wrong(tmp_path):
     """A lesson that is gone, an idle turn that is kept, a block that stands twice."""
     stage = play.Stage(tmp_path)
     entry = "---\nid: a\ntype: directive\nstatus: active\n---\n## Email\n"

@@ -8,7 +8,6 @@ import pytest
 from memcli import errors
 from memcli.commands import recall
 from memcli.errors import MemError
-from tests.conftest import Project
 
 CODES = {
     "MemError": 70,
@@ -26,9 +25,7 @@ def tree(cls: type[MemError] = MemError) -> Iterator[type[MemError]]:
 
 
 @pytest.mark.parametrize("cls", [c for c in tree() if c.__module__ == errors.__name__])
-def test_every_error_ends_with_its_code_and_two_lines(
-    cls: type[MemError], project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_error_ends_with_its_code_and_two_lines(cls, project, monkeypatch):
     """Each class is printed as `mem: what` and `hint: how`, and exits with its own
     code."""
     assert cls.code == CODES[cls.__name__]
@@ -54,12 +51,12 @@ def test_every_error_ends_with_its_code_and_two_lines(
     ],
 )
 def test_other_failures_have_codes_too(
-    error: BaseException,
-    code: int,
-    words: str,
-    project: Project,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    error,
+    code,
+    words,
+    project,
+    monkeypatch,
+):
     """A bug is 70, the system's refusal 5, Ctrl-C 130; none shows a traceback."""
     monkeypatch.setattr(recall, "recall", _raising(error))
     result = project.mem("recall", "x")
@@ -67,9 +64,7 @@ def test_other_failures_have_codes_too(
     assert "Traceback" not in result.err
 
 
-def test_a_bug_shows_where_it_happened_when_asked(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bug_shows_where_it_happened_when_asked(project, monkeypatch):
     """MEM_DEBUG=1 adds the traceback; the code is 70 all the same."""
     monkeypatch.setattr(recall, "recall", _raising(ValueError("boom")))
     result = project.mem("recall", "x", env={"MEM_DEBUG": "1"})
@@ -78,13 +73,13 @@ def test_a_bug_shows_where_it_happened_when_asked(
 
 
 def _raising(error: BaseException) -> object:
-    def work(*args: object, **options: object) -> None:
+    def work(*args: object, **options: object):
         raise error
 
     return work
 
 
-def test_the_table_names_every_class() -> None:
+def test_the_table_names_every_class():
     """No class is missing in the table above."""
     defined = {name for name, value in vars(errors).items() if isinstance(value, type)}
     assert defined == set(CODES)

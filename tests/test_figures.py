@@ -12,7 +12,7 @@ CODE = '"""Adds."""\n\n\ndef add(one: int, two: int) -> int:\n    return one + t
 
 
 @pytest.fixture
-def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def measured(tmp_path, monkeypatch) -> Path:
     """A tree of one module, with figures of it; its path."""
     module = tmp_path / "sums.py"
     module.write_text(CODE, encoding="utf-8")
@@ -26,7 +26,7 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return module
 
 
-def test_a_section_says_what_it_is_of(measured: Path) -> None:
+def test_a_section_says_what_it_is_of(measured):
     """Commit, date, and whether something was chosen on its data."""
     assert json.loads(figures.DATA.read_text())["sums"]["values"] == {"right": 3}
     assert "at 0123abcd" in figures.state("sums")
@@ -34,14 +34,14 @@ def test_a_section_says_what_it_is_of(measured: Path) -> None:
     assert "earlier state" not in figures.state("sums")
 
 
-def test_comments_and_line_breaks_do_not_age_a_figure(measured: Path) -> None:
+def test_comments_and_line_breaks_do_not_age_a_figure(measured):
     """Nothing that was measured has changed."""
     measured.write_text(CODE.replace("Adds.", "Sums.") + "# a remark\n")
     assert "earlier state" not in figures.state("sums")
 
 
 @pytest.mark.parametrize("change", [("one + two", "one - two"), ("add", "plus")])
-def test_changed_code_ages_a_figure(measured: Path, change: tuple[str, str]) -> None:
+def test_changed_code_ages_a_figure(measured, change):
     """The page says so until it is measured again."""
     measured.write_text(CODE.replace(*change))
     assert "**Of an earlier state**" in figures.state("sums")
@@ -49,12 +49,12 @@ def test_changed_code_ages_a_figure(measured: Path, change: tuple[str, str]) -> 
     assert "earlier state" not in figures.state("sums")
 
 
-def test_every_section_is_measured_and_stands_in_the_file() -> None:
+def test_every_section_is_measured_and_stands_in_the_file():
     """None is written by hand, none is missing."""
     assert set(everything.MEASURES) == set(figures.SECTIONS) == set(figures.load())
 
 
 @pytest.mark.parametrize("section", list(figures.SECTIONS))
-def test_what_a_section_measures_exists(section: str) -> None:
+def test_what_a_section_measures_exists(section):
     """A pattern that finds nothing would never age."""
     assert all(any(figures.ROOT.glob(each)) for each in figures.SECTIONS[section].code)

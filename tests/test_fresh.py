@@ -18,7 +18,7 @@ def recalled(project: Project, word: str) -> int:
     return len(project.mem("recall", "--json", word).hits)
 
 
-def test_another_size_is_seen_though_the_time_is_the_same(project: Project) -> None:
+def test_another_size_is_seen_though_the_time_is_the_same(project):
     """Some tools that write files put the time back afterwards."""
     put(project, project.entry("Zebra", "Zebras have stripes.", id="a"))
     assert (recalled(project, "zebra"), recalled(project, "walrus")) == (1, 0)
@@ -26,7 +26,7 @@ def test_another_size_is_seen_though_the_time_is_the_same(project: Project) -> N
     assert (recalled(project, "zebra"), recalled(project, "walrus")) == (0, 1)
 
 
-def test_another_time_is_seen_though_the_size_is_the_same(project: Project) -> None:
+def test_another_time_is_seen_though_the_size_is_the_same(project):
     """One word for another of the same length."""
     put(project, project.entry("Zebra", "Zebras have stripes.", id="a"))
     assert recalled(project, "stripes") == 1

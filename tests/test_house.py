@@ -54,7 +54,7 @@ def _functions() -> Iterator[tuple[str, int]]:
 
 
 @pytest.mark.unit
-def test_files_are_short() -> None:
+def test_files_are_short():
     """No file has more than 500 lines, no line more than 130 characters."""
     texts = {_name(path): path.read_text() for path in FILES}
     long = {
@@ -73,7 +73,7 @@ def test_files_are_short() -> None:
 
 
 @pytest.mark.unit
-def test_functions_are_short() -> None:
+def test_functions_are_short():
     """None above 50 lines but the signatures of `cli/`; nine of ten within 30."""
     found = dict(_functions())
     long = {
@@ -86,7 +86,7 @@ def test_functions_are_short() -> None:
 
 
 @pytest.mark.unit
-def test_a_class_name_stands_once() -> None:
+def test_a_class_name_stands_once():
     """Two classes of one name make a reader open the wrong one; no class has many
     methods."""
     found: dict[str, set[str]] = defaultdict(set)
@@ -102,7 +102,7 @@ def test_a_class_name_stands_once() -> None:
     assert {name for name, places in found.items() if len(places) > 1} == TWICE
 
 
-def test_no_exception_from_the_rules_of_ruff_is_left_over() -> None:
+def test_no_exception_from_the_rules_of_ruff_is_left_over():
     """A file that needs an exception no more is taken off the list in
     pyproject.toml."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"][

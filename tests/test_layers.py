@@ -113,7 +113,7 @@ def package(module: str) -> str:
 
 
 @pytest.mark.unit
-def test_imports_point_down() -> None:
+def test_imports_point_down():
     """A package stands in the table and imports only what stands in a row below it."""
     for module in MODULES:
         if module == "__init__":
@@ -128,7 +128,7 @@ def test_imports_point_down() -> None:
 
 
 @pytest.mark.unit
-def test_each_library_has_one_answer() -> None:
+def test_each_library_has_one_answer():
     """Where do we use X? In the modules of the table, nowhere else."""
     for module in MODULES:
         places = {module, f"{package(module)}/*"}
@@ -140,7 +140,7 @@ def test_each_library_has_one_answer() -> None:
 
 
 @pytest.mark.unit
-def test_pure_modules_reach_nothing_outside() -> None:
+def test_pure_modules_reach_nothing_outside():
     """Values and pure modules import neither files, processes, clocks nor
     randomness."""
     pure = [name for name in MODULES if package(name) in PURE and name != TABLES]
@@ -151,7 +151,7 @@ def test_pure_modules_reach_nothing_outside() -> None:
 
 
 @pytest.mark.unit
-def test_no_cycles_inside_a_package() -> None:
+def test_no_cycles_inside_a_package():
     """Modules of one package import each other in one direction only."""
     arrows: dict[str, set[str]] = {}
     for module in MODULES:
@@ -167,7 +167,7 @@ def test_no_cycles_inside_a_package() -> None:
                 arrows.setdefault(mine, set()).add(path)
     state: dict[str, int] = {}
 
-    def visit(node: str, way: tuple[str, ...]) -> None:
+    def visit(node: str, way: tuple[str, ...]):
         assert state.get(node) != 1, f"cycle: {' -> '.join((*way, node))}"
         if node not in state:
             state[node] = 1

@@ -13,7 +13,7 @@ SHY = "age >= 18"
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
+def source(tmp_path) -> Path:
     """A package of one function; a test that looks at its boundary, one that does
     not."""
     for name, text in {
@@ -43,8 +43,8 @@ def off_by_one(*tests: str) -> Mutation:
     (Mutation("no Python", SHY, "(", ["test_sharp.py"]), ("void", "the tests do not run (2)")),
 ])  # fmt: skip
 def test_a_mutation_is_caught_by_a_test_that_fails_for_it_alone(
-    source: Path, tmp_path: Path, mutation: Mutation, found: tuple[str, str]
-) -> None:
+    source, tmp_path, mutation, found
+):
     """One that fails anyway has noticed nothing; what does not load proves nothing."""
     house = copied(source, tmp_path / "house")
     assert outcome(house, mutation, set()) == found
@@ -53,9 +53,7 @@ def test_a_mutation_is_caught_by_a_test_that_fails_for_it_alone(
     ).exists()
 
 
-def test_the_exit_status_tells_of_survivors(
-    source: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_exit_status_tells_of_survivors(source, capsys):
     """0 when all are caught; the source is not touched."""
     assert broken([off_by_one("test_sharp.py")], source) == 0
     assert broken([off_by_one("test_blunt.py")], source) == 1
@@ -64,7 +62,7 @@ def test_the_exit_status_tells_of_survivors(
     assert (source / "memcli/age.py").read_text() == CODE
 
 
-def test_every_mistake_can_be_made() -> None:
+def test_every_mistake_can_be_made():
     """The text of each row stands once in the package, and its tests are there."""
     package = Path(__file__).parents[1] / "memcli"
     every = "\n".join(path.read_text("utf-8") for path in package.rglob("*.py"))

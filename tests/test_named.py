@@ -26,7 +26,7 @@ def _made(base: Any) -> Any:
 
 @pytest.mark.unit
 @pytest.mark.parametrize("base", [typing.NamedTuple, named.NamedTuple])
-def test_it_is_a_tuple_with_names(base: Any) -> None:
+def test_it_is_a_tuple_with_names(base):
     """Before and after a class has its own constructor."""
     pair = _made(base)
     for number in range(100):
@@ -63,7 +63,7 @@ def test_it_is_a_tuple_with_names(base: Any) -> None:
 
 
 @pytest.mark.parametrize("base", [typing.NamedTuple, named.NamedTuple])
-def test_a_field_may_be_named_as_what_a_constructor_uses(base: Any) -> None:
+def test_a_field_may_be_named_as_what_a_constructor_uses(base):
     """Before and after a class has its own constructor."""
 
     class Change(base):  # type: ignore[misc]
@@ -74,7 +74,7 @@ def test_a_field_may_be_named_as_what_a_constructor_uses(base: Any) -> None:
         assert Change(cls="a", new=f"{number}") == ("a", f"{number}")
 
 
-def test_it_travels() -> None:
+def test_it_travels():
     """To another process, as `pickle` has it."""
     from memcli.memory.values import Place
 

@@ -1,7 +1,6 @@
 """README.md does what it says."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ README = (console.ROOT / "README.md").read_text(encoding="utf-8")
 pytestmark = pytest.mark.process
 
 
-def test_readme_console_blocks_show_what_the_program_prints(tmp_path: Path) -> None:
+def test_readme_console_blocks_show_what_the_program_prints(tmp_path):
     """Every command, run in order in a copy of the example, prints what stands below
     it."""
     assert not (differences := console.compare(README, tmp_path)), "\n\n".join(
@@ -22,7 +21,7 @@ def test_readme_console_blocks_show_what_the_program_prints(tmp_path: Path) -> N
     )
 
 
-def test_readme_sets_everything_up_with_two_command_lines() -> None:
+def test_readme_sets_everything_up_with_two_command_lines():
     """One command line ends in a recall, the other in the tests; each makes its own
     environment."""
     lines = set_up()
@@ -38,7 +37,7 @@ def set_up() -> list[str]:
     return [line for block in blocks for line in block.splitlines()]
 
 
-def test_a_wrong_console_block_is_found_out(tmp_path: Path) -> None:
+def test_a_wrong_console_block_is_found_out(tmp_path):
     """The comparison itself can fail, `...` matches any lines, and a shell keeps its
     folder."""
     page = "```console\n$ cd docs/example/shop\n$ ls\nINTENT.md\n...\n$ echo one; echo two\none\nthree\n```\n"
@@ -46,7 +45,7 @@ def test_a_wrong_console_block_is_found_out(tmp_path: Path) -> None:
     assert difference.startswith("line 6: $ echo one; echo two")
 
 
-def test_the_picture_shows_what_the_program_prints(tmp_path: Path) -> None:
+def test_the_picture_shows_what_the_program_prints(tmp_path):
     """What docs/session.svg shows is what the commands in it print."""
     drawn = picture.draw(picture.session(tmp_path))
     assert picture.PICTURE.read_text(encoding="utf-8") == drawn, (
@@ -54,6 +53,6 @@ def test_the_picture_shows_what_the_program_prints(tmp_path: Path) -> None:
     )
 
 
-def test_the_page_is_short() -> None:
+def test_the_page_is_short():
     """A reader is through within a minute."""
     assert len(README.splitlines()) <= 120

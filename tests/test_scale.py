@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.bench import speed
 
 
-def test_memory_is_that_of_the_command_not_of_who_measures() -> None:
+def test_memory_is_that_of_the_command_not_of_who_measures():
     """A child of a large process counts as large; the measured one is a grandchild."""
     held = bytearray(os.urandom(1) * 200_000_000)
     small = speed.cost(

@@ -35,7 +35,7 @@ def imported(project: Project, *args: str) -> list[str]:
 @pytest.mark.parametrize(
     "line", ["recall zebra", "recall zebra --json", "list", "--help", "recall --help"]
 )
-def test_nothing_heavy_is_imported(project: Project, line: str) -> None:
+def test_nothing_heavy_is_imported(project, line):
     """Recall and list, which build the index here, and the help import none of the slow
     libraries."""
     project.remembers("Herd", "zebra", tags=["x"])
@@ -43,7 +43,7 @@ def test_nothing_heavy_is_imported(project: Project, line: str) -> None:
     assert imported(project, *line.split()) == []
 
 
-def test_click_is_never_imported_by_name() -> None:
+def test_click_is_never_imported_by_name():
     """Typer brings its own copy of click from 0.29 on: no module of ours names
     click."""
     for path in (Path(__file__).parent.parent / "memcli").rglob("*.py"):
@@ -87,7 +87,7 @@ def said(project: Project) -> str:
 
 
 @pytest.mark.parametrize("line", FAST)
-def test_a_start_costs_little(project: Project, tmp_path: Path, line: str) -> None:
+def test_a_start_costs_little(project, tmp_path, line):
     """Counted in calls, which no other work on the machine changes."""
     project.remembers("Herd", "zebra herds", tags=["x"])
     environ = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path / "compiled")}
@@ -107,7 +107,7 @@ def test_a_start_costs_little(project: Project, tmp_path: Path, line: str) -> No
 
 
 @pytest.mark.parametrize("line", FAST)
-def test_nothing_slow_is_loaded(project: Project, line: str) -> None:
+def test_nothing_slow_is_loaded(project, line):
     """With an index at hand, a word that stands in memory, and words alone."""
     project.remembers("Herd", "zebra herds", tags=["x"])
     script = (

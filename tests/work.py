@@ -14,7 +14,7 @@ def calls(action: Callable[[], object]) -> int:
     """How many functions, of Python and of C, are called while an action runs."""
     count = 0
 
-    def note(frame: FrameType, event: str, argument: object) -> None:
+    def note(frame: FrameType, event: str, argument: object):
         nonlocal count
         count += event in ("call", "c_call")
 

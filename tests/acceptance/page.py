@@ -18,10 +18,10 @@ COMMAND = "python -m tests.acceptance.page"
 class Outcomes:
     """A plug-in of pytest: whether each test function held in all its cases."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.held: dict[str, list[bool]] = defaultdict(list)
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def pytest_runtest_logreport(self, report: pytest.TestReport):
         """One phase of one case."""
         if report.when == "call" or report.failed:
             name = report.nodeid.rpartition("::")[2].partition("[")[0]

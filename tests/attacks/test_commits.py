@@ -19,7 +19,7 @@ FORGED = (
 
 
 @pytest.fixture
-def zebra(project: Project) -> Project:
+def zebra(project) -> Project:
     project.remembers("Zebra", "zebra stripes in `zebra.py`")
     project.write("zebra.py", "stripes = 1\n")
     return project
@@ -30,7 +30,7 @@ def logged(top: Path, *arguments: str) -> list[git.Logged]:
     return list(git.parse_log(git.ask(top, *words) or "", 3))
 
 
-def test_a_message_forges_no_other_commit(zebra: Project) -> None:
+def test_a_message_forges_no_other_commit(zebra):
     zebra.commit(FORGED)
     zebra.mem("index", "--history")
     assert zebra.mem("show", OTHER[:12]).code == 2
@@ -40,7 +40,7 @@ def test_a_message_forges_no_other_commit(zebra: Project) -> None:
     assert "Chief" not in {row["who"] for row in commits}
 
 
-def test_an_author_and_a_message_may_be_any_bytes(zebra: Project) -> None:
+def test_an_author_and_a_message_may_be_any_bytes(zebra):
     """Fields are counted: none of them begins a commit or a name."""
     zebra.git("config", "user.name", "Ann\x1e\x1fof\x1f")
     zebra.commit("one\x1e\x1f\n\n\x1e\x1f")
@@ -60,7 +60,7 @@ def test_an_author_and_a_message_may_be_any_bytes(zebra: Project) -> None:
     assert set(found[2].names) == {"MEMORY.md", "zebra.py"}
 
 
-def test_log_and_a_past_moment_survive_names_with_line_ends(zebra: Project) -> None:
+def test_log_and_a_past_moment_survive_names_with_line_ends(zebra):
     zebra.git("config", "user.name", "Ann\x1e\x1fof\x1f")
     folder = zebra.root / "tasks" / "a.md\nHEAD:."
     folder.mkdir(parents=True)
@@ -80,7 +80,7 @@ def test_log_and_a_past_moment_survive_names_with_line_ends(zebra: Project) -> N
     assert list(branch_diff.blobs(zebra.root, many)) == 60 * texts
 
 
-def test_a_giant_subject_keeps_no_recall_waiting(zebra: Project) -> None:
+def test_a_giant_subject_keeps_no_recall_waiting(zebra):
     """400 KB in one line: it is cut before anything looks for secrets in it."""
     zebra.git("add", "-A")
     message = zebra.write("../message", "zebra " + "pwd:" * 100_000)

@@ -1,20 +1,16 @@
 """What stands for something else: links, git folders and ids that are another's."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 
 from memcli.history import path_of
-from tests.conftest import Project
 
 WORDS = "Rotate the walrus logs every night."
 
 
 @pytest.mark.parametrize("part", ["file", "folder", "own memory"])
-def test_an_import_follows_no_link_out_of_the_root(
-    project: Project, world: Path, part: str
-) -> None:
+def test_an_import_follows_no_link_out_of_the_root(project, world, part):
     """What is named lies in the repository, so that the repository may have made it
     a link."""
     apart = world / "apart"
@@ -36,9 +32,7 @@ def test_an_import_follows_no_link_out_of_the_root(
 
 
 @pytest.mark.parametrize("how", ["gitdir", "commondir"])
-def test_the_history_of_another_repository_is_not_told(
-    project: Project, world: Path, how: str
-) -> None:
+def test_the_history_of_another_repository_is_not_told(project, world, how):
     """A folder that was unpacked names a repository of this machine as its own."""
     project.commit("The walrus token rotates at night")
     packed = world / "packed"
@@ -58,7 +52,7 @@ def test_the_history_of_another_repository_is_not_told(
     assert path_of(packed) is None and path_of(project.root) is not None
 
 
-def test_forget_leaves_the_entry_of_the_home_folder(project: Project) -> None:
+def test_forget_leaves_the_entry_of_the_home_folder(project):
     """An id of the home folder that a repository copied is two entries."""
     project.write("~/MEMORY.md", project.entry("Mine", "My own words.", id="aaaa1111"))
     project.remembers("Other", "Other words.", id="aaaa1111")
@@ -67,7 +61,7 @@ def test_forget_leaves_the_entry_of_the_home_folder(project: Project) -> None:
     assert "My own words." in (project.home / "MEMORY.md").read_text()
 
 
-def test_forget_asks_which_of_two_live_entries_is_meant(project: Project) -> None:
+def test_forget_asks_which_of_two_live_entries_is_meant(project):
     """A merge without the driver leaves one id to two entries; one is not known."""
     one = project.entry("First", "Zebra words.", id="aaaa1111")
     other = project.entry("Second", "Lynx words.", id="aaaa1111")
@@ -82,7 +76,7 @@ def test_forget_asks_which_of_two_live_entries_is_meant(project: Project) -> Non
     assert "Zebra" not in project.mem("list").out
 
 
-def test_a_copy_that_was_retired_stays_so_beside_a_live_one(project: Project) -> None:
+def test_a_copy_that_was_retired_stays_so_beside_a_live_one(project):
     """A merge may leave both; what was taken back is not told again."""
     live = project.entry("Alpha", "Walrus words.", id="aaaa1111")
     gone = project.entry("Alpha", "Walrus words.", id="aaaa1111", status="retired")

@@ -13,7 +13,7 @@ MINE = "Never force push to main."
 
 
 @pytest.fixture
-def copied(project: Project) -> Project:
+def copied(project) -> Project:
     """The home folder's policy, and the opposite of it under the same id in the
     project."""
     project.write("~/MEMORY.md", project.entry("Pushing", MINE, **RULE))
@@ -33,8 +33,8 @@ def told(project: Project, monkeypatch: pytest.MonkeyPatch) -> str:
     "values", [{}, {"status": "retired"}, {"paths": ["x"], "importance": 1.0}]
 )
 def test_a_copy_of_an_id_does_not_hide_a_policy_of_the_person(
-    copied: Project, monkeypatch: pytest.MonkeyPatch, values: dict[str, object]
-) -> None:
+    copied, monkeypatch, values
+):
     """Whatever the copy says of itself; in every answer, and at the start of a
     session."""
     copied.remembers("Pushing", THEIRS, **RULE | values)
@@ -56,9 +56,7 @@ def test_a_copy_of_an_id_does_not_hide_a_policy_of_the_person(
 
 
 @pytest.mark.parametrize("key", [ID, ID[:6], f"g:{ID}", f"g:{ID[:6]}"])
-def test_each_of_two_entries_with_one_id_is_changed_alone(
-    copied: Project, key: str
-) -> None:
+def test_each_of_two_entries_with_one_id_is_changed_alone(copied, key):
     """The plain id is the project's, and it is said where the other one stands."""
     files = [copied.root / "MEMORY.md", copied.home / "MEMORY.md"]
     mine = key.startswith("g:")
@@ -91,7 +89,7 @@ def test_each_of_two_entries_with_one_id_is_changed_alone(
     assert copied.mem("list", "--json").out.count(ID) == 2
 
 
-def test_no_file_takes_the_name_of_an_entry_elsewhere(copied: Project) -> None:
+def test_no_file_takes_the_name_of_an_entry_elsewhere(copied):
     """Neither an id that begins like a mark, nor a folder that is called like the home
     folder."""
     for name in (f"g:{ID}", f"p:{ID}", f"r1:{ID}"):
@@ -109,7 +107,7 @@ def test_no_file_takes_the_name_of_an_entry_elsewhere(copied: Project) -> None:
     assert MINE in copied.mem("recall", "push").out
 
 
-def test_one_repository_has_one_entry_however_many_work_trees(project: Project) -> None:
+def test_one_repository_has_one_entry_however_many_work_trees(project):
     """A linked work tree of this repository; a submodule and a clone are others."""
     project.remembers("Zebra", "The zebra of the root.", id=ID)
     project.git("add", "-A")

@@ -24,7 +24,7 @@ CODES = (0, 1, 2, 3, 5)
 
 
 @pytest.fixture
-def filled(project: Project) -> Project:
+def filled(project) -> Project:
     twice = "".join(
         project.entry("Zebra", "zebra stripes are kept here", id=i)
         for i in ("zzzz1111", "yyyy2222")
@@ -36,7 +36,7 @@ def filled(project: Project) -> Project:
     return project
 
 
-def kept(project: Project, done: Result, verb: tuple[str, ...]) -> None:
+def kept(project: Project, done: Result, verb: tuple[str, ...]):
     """No traceback, no bug, no litter, and every entry in a file."""
     assert done.code in CODES and not re.search("Traceback|internal", done.err), (
         verb,
@@ -54,7 +54,7 @@ def kept(project: Project, done: Result, verb: tuple[str, ...]) -> None:
 
 
 @pytest.fixture
-def small(filled: Project, tmp_path: Path, kilobytes: int) -> Iterator[Project]:
+def small(filled, tmp_path, kilobytes) -> Iterator[Project]:
     """The project on a file system of so many kilobytes."""
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -69,7 +69,7 @@ def small(filled: Project, tmp_path: Path, kilobytes: int) -> Iterator[Project]:
         subprocess.run(["umount", "-l", str(disk)], capture_output=True, check=False)
 
 
-def _fill(folder: Path) -> None:
+def _fill(folder: Path):
     with (folder / "filler").open("wb", buffering=0) as file:
         try:
             while file.write(b"x" * 512):
@@ -80,7 +80,7 @@ def _fill(folder: Path) -> None:
 
 @pytest.mark.parametrize("kilobytes", [160, 300, 420])
 @pytest.mark.parametrize("indexed", [True, False])
-def test_a_full_disk_loses_nothing(small: Project, indexed: bool) -> None:
+def test_a_full_disk_loses_nothing(small, indexed):
     """Reading answers, from memory if need be; writing refuses; files are as before."""
     if indexed:
         small.mem("index")
@@ -98,7 +98,7 @@ def test_a_full_disk_loses_nothing(small: Project, indexed: bool) -> None:
     assert small.mem("recall", "zebra", "--json").hits
 
 
-def test_a_file_that_may_not_grow_loses_nothing(filled: Project) -> None:
+def test_a_file_that_may_not_grow_loses_nothing(filled):
     """A limit on the size of files, met inside of a write, ends in words."""
     script = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
@@ -112,14 +112,14 @@ def test_a_file_that_may_not_grow_loses_nothing(filled: Project) -> None:
         kept(filled, Result(ended.returncode, ended.stdout, ended.stderr), verb)
 
 
-def _locked(*folders: Path, mode: int) -> None:
+def _locked(*folders: Path, mode: int):
     for folder in folders:
         for path in (folder, *folder.rglob("*")):
             if path.is_dir():
                 path.chmod(mode)
 
 
-def test_a_read_only_tree_is_read_and_refused_to_writers(filled: Project) -> None:
+def test_a_read_only_tree_is_read_and_refused_to_writers(filled):
     """Reading answers from another place; whoever would write says which file and
     writes nothing."""
     before = filled.data("MEMORY.md")
@@ -138,9 +138,7 @@ def test_a_read_only_tree_is_read_and_refused_to_writers(filled: Project) -> Non
 
 
 @pytest.mark.parametrize("where", ["unset", "gone", "a file", "not ours"])
-def test_without_a_home_a_project_still_works(
-    filled: Project, tmp_path: Path, where: str
-) -> None:
+def test_without_a_home_a_project_still_works(filled, tmp_path, where):
     """HOME and the folders of state and cache may be unset, gone, a file, or closed to
     us."""
     place = tmp_path / "place"
@@ -157,7 +155,7 @@ def test_without_a_home_a_project_still_works(
     assert "Zebra" in filled.powerless("recall", "zebra", env=env).out
 
 
-def test_an_index_without_a_wal_serves_every_verb(filled: Project) -> None:
+def test_an_index_without_a_wal_serves_every_verb(filled):
     """On a file system without shared memory the index keeps a plain journal."""
     filled.mem("index")
     with sqlite3.connect(filled.root / ".memory.db") as db:

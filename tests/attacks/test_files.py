@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Project
-
 SECRET = "open sesame 7391"
 
 
 @pytest.fixture
-def outside(project: Project) -> Path:
+def outside(project) -> Path:
     """A file of the user's outside of the repository."""
     return project.write(
         "private.md", f"# Private\n\n{SECRET}\n", at=project.root.parent
@@ -30,9 +28,7 @@ READ = (
 
 @pytest.mark.parametrize("name", READ)
 @pytest.mark.parametrize("kind", ["file", "folder"])
-def test_no_link_leads_a_reader_out(
-    project: Project, outside: Path, name: str, kind: str
-) -> None:
+def test_no_link_leads_a_reader_out(project, outside, name, kind):
     path = project.root / name
     if kind == "folder" and "/" in name:
         top = project.root / name.split("/")[0]
@@ -53,7 +49,7 @@ def test_no_link_leads_a_reader_out(
 
 
 @pytest.mark.parametrize("name", [*READ, ".mem.toml", ".current-stage", "INTENT.md"])
-def test_nothing_waits_at_a_pipe_or_reads_a_device(project: Project, name: str) -> None:
+def test_nothing_waits_at_a_pipe_or_reads_a_device(project, name):
     for make in (os.mkfifo, lambda path: os.symlink("/dev/zero", path)):
         path = project.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,9 +60,7 @@ def test_nothing_waits_at_a_pipe_or_reads_a_device(project: Project, name: str) 
 
 
 @pytest.mark.parametrize("name", ["info/exclude", "packed-refs"])
-def test_no_file_of_gits_is_waited_for_or_read_without_end(
-    project: Project, name: str
-) -> None:
+def test_no_file_of_gits_is_waited_for_or_read_without_end(project, name):
     """In a `.git` that somebody packed."""
     project.remembers("Zebra", "zebra `a.py`")
     path = project.root / ".git" / name
@@ -85,9 +79,7 @@ def test_no_file_of_gits_is_waited_for_or_read_without_end(
 @pytest.mark.parametrize(
     "goal", ["{outside}", ".git/config", ".git/notes.md", "script.sh", "../other.md"]
 )
-def test_add_writes_through_no_link_that_leads_away(
-    project: Project, outside: Path, goal: str
-) -> None:
+def test_add_writes_through_no_link_that_leads_away(project, outside, goal):
     """Out of the root, into git's own folder, to what is no markdown."""
     aim = project.root / goal.format(outside=outside)
     before = aim.read_text() if aim.exists() else None
@@ -101,7 +93,7 @@ def test_add_writes_through_no_link_that_leads_away(
     assert (aim.read_text() if aim.exists() else None) == before
 
 
-def test_every_writer_writes_through_a_link_inside_the_root(project: Project) -> None:
+def test_every_writer_writes_through_a_link_inside_the_root(project):
     """As dotfile managers make them: the link stays, what it leads to is written, and
     `init` and `doctor` say so."""
     target = project.write("dot/memory.md", "")
@@ -130,9 +122,7 @@ def test_every_writer_writes_through_a_link_inside_the_root(project: Project) ->
 
 
 @pytest.mark.parametrize("goal", ["nowhere.md", "/etc/hostname", ".git/config"])
-def test_init_and_doctor_name_a_link_that_nothing_is_written_through(
-    project: Project, goal: str
-) -> None:
+def test_init_and_doctor_name_a_link_that_nothing_is_written_through(project, goal):
     (project.root / "MEMORY.md").symlink_to(goal)
     assert f"MEMORY.md is a link to {goal}, " in project.mem("init").out
     result = project.mem("doctor", "--json")
@@ -148,9 +138,7 @@ def test_init_and_doctor_name_a_link_that_nothing_is_written_through(
         ["export", "json", "--out", "x.json"],
     ],
 )
-def test_named_output_is_written_through_no_link(
-    project: Project, outside: Path, command: list[str]
-) -> None:
+def test_named_output_is_written_through_no_link(project, outside, command):
     project.remembers("x")
     (project.root / command[-1]).symlink_to(outside)
     result = project.mem(*command)
@@ -159,9 +147,7 @@ def test_named_output_is_written_through_no_link(
     assert SECRET in outside.read_text()
 
 
-def test_a_state_folder_that_others_may_write_is_not_used(
-    project: Project, world: Path
-) -> None:
+def test_a_state_folder_that_others_may_write_is_not_used(project, world):
     shared = world / "shared" / "mem"
     shared.mkdir(parents=True)
     shared.chmod(0o777)
@@ -175,8 +161,8 @@ def test_a_state_folder_that_others_may_write_is_not_used(
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives a link to another user")
 @pytest.mark.parametrize("part", ["mem", "share", "own"])
 def test_a_state_folder_behind_the_link_of_another_user_is_not_used(
-    project: Project, world: Path, part: str
-) -> None:
+    project, world, part
+):
     """Whoever owns the link can turn it elsewhere: the folder itself, one above it, and
     one that a link of the person's own leads to."""
     (world / "kept/mem").mkdir(parents=True, mode=0o700)

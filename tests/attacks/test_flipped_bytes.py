@@ -22,7 +22,7 @@ FLIPS = 90
 
 
 @pytest.fixture
-def herd(project: Project) -> Project:
+def herd(project) -> Project:
     dice = random.Random(3)
     project.write(
         "MEMORY.md",
@@ -47,7 +47,7 @@ def titles(project: Project, verb: str) -> tuple[int, list[str], str]:
     return 0, [json.dumps([row["title"], row.get("text")]) for row in rows], result.err
 
 
-def put(project: Project, data: bytes) -> None:
+def put(project: Project, data: bytes):
     """These bytes as the index, and nothing beside it."""
     for old in project.root.glob(f"{DB}*"):
         old.unlink()
@@ -55,9 +55,7 @@ def put(project: Project, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("verb", ["recall", "list", "list of a large one"])
-def test_a_flipped_byte_is_found(
-    herd: Project, verb: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_flipped_byte_is_found(herd, verb, monkeypatch):
     if verb.endswith("large one"):
         monkeypatch.setattr("memcli.index.whole.SMALL", 1)
         verb = "list"
@@ -80,9 +78,7 @@ def test_a_flipped_byte_is_found(
             assert len(told) == len(wanted) and verb == "recall"
 
 
-def test_a_large_index_is_read_whole_once_a_day(
-    herd: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_index_is_read_whole_once_a_day(herd, monkeypatch):
     """What changes behind the back of the file system is found when a day is over."""
     monkeypatch.setattr("memcli.index.whole.SMALL", 1)
     path = herd.root / DB
@@ -106,7 +102,7 @@ def test_a_large_index_is_read_whole_once_a_day(
     assert "built anew" in titles(herd, "list")[2]
 
 
-def test_a_chunk_that_is_read_twice_is_damage(herd: Project) -> None:
+def test_a_chunk_that_is_read_twice_is_damage(herd):
     """A pointer that went astray within an index of a table."""
     twice = "(SELECT * FROM chunks UNION ALL SELECT * FROM chunks)"
     with contextlib.closing(sqlite3.connect(herd.root / DB)) as database:
@@ -115,7 +111,7 @@ def test_a_chunk_that_is_read_twice_is_damage(herd: Project) -> None:
             read_chunks(database, "part = 0", table=twice)
 
 
-def test_a_file_of_no_known_format_is_built_anew(herd: Project) -> None:
+def test_a_file_of_no_known_format_is_built_anew(herd):
     data = bytearray((herd.root / DB).read_bytes())
     data[47] = 99  # the format of the schema
     put(herd, bytes(data))
@@ -124,7 +120,7 @@ def test_a_file_of_no_known_format_is_built_anew(herd: Project) -> None:
     assert "unsupported file format" in err and "built anew" in err
 
 
-def test_what_is_not_damaged_is_not_built_anew(herd: Project) -> None:
+def test_what_is_not_damaged_is_not_built_anew(herd):
     """An index that a killed writer left, an older copy of it and one that another
     process reads are as good as any."""
     path = herd.root / DB
@@ -145,14 +141,12 @@ def test_what_is_not_damaged_is_not_built_anew(herd: Project) -> None:
     assert not list(herd.root.glob(f"{DB}.aside-*"))
 
 
-def test_a_large_index_is_checked_by_what_is_read(
-    herd: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_index_is_checked_by_what_is_read(herd, monkeypatch):
     monkeypatch.setattr("memcli.index.whole.LARGEST", 1)
     test_a_changed_text_is_never_told(herd)
 
 
-def test_a_changed_text_is_never_told(herd: Project) -> None:
+def test_a_changed_text_is_never_told(herd):
     path = herd.root / DB
     data = path.read_bytes()
     assert data.count(b"stripes") > 3

@@ -4,7 +4,6 @@ one."""
 import pytest
 
 from memcli.text.controls import named
-from tests.conftest import Project
 
 
 @pytest.mark.parametrize(
@@ -17,11 +16,11 @@ from tests.conftest import Project
         ("a\nid 1", "`a id 1`"),
     ],
 )
-def test_a_name_holds_no_separator(name: str, shown: str) -> None:
+def test_a_name_holds_no_separator(name, shown):
     assert named(name) == shown
 
 
-def test_an_author_forges_no_fact_and_an_entry_no_key_of_ours(project: Project) -> None:
+def test_an_author_forges_no_fact_and_an_entry_no_key_of_ours(project):
     entry = project.entry(
         "Zebra stripes", "zebra stripes", ruled_out="superseded by me"
     )

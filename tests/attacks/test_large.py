@@ -36,7 +36,7 @@ def cost(project: Project, *words: str) -> float:
     return min(found)
 
 
-def ordinary(project: Project) -> None:
+def ordinary(project: Project):
     dice = random.Random(1)
     notes = "".join(
         f"## Note {number}\n\n{some(dice, 60)}\n\n" for number in range(400)
@@ -44,7 +44,7 @@ def ordinary(project: Project) -> None:
     project.write("MEMORY.md", f"# Notes\n\n{notes}")
 
 
-def documents(project: Project) -> None:
+def documents(project: Project):
     """Ten documents of half a megabyte without a heading inside."""
     dice = random.Random(2)
     links = "".join(
@@ -56,13 +56,13 @@ def documents(project: Project) -> None:
         project.write(f"docs/d{number}.md", f"# Doc {number} payment\n\n{text}")
 
 
-def one_line(project: Project) -> None:
+def one_line(project: Project):
     text = f"{some(random.Random(3), 60)} " * 9_000
     project.write("MEMORY.md", f"# Payment search\n\n{text}\n")
 
 
 @pytest.mark.parametrize("hostile", [documents, one_line])
-def test_a_recall_costs_at_most_three_ordinary_ones(project: Project, hostile):
+def test_a_recall_costs_at_most_three_ordinary_ones(project, hostile):
     ordinary(project)
     assert project.shell("index").code == 0
     usual = cost(project, "recall", TASK)
@@ -71,7 +71,7 @@ def test_a_recall_costs_at_most_three_ordinary_ones(project: Project, hostile):
     assert cost(project, "recall", TASK) <= 3 * usual
 
 
-def test_norms_of_any_length_cost_no_recall_its_time(project: Project):
+def test_norms_of_any_length_cost_no_recall_its_time(project):
     ordinary(project)
     assert project.shell("index").code == 0
     usual = cost(project, "recall", TASK)
@@ -85,9 +85,7 @@ def test_norms_of_any_length_cost_no_recall_its_time(project: Project):
 @pytest.mark.parametrize(
     "piece", ["## x\n", "- a\n", "```\n", "---\nid: a\n---\n", "## x\r"]
 )
-def test_a_file_of_too_many_pieces_is_named_and_left_alone(
-    project: Project, piece: str
-):
+def test_a_file_of_too_many_pieces_is_named_and_left_alone(project, piece):
     """Each would be an entry, in a thousand times the room of its line."""
     path = project.write("MEMORY.md", piece * 70_000)
     project.write("tasks/t.md", project.entry("Zebra", "zebra stripes"))
@@ -99,7 +97,7 @@ def test_a_file_of_too_many_pieces_is_named_and_left_alone(
     assert path.read_bytes() == before
 
 
-def test_a_part_of_a_long_text_is_shown_and_says_that_there_is_more(project: Project):
+def test_a_part_of_a_long_text_is_shown_and_says_that_there_is_more(project):
     dice = random.Random(4)
     lines = [some(dice, 12) for _ in range(4_000)]
     lines[3_000] = "The zebra crosses at dawn."
@@ -110,7 +108,7 @@ def test_a_part_of_a_long_text_is_shown_and_says_that_there_is_more(project: Pro
     assert "more lines: mem show" in hit["text"] and len(hit["text"]) < 25_000
 
 
-def test_what_is_private_stays_so_in_a_part_of_a_long_text(project: Project):
+def test_what_is_private_stays_so_in_a_part_of_a_long_text(project):
     """Its tag stands far before the part that matched."""
     dice = random.Random(5)
     lines = [some(dice, 12) for _ in range(4_000)]
@@ -124,7 +122,7 @@ def test_what_is_private_stays_so_in_a_part_of_a_long_text(project: Project):
 
 
 @pytest.mark.parametrize("at", [0, 700, 1400])
-def test_no_half_of_a_key_is_shown_at_a_cut(project: Project, at: int):
+def test_no_half_of_a_key_is_shown_at_a_cut(project, at):
     """Wherever the cut falls, the lines of a key beside it are not shown."""
     body = [
         f"{random.Random(number).getrandbits(380):064x}"[:64] for number in range(24)
@@ -140,7 +138,7 @@ def test_no_half_of_a_key_is_shown_at_a_cut(project: Project, at: int):
     assert not [line for line in body if line in shown]
 
 
-def tie(project: Project, number: int) -> None:
+def tie(project: Project, number: int):
     """Entries that say the same."""
     same = "The cart total is kept in cents."
     written = (project.entry("Cart total", same) for _ in range(number))
@@ -148,9 +146,7 @@ def tie(project: Project, number: int) -> None:
 
 
 @pytest.mark.parametrize("embedder", ["none", "local"])
-def test_entries_that_tie_cost_little_by_their_number(
-    project: Project, monkeypatch: pytest.MonkeyPatch, embedder: str
-) -> None:
+def test_entries_that_tie_cost_little_by_their_number(project, monkeypatch, embedder):
     """Of very many that are equally good the newest are weighed; it was each."""
     monkeypatch.setenv("MEM_EMBEDDER", embedder)
 

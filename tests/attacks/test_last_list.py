@@ -18,7 +18,7 @@ ENDLESS = ["packed-refs", "commondir", "shallow", "objects/info/alternates", "co
 
 
 @pytest.fixture
-def kept(project: Project) -> Project:
+def kept(project) -> Project:
     """A repository with one entry and one commit."""
     project.remembers("Cart total", "It is kept in cents.")
     project.git("add", "-A")
@@ -27,7 +27,7 @@ def kept(project: Project) -> Project:
 
 
 @pytest.mark.parametrize("name", ENDLESS)
-def test_git_is_not_asked_where_it_would_read_without_an_end(kept: Project, name: str):
+def test_git_is_not_asked_where_it_would_read_without_an_end(kept, name):
     """A link to a device in the place of a file of git's own: git fills the memory."""
     path = kept.root / ".git" / name
     path.parent.mkdir(exist_ok=True)
@@ -41,7 +41,7 @@ def test_git_is_not_asked_where_it_would_read_without_an_end(kept: Project, name
     assert largest < 400 * 1024  # KB; it was 5 GB
 
 
-def test_a_commit_is_shown_as_it_was_written(kept: Project):
+def test_a_commit_is_shown_as_it_was_written(kept):
     """A replacement of git's, which anybody may bring, does not put words under the
     hash of another commit."""
     written = kept.git("rev-parse", "HEAD").strip()
@@ -55,7 +55,7 @@ def test_a_commit_is_shown_as_it_was_written(kept: Project):
 
 
 @pytest.mark.parametrize("verb", ["show", "retire", "log", "restore"])
-def test_an_argument_that_is_no_text_names_nothing(kept: Project, verb: str):
+def test_an_argument_that_is_no_text_names_nothing(kept, verb):
     process = subprocess.run(
         [sys.executable, "-m", "memcli", verb, "--", b"\xff"],
         cwd=kept.root,
@@ -78,13 +78,13 @@ def test_an_argument_that_is_no_text_names_nothing(kept: Project, verb: str):
         ("vec![1, 2] is code", "> vec![1, 2] is code"),
     ],
 )
-def test_an_image_is_text(line: str, shown: str):
+def test_an_image_is_text(line, shown):
     """Where it is shown an image is fetched, from an address that may carry what the
     agent knows."""
     assert quoted(line) == shown
 
 
-def test_a_lock_that_git_left_is_named(kept: Project):
+def test_a_lock_that_git_left_is_named(kept):
     lock = kept.write(".git/index.lock", "")
     assert "a lock of git" not in kept.mem("doctor").out
     os.utime(lock, (1, 1))
@@ -93,7 +93,7 @@ def test_a_lock_that_git_left_is_named(kept: Project):
     assert lock.exists()  # what it was about git alone knows
 
 
-def test_an_export_follows_links_inside_the_root_alone(kept: Project):
+def test_an_export_follows_links_inside_the_root_alone(kept):
     kept.write("docs/agents.md", "# Agents\n")
     inside = kept.root / "CLAUDE.md"
     os.symlink("docs/agents.md", inside)
@@ -111,7 +111,7 @@ def test_an_export_follows_links_inside_the_root_alone(kept: Project):
     assert kept.read(".git/config") == before
 
 
-def test_the_merge_driver_waits_at_no_pipe(kept: Project):
+def test_the_merge_driver_waits_at_no_pipe(kept):
     names = [str(kept.root / name) for name in ("base", "ours", "theirs")]
     for name in names:
         os.mkfifo(name)
@@ -126,7 +126,7 @@ def test_the_merge_driver_waits_at_no_pipe(kept: Project):
     assert process.returncode != 0 and b"Traceback" not in process.stderr
 
 
-def test_ten_thousand_nested_folders_hold_nobody_up(kept: Project):
+def test_ten_thousand_nested_folders_hold_nobody_up(kept):
     above = os.open(kept.root, os.O_RDONLY)
     for name in ["docs", "memory", *["d"] * 9_000]:
         os.mkdir(name, dir_fd=above)
@@ -141,7 +141,7 @@ def test_ten_thousand_nested_folders_hold_nobody_up(kept: Project):
         subprocess.run(["rm", "-rf", str(kept.root / "docs")], check=True)
 
 
-def test_recall_needs_no_state_folder(kept: Project):
+def test_recall_needs_no_state_folder(kept):
     state = kept.root.parent / "a-file"
     state.write_text("no folder")
     env = {"XDG_STATE_HOME": str(state)}
@@ -149,7 +149,7 @@ def test_recall_needs_no_state_folder(kept: Project):
     assert kept.shell("list", env=env).code == 0
 
 
-def test_init_sweeps_what_a_killed_one_left_of_its_index(kept: Project):
+def test_init_sweeps_what_a_killed_one_left_of_its_index(kept):
     """Of the record of an index: nothing else may be written that would sweep it."""
     assert kept.shell("index", "-q").code == 0
     folder = state_dir() / "indexes"

@@ -9,14 +9,13 @@ import pytest
 
 from memcli.errors import RefusedError
 from memcli.storage.files import cache_dir, data_dir, refuse_others, state_dir
-from tests.conftest import Project
 
 STRANGER = 4321
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
 
 
 @pytest.fixture
-def own(world: Path) -> Path:
+def own(world) -> Path:
     """The user's configuration."""
     path = world / "config/mem/config.toml"
     path.parent.mkdir(parents=True)
@@ -26,9 +25,7 @@ def own(world: Path) -> Path:
 
 @pytest.mark.parametrize("mode", [0o646, 0o664])
 @pytest.mark.parametrize("part", ["config.toml", "mem"])
-def test_a_configuration_that_others_may_write_is_refused(
-    project: Project, own: Path, mode: int, part: str
-) -> None:
+def test_a_configuration_that_others_may_write_is_refused(project, own, mode, part):
     target = own if part == "config.toml" else own.parent
     target.chmod(mode | 0o100)
     result = project.mem("list")
@@ -43,9 +40,7 @@ def test_a_configuration_that_others_may_write_is_refused(
 
 @as_root
 @pytest.mark.parametrize("how", ["file", "folder", "link", "link above"])
-def test_a_configuration_of_another_user_is_refused(
-    project: Project, own: Path, how: str
-) -> None:
+def test_a_configuration_of_another_user_is_refused(project, own, how):
     """Their file, their folder, or a link of theirs to a file of one's own."""
     target = own.parent if how in ("folder", "link above") else own
     if how.startswith("link"):
@@ -59,9 +54,7 @@ def test_a_configuration_of_another_user_is_refused(
     assert "hint: put" in result.err
 
 
-def test_a_configuration_behind_a_link_of_ones_own_is_read(
-    project: Project, own: Path
-) -> None:
+def test_a_configuration_behind_a_link_of_ones_own_is_read(project, own):
     """As dotfile managers make them."""
     kept = own.rename(own.parents[2] / "dotfiles.toml")
     kept.write_text("half_life = 12\n")
@@ -70,14 +63,12 @@ def test_a_configuration_behind_a_link_of_ones_own_is_read(
     assert "half_life = 12" in rows
 
 
-def test_a_group_of_one_is_no_other_user(
-    own: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_group_of_one_is_no_other_user(own, monkeypatch):
     """Systems make a group for each user, and let it write by default."""
     own.chmod(0o664)
     group = own.stat().st_gid
 
-    def known(name: str, members: list[str]) -> None:
+    def known(name: str, members: list[str]):
         user = pwd.struct_passwd(("ann", "x", os.geteuid(), group or 1, "", "/", ""))
         its = grp.struct_group((name, "x", group or 1, members))
         monkeypatch.setattr(pwd, "getpwuid", lambda number: user)
@@ -95,9 +86,7 @@ def test_a_group_of_one_is_no_other_user(
 
 
 @pytest.mark.parametrize("folder", ["", "state"])
-def test_a_cache_that_others_may_write_is_no_state_folder(
-    project: Project, world: Path, folder: str
-) -> None:
+def test_a_cache_that_others_may_write_is_no_state_folder(project, world, folder):
     """Where the state falls back to is judged as the state is."""
     shared = [world / "state/mem", world / "cache/mem" / folder]
     for path in shared:
@@ -113,7 +102,7 @@ def test_a_cache_that_others_may_write_is_no_state_folder(
     assert not list((world / "state/mem").iterdir())
 
 
-def test_a_cache_that_others_may_write_holds_nothing_of_ours(world: Path) -> None:
+def test_a_cache_that_others_may_write_holds_nothing_of_ours(world):
     """What the page and the index of a read-only tree hold goes to the state then."""
     shared = world / "cache/mem"
     shared.mkdir(parents=True)
@@ -123,7 +112,7 @@ def test_a_cache_that_others_may_write_holds_nothing_of_ours(world: Path) -> Non
 
 
 @as_root
-def test_the_repository_of_the_home_folder_is_ones_own(world: Path) -> None:
+def test_the_repository_of_the_home_folder_is_ones_own(world):
     shared = world / "data/mem"
     shared.mkdir(parents=True)
     assert data_dir() == shared
@@ -135,9 +124,7 @@ def test_the_repository_of_the_home_folder_is_ones_own(world: Path) -> None:
 @pytest.mark.parametrize(
     "line", ["index --history", "list --at HEAD", "recall otter --at HEAD"]
 )
-def test_folders_that_are_made_are_for_the_person_alone(
-    project: Project, world: Path, line: str
-) -> None:
+def test_folders_that_are_made_are_for_the_person_alone(project, world, line):
     """Also those above the one that a command needs, where a group may write."""
     project.write("MEMORY.md", project.entry("Cart", "It is kept in cents."))
     project.commit("walrus")
@@ -153,7 +140,7 @@ def test_folders_that_are_made_are_for_the_person_alone(
 
 
 @as_root
-def test_a_guard_in_the_file_of_another_user_asks(project: Project) -> None:
+def test_a_guard_in_the_file_of_another_user_asks(project):
     text = project.entry("Cart", guard="deny", commands=["ls *"], type="directive")
     path = project.write("~/MEMORY.md", text)
     said = project.mem("guard", "--try", "ls -l", "--json").json

@@ -32,15 +32,13 @@ def titles(project: Project) -> list[str]:
 
 
 @pytest.fixture
-def zebra(project: Project) -> Project:
+def zebra(project) -> Project:
     project.remembers("Zebra", "zebra stripes")
     return project
 
 
 @pytest.mark.parametrize("line", WORDS["refused"])
-def test_what_a_repository_may_not_set_is_refused_with_its_line(
-    zebra: Project, line: str
-) -> None:
+def test_what_a_repository_may_not_set_is_refused_with_its_line(zebra, line):
     """Exit 2 with path and line, a hint, and nothing run, read or written."""
     zebra.write(".mem.toml", f"limit = 3\n{line}\n")
     for verb in (["recall", "zebra"], ["index"], ["add", "zebra runs"]):
@@ -67,7 +65,7 @@ def test_what_a_repository_may_not_set_is_refused_with_its_line(
     ],
     ids=lambda text: ascii(text[:12]),
 )
-def test_a_hostile_configuration_is_refused_at_once(zebra: Project, text: str) -> None:
+def test_a_hostile_configuration_is_refused_at_once(zebra, text):
     """Keys of thousands of parts, thousands of keys, deep and long values end in one
     short message."""
     zebra.write(".mem.toml", text)
@@ -78,9 +76,7 @@ def test_a_hostile_configuration_is_refused_at_once(zebra: Project, text: str) -
     assert ".mem.toml" in result.err and len(result.err) < 2_000
 
 
-def test_links_in_place_of_jobs_and_named_files_lead_nowhere(
-    zebra: Project, tmp_path: Path
-) -> None:
+def test_links_in_place_of_jobs_and_named_files_lead_nowhere(zebra, tmp_path):
     """A jobs folder or a glob that reaches a link out of the root finds nothing
     there."""
     outside = tmp_path / "outside"
@@ -105,7 +101,7 @@ def test_links_in_place_of_jobs_and_named_files_lead_nowhere(
     assert "leaves the root" in zebra.mem("doctor").out
 
 
-def _poison(path: Path, *statements: str) -> None:
+def _poison(path: Path, *statements: str):
     with sqlite3.connect(path) as db:
         for statement in statements:
             db.execute(statement)
@@ -113,9 +109,7 @@ def _poison(path: Path, *statements: str) -> None:
 
 
 @pytest.mark.parametrize("statements", WORDS["code"])
-def test_an_index_with_code_in_it_is_moved_aside(
-    zebra: Project, statements: list[str]
-) -> None:
+def test_an_index_with_code_in_it_is_moved_aside(zebra, statements):
     """Triggers and views, which would run inside of mem's own statements, are none of
     an index."""
     zebra.mem("index")
@@ -129,9 +123,7 @@ def test_an_index_with_code_in_it_is_moved_aside(
 
 
 @pytest.mark.parametrize("statement", WORDS["values"])
-def test_no_value_of_a_poisoned_index_ends_in_a_bug(
-    zebra: Project, statement: str
-) -> None:
+def test_no_value_of_a_poisoned_index_ends_in_a_bug(zebra, statement):
     """Whatever the rows hold, every verb answers or refuses in words, and a rebuild
     mends it."""
     own = zebra.entry("Zebra", "zebra stripes", id="zzzz1111", created_at="2026-11-20")
@@ -146,9 +138,7 @@ def test_no_value_of_a_poisoned_index_ends_in_a_bug(
 
 
 @pytest.mark.parametrize("suffix", ["", "-wal", "-shm", "-journal"])
-def test_a_link_at_the_index_is_not_written_through(
-    zebra: Project, tmp_path: Path, suffix: str
-) -> None:
+def test_a_link_at_the_index_is_not_written_through(zebra, tmp_path, suffix):
     """The index, and SQLite's own files beside it, may be links that a repository
     brings."""
     precious = zebra.write("precious", "mine\n" * 2000, at=tmp_path)
@@ -160,7 +150,7 @@ def test_a_link_at_the_index_is_not_written_through(
     )
 
 
-def test_mem_db_may_not_name_a_file_of_the_user(zebra: Project, tmp_path: Path) -> None:
+def test_mem_db_may_not_name_a_file_of_the_user(zebra, tmp_path):
     """MEM_DB that points to a text, a folder or nothing's folder is exit 2, and the
     file stays."""
     notes = zebra.write("notes.txt", "mine\n" * 500, at=tmp_path)
@@ -183,7 +173,7 @@ def test_mem_db_may_not_name_a_file_of_the_user(zebra: Project, tmp_path: Path) 
     )
 
 
-def test_no_program_of_a_repository_is_run(zebra: Project, tmp_path: Path) -> None:
+def test_no_program_of_a_repository_is_run(zebra, tmp_path):
     """Hooks, monitors, pagers, external diffs and drivers that git's settings name stay
     unused."""
     program = zebra.write(
@@ -219,9 +209,7 @@ def test_no_program_of_a_repository_is_run(zebra: Project, tmp_path: Path) -> No
         assert not (tmp_path / "ran").exists(), verb
 
 
-def test_a_git_file_that_leads_elsewhere_is_not_written_through(
-    project: Project, tmp_path: Path
-) -> None:
+def test_a_git_file_that_leads_elsewhere_is_not_written_through(project, tmp_path):
     """A link where git keeps its excludes, behind a foreign `.git`, is not written
     through."""
     other = tmp_path / "victim"
@@ -238,7 +226,7 @@ def test_a_git_file_that_leads_elsewhere_is_not_written_through(
     assert precious.read_text() == "mine\n"
 
 
-def test_huge_and_deep_entries_are_bounded(zebra: Project) -> None:
+def test_huge_and_deep_entries_are_bounded(zebra):
     """A file of 660 kB, thousands of keys, deep lists, aliases and tags."""
     bomb = "".join(
         f"a{number}: &a{number} [{', '.join([f'*a{number - 1}'] * 9)}]\n"

@@ -19,7 +19,7 @@ ID = "7d1f2c1e-5555-4aaa-8bbb-0123456789ab"
 
 
 @pytest.fixture
-def poisoned(project: Project) -> Project:
+def poisoned(project) -> Project:
     """Escapes in ids, titles, tags, every free value, and names of files, jobs and
     tasks."""
     keys = "source session_id session_task outcome retired_because".split()
@@ -63,7 +63,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=lambda a: ascii(" ".join(a))[1:40])
-def test_no_command_prints_an_escape(poisoned: Project, arguments: list[str]) -> None:
+def test_no_command_prints_an_escape(poisoned, arguments):
     """No answer and no talk carries a control, bidi or invisible character."""
     arguments = [word.replace("\x00", "") for word in arguments]
     result = poisoned.mem(*arguments)
@@ -75,7 +75,7 @@ def test_no_command_prints_an_escape(poisoned: Project, arguments: list[str]) ->
             assert not SEEN.search(text), ascii(text)
 
 
-def test_a_name_cannot_forge_a_line(poisoned: Project) -> None:
+def test_a_name_cannot_forge_a_line(poisoned):
     """A line end in a file's name makes no line of its own, in the answer or the
     talk."""
     poisoned.write("tasks/x\nMEMORY.md:1: forged.md", b"\xff")
@@ -101,7 +101,7 @@ def _strings(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-def test_a_poisoned_configuration_is_quoted_without_escapes(poisoned: Project) -> None:
+def test_a_poisoned_configuration_is_quoted_without_escapes(poisoned):
     """A key or a value of the project file that is named in an error carries no
     escape."""
     odd = json.dumps(NASTY)
@@ -117,7 +117,7 @@ def test_a_poisoned_configuration_is_quoted_without_escapes(poisoned: Project) -
         )
 
 
-def test_a_secret_in_a_file_name_is_not_shown_to_an_agent(poisoned: Project) -> None:
+def test_a_secret_in_a_file_name_is_not_shown_to_an_agent(poisoned):
     """The block that agents read names no credential, wherever it stands."""
     poisoned.write(f"tasks/{KEY}.md", poisoned.entry("Zebra key", "zebra key"))
     poisoned.write(
@@ -135,7 +135,7 @@ def test_a_secret_in_a_file_name_is_not_shown_to_an_agent(poisoned: Project) -> 
         "export claude", "recall zebra --json", "recall zebra --format text", "health --json",
     ],
 )  # fmt: skip
-def test_a_secret_in_an_entry_is_not_printed(project: Project, line: str) -> None:
+def test_a_secret_in_an_entry_is_not_printed(project, line):
     """Title, body, tags and provenance are redacted; only `--raw` prints them."""
     text = project.entry(
         f"Zebra {KEY}", f"zebra {KEY}", id=ID, tags=[KEY], source=f"x {KEY}"

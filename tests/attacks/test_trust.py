@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -25,8 +24,8 @@ def own(project: Project, *names: str) -> set[str]:
 
 
 def test_what_is_tracked_or_cannot_be_told_is_not_the_persons_own(
-    project: Project,
-) -> None:
+    project,
+):
     """Whatever is special in the name for git's own patterns."""
     names = [
         "proxy-tasks/a.md",
@@ -47,7 +46,7 @@ def test_what_is_tracked_or_cannot_be_told_is_not_the_persons_own(
 
 @needs_root
 @pytest.mark.parametrize("mark", [".mem.toml", "MEMORY.md", ".git"])
-def test_what_another_user_put_above_is_no_root(project: Project, mark: str) -> None:
+def test_what_another_user_put_above_is_no_root(project, mark):
     above = project.root.parent / "above"
     below = project.root.parent / "above/below"
     below.mkdir(parents=True)
@@ -64,9 +63,7 @@ def test_what_another_user_put_above_is_no_root(project: Project, mark: str) -> 
         assert git.may_be_root(above, mark)
 
 
-def test_a_work_tree_must_be_known_to_its_repository(
-    project: Project, tmp_path: Path
-) -> None:
+def test_a_work_tree_must_be_known_to_its_repository(project, tmp_path):
     """Linked work trees and submodules are; a `.git` file that a stranger packed is
     not."""
     project.write("MEMORY.md", "# Memory\n")
@@ -90,8 +87,8 @@ def test_a_work_tree_must_be_known_to_its_repository(
 
 
 def test_a_packed_folder_does_not_share_the_files_of_another_repository(
-    project: Project, tmp_path: Path
-) -> None:
+    project, tmp_path
+):
     """`commondir` in a `.git` that was packed names it: nothing is written there."""
     project.write("MEMORY.md", "# Memory\n")
     project.git("add", "-A")
@@ -110,9 +107,7 @@ def test_a_packed_folder_does_not_share_the_files_of_another_repository(
 @pytest.mark.parametrize(
     "key", ["filter.{}.clean", "filter.{}.process", "diff.{}.textconv"]
 )
-def test_no_program_of_the_repository_is_run(
-    project: Project, key: str, name: str
-) -> None:
+def test_no_program_of_the_repository_is_run(project, key, name):
     """By what looks at files of the work tree: filters of any name, conversions to
     text."""
     project.remembers("Zebra", "see `a.py`", id="aaaa1111")
@@ -137,9 +132,7 @@ def test_no_program_of_the_repository_is_run(
         ("proxy.md", True), ("proxy-tasks/a.md", True),
     ],
 )  # fmt: skip
-def test_the_merge_driver_takes_memory_files_alone(
-    project: Project, name: str, memory: bool
-) -> None:
+def test_the_merge_driver_takes_memory_files_alone(project, name, memory):
     """By their names, or as `memory_files` names them; the rest is merged as git
     would."""
     project.write(".mem.toml", 'memory_files = ["notes/*.md"]\n')
@@ -154,7 +147,7 @@ def test_the_merge_driver_takes_memory_files_alone(
     assert "\x1b" not in result.err
 
 
-def test_python_m_takes_no_module_from_the_working_directory(tmp_path: Path) -> None:
+def test_python_m_takes_no_module_from_the_working_directory(tmp_path):
     for name in ("__future__", "typing", "gc", "json", "typer", "sqlite3", "datetime"):
         (tmp_path / f"{name}.py").write_text(
             "open('ran', 'w').close()\nraise SystemExit(9)\n"
@@ -167,9 +160,7 @@ def test_python_m_takes_no_module_from_the_working_directory(tmp_path: Path) -> 
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_project_bounds_its_own_part_of_the_block_alone(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_project_bounds_its_own_part_of_the_block_alone(project, monkeypatch):
     """What the user's own files say is shown however small a block the repository
     wants."""
     monkeypatch.setenv("MEM_HOOK_SECONDS", "120")

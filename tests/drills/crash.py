@@ -60,7 +60,7 @@ FLOOR = (
 class World:
     """A repository, a home and a state folder, always in one place."""
 
-    def __init__(self, base: Path) -> None:
+    def __init__(self, base: Path):
         self.base = base
         self.root = base / "world" / "root"
         self.home = base / "world" / "home"
@@ -117,11 +117,11 @@ class World:
             timeout=60,
         )
 
-    def put(self, name: str) -> None:
+    def put(self, name: str):
         shutil.rmtree(self.base / "world", ignore_errors=True)
         shutil.copytree(self.base / name, self.base / "world", symlinks=True)
 
-    def save(self, name: str) -> None:
+    def save(self, name: str):
         shutil.rmtree(self.base / name, ignore_errors=True)
         shutil.copytree(self.base / "world", self.base / name, symlinks=True)
 
@@ -169,7 +169,7 @@ class Verb(NamedTuple):
     settle: bool = False
 
 
-def build(root: Path, files: int) -> None:
+def build(root: Path, files: int):
     for number in range(files - 1):
         topic = TOPICS[number % len(TOPICS)]
         body = f"The {topic} service number {number} keeps its state in memory until the worker writes it down."
@@ -223,7 +223,7 @@ def entry_of(entry_id: str, body: str, **values: object) -> str:
     return render_entry(keys, f"## {entry_id}\n{body}")
 
 
-def found(world: World, files: int) -> None:
+def found(world: World, files: int):
     shutil.rmtree(world.base / "world", ignore_errors=True)
     world.root.mkdir(parents=True)
     world.home.mkdir()
@@ -276,7 +276,7 @@ def _payload(world: World) -> str:
     )
 
 
-def _spool(world: World) -> None:
+def _spool(world: World):
     path = _ended(world)
     with App(Options(root=str(world.root)), world.environ, world.root) as app:
         history = State(world.state, app.project.key)
@@ -286,7 +286,7 @@ def _spool(world: World) -> None:
         history.close()
 
 
-def _branches(world: World) -> None:
+def _branches(world: World):
     assert world.mem("init", "-q") == 0
     world.git("add", "-A")
     world.git("commit", "-qm", "Init")
@@ -305,11 +305,11 @@ def _branches(world: World) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
-def _compacted(world: World) -> None:
+def _compacted(world: World):
     assert world.mem("compact", "-q", "--allow-loss") == 0
 
 
-def _unmarked(world: World) -> None:
+def _unmarked(world: World):
     for i in (0, 1, 3):
         name = f".mem/jobs/j{i}/MEMORY.md" if i % 3 else f"tasks/t{i}.md"
         path = world.root / name
@@ -318,14 +318,14 @@ def _unmarked(world: World) -> None:
     (world.root / ".gitignore").unlink()
 
 
-def _shown(world: World) -> None:
+def _shown(world: World):
     assert (
         world.mem("recall", "queue worker schema deployment", "--session", "s-1", "-q")
         == 0
     )
 
 
-def _proposed(world: World) -> None:
+def _proposed(world: World):
     said = (
         ("user", "Please make the checkout page load faster."),
         ("assistant", "I installed a package with npm."),
@@ -342,12 +342,12 @@ def _proposed(world: World) -> None:
     world.proposal.write_text(ids[0], encoding="utf-8")
 
 
-def _exported(world: World) -> None:
+def _exported(world: World):
     (world.root / "AGENTS.md").write_text(PROSE, encoding="utf-8")
     assert world.mem("export", "agents-md", "--out", "AGENTS.md", "-q") == 0
 
 
-def _registered(world: World) -> None:
+def _registered(world: World):
     assert world.mem("init", "--all", "-q") == 0
 
 
@@ -402,7 +402,7 @@ class Whole(NamedTuple):
 
 
 class Drill:
-    def __init__(self, base: Path, files: int, seed: int) -> None:
+    def __init__(self, base: Path, files: int, seed: int):
         self.world = World(base)
         self.dice = random.Random(seed)
         self.failures: list[str] = []
@@ -511,7 +511,7 @@ class Drill:
             seconds=seconds,
         )
 
-    def _expect(self, code: int, verb: Verb, when: str) -> None:
+    def _expect(self, code: int, verb: Verb, when: str):
         if code not in verb.codes:
             said = (
                 ""
@@ -520,7 +520,7 @@ class Drill:
             )
             self.failures.append(f"{verb.name} {when}: exit {code}: {said[-400:]}")
 
-    def kill(self, verb: Verb, whole: Whole, number: int) -> None:
+    def kill(self, verb: Verb, whole: Whole, number: int):
         self.world.put(verb.name)
         label = f"{verb.name}, kill {number}"
         if whole.steps and number % 2 == 0:
@@ -562,7 +562,7 @@ class Drill:
                 found[name] = self.world.git("show", f"HEAD:{inner}").stdout
         return found
 
-    def _count(self, whole: Whole, now: dict[str, str], *, killed: bool) -> None:
+    def _count(self, whole: Whole, now: dict[str, str], *, killed: bool):
         if not killed:
             self.counts["late"] += 1
         elif now == whole.old:
@@ -573,7 +573,7 @@ class Drill:
             ] += 1
 
 
-def adopt() -> None:
+def adopt():
     """Make processes whose parent has ended children of this one (Linux)."""
     child_subreaper = 36
     ctypes.CDLL(None).prctl(child_subreaper, 1, 0, 0, 0)

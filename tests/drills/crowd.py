@@ -66,7 +66,7 @@ class Done(NamedTuple):
     said: str
 
 
-def build(root: Path) -> None:
+def build(root: Path):
     told = "The {} of the shop must be restarted by hand on day {}."
     named = enumerate(SUBJECTS[:COUNTED])
     counted = [entry_of(f"counted-{i}", told.format(name, i + 3)) for i, name in named]
@@ -88,7 +88,7 @@ def build(root: Path) -> None:
 class Worker:
     """Runs commands in one work tree and writes a line about each into its log."""
 
-    def __init__(self, world: World, number: int, seed: int, tree: Path) -> None:
+    def __init__(self, world: World, number: int, seed: int, tree: Path):
         self.world = world
         self.number = number
         self.tree = tree
@@ -97,7 +97,7 @@ class Worker:
         self.log = world.base / f"log-{number}"
         self.said = world.base / f"said-{number}"
 
-    def work(self, until: float) -> None:
+    def work(self, until: float):
         alone = self.tree != self.world.root
         while time.time() < until:
             self.turn += 1
@@ -108,7 +108,7 @@ class Worker:
             else:
                 self._one(self.dice.choice(WORK))
 
-    def _one(self, verb: str) -> None:
+    def _one(self, verb: str):
         word = f"w{self.number}x{self.turn}"
         if verb == "reinforce":
             entry = f"counted-{self.dice.randrange(COUNTED)}"
@@ -128,13 +128,13 @@ class Worker:
         else:
             self._run(verb, (verb, "-q"), "")
 
-    def _branch(self) -> None:
+    def _branch(self):
         self._one("reinforce")
         self._one("add")
         self._commit(self.tree.name)
         self._git("merge", "merge", "-q", "--no-edit", "main")
 
-    def _commit(self, message: str) -> None:
+    def _commit(self, message: str):
         self._git("stage", "add", "-A")
         if self._git("staged", "diff", "--cached", "--quiet", ok=(0, 1)):
             self._git("commit", "commit", "-q", "-m", message)
@@ -154,7 +154,7 @@ class Worker:
             self.world.home / "sessions" / f"{word}.jsonl", word, self.tree, said
         )
 
-    def _run(self, verb: str, arguments: Sequence[str], what: str) -> None:
+    def _run(self, verb: str, arguments: Sequence[str], what: str):
         started = time.monotonic()
         code = patient(forge.start(arguments, self.tree, self.world.environ, self.said))
         said = self.said.read_text(encoding="utf-8", errors="replace")
@@ -169,7 +169,7 @@ class Worker:
         self._note(Done(f"git {verb}", code, "", time.monotonic() - started, said))
         return done.returncode
 
-    def _note(self, done: Done) -> None:
+    def _note(self, done: Done):
         with self.log.open("a", encoding="utf-8") as file:
             file.write(json.dumps(done) + "\n")
 

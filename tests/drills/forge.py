@@ -34,7 +34,7 @@ class Heard(NamedTuple):
     states: tuple[dict[str, str], ...]
 
 
-def load() -> None:
+def load():
     for module in pkgutil.walk_packages(memcli.__path__, "memcli."):
         if not module.name.startswith(HEAVY) and not module.name.endswith("__main__"):
             importlib.import_module(module.name)
@@ -72,7 +72,7 @@ def start(
         os._exit(code)
 
 
-def _become(cwd: Path, environ: Mapping[str, str], said: Path, stdin: str) -> None:
+def _become(cwd: Path, environ: Mapping[str, str], said: Path, stdin: str):
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environ)
@@ -87,7 +87,7 @@ def _become(cwd: Path, environ: Mapping[str, str], said: Path, stdin: str) -> No
     sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
-def _listen(trace: Callable[[str], None]) -> None:
+def _listen(trace: Callable[[str], None]):
     workspace.Workspace.__init__.__kwdefaults__["trace"] = trace  # type: ignore[index]
     durable.silent = trace  # type: ignore[assignment]  # that of write_output
 
@@ -95,7 +95,7 @@ def _listen(trace: Callable[[str], None]) -> None:
 def dies_at(number: int) -> Callable[[str], None]:
     left = [number]
 
-    def trace(_step: str) -> None:
+    def trace(_step: str):
         if not left[0]:
             os.kill(os.getpid(), signal.SIGKILL)
         left[0] -= 1
@@ -120,12 +120,12 @@ def listen(
     states: list[dict[str, str]] = []
     note = said.with_name("heard.json")
 
-    def trace(step: str) -> None:
+    def trace(step: str):
         steps.append(step)
         if step == "end":
             states.append(look())
 
-    def last() -> None:
+    def last():
         note.write_text(json.dumps([steps, states]), encoding="utf-8")
 
     code = ended(

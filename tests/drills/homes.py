@@ -31,7 +31,7 @@ FILES = ("MEMORY.md", "institutional.md")
 class Home:
     """A home folder with what a machine has beside it."""
 
-    def __init__(self, folder: Path, remote: Path) -> None:
+    def __init__(self, folder: Path, remote: Path):
         self.folder = folder
         self.home = folder / "home"
         self.cwd = folder / "cwd"
@@ -70,7 +70,7 @@ class Home:
         assert done.returncode == 0, (words, done.stdout, done.stderr)
         return done.stdout
 
-    def killed(self, after: float, *, alone: bool) -> None:
+    def killed(self, after: float, *, alone: bool):
         """A sync that is killed after so many seconds, alone or with the git that it
         runs."""
         command = [sys.executable, "-m", "memcli", "sync"]
@@ -95,7 +95,7 @@ class Home:
 class Drill:
     """What was written so far, and how often each entry was reinforced."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int):
         self.random = random.Random(seed)
         remote = folder / "remote.git"
         subprocess.run(
@@ -112,7 +112,7 @@ class Drill:
         self.tokens.append(f"token{len(self.tokens)}x{self.random.randrange(10**6)}")
         return self.tokens[-1]
 
-    def edit(self, home: Home) -> None:
+    def edit(self, home: Home):
         """One random edit."""
         ids = [
             e.id

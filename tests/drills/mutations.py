@@ -98,7 +98,7 @@ def layout_free(code: str) -> re.Pattern[str]:
     return re.compile("".join(parts))
 
 
-def put(path: Path, text: str) -> None:
+def put(path: Path, text: str):
     path.write_text(text, encoding="utf-8")
     for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
         compiled.unlink()

@@ -119,7 +119,7 @@ IDLE = (
 class Stage:
     """The repository of the play, and the world around it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path):
         self.folder = folder
         self.root = folder / "repo"
         self.home = folder / "home"
@@ -169,11 +169,11 @@ class Stage:
     def mem(self, *words: str, input: str = "") -> str:
         return self.run(sys.executable, "-m", "memcli", *words, input=input)
 
-    def commit(self, message: str) -> None:
+    def commit(self, message: str):
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "-m", message)
 
-    def hook(self, event: str, session: str, **values: object) -> None:
+    def hook(self, event: str, session: str, **values: object):
         path = self.sessions / f"{session}.jsonl"
         said = {
             "session_id": session,
@@ -183,7 +183,7 @@ class Stage:
         }
         self.mem("hook", event, "--harness", "claude", input=json.dumps(said))
 
-    def settle(self) -> None:
+    def settle(self):
         """Wait until no session waits to be learned from."""
         state = self.folder / "state/mem/state.db"
         until = time.monotonic() + PATIENCE
@@ -204,7 +204,7 @@ class Stage:
         ]
 
 
-def session(stage: Stage, number: int, said: Sequence[str]) -> None:
+def session(stage: Stage, number: int, said: Sequence[str]):
     """One session of a person and an agent, as its hooks see it."""
     name = str(uuid.uuid5(uuid.NAMESPACE_URL, f"play {number}"))
     path = stage.sessions / f"{name}.jsonl"
@@ -233,7 +233,7 @@ def session(stage: Stage, number: int, said: Sequence[str]) -> None:
     stage.commit(f"Session {number}")
 
 
-def branches(stage: Stage, number: int) -> None:
+def branches(stage: Stage, number: int):
     """A colleague's branch and main are compacted, then merged."""
     stage.git("checkout", "-q", "-b", f"colleague-{number}")
     stage.mem("compact", "--due")

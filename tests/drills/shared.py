@@ -34,7 +34,7 @@ from tests.programs import run
 FIRST = "2026-01-01T00:00:00Z"
 
 
-def commit(root: Path, message: str = "All of it") -> None:
+def commit(root: Path, message: str = "All of it"):
     """Commit everything in `root`, which becomes a repository first.
 
     Its first commit says its name: equal files committed in the same second would be
@@ -144,7 +144,7 @@ class _Run:
 
     def __init__(
         self, folder: Path, environ: Mapping[str, str], entries: int, until: float
-    ) -> None:
+    ):
         self.folder = folder
         self.environ = environ
         self.entries = entries
@@ -154,7 +154,7 @@ class _Run:
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
 
-    def start(self, workers: int) -> None:
+    def start(self, workers: int):
         for number in range(max(workers // 2, 1)):
             root = self.folder / f"p{number}"
             self._write(root, 0)
@@ -172,7 +172,7 @@ class _Run:
         for thread in self._threads:
             thread.start()
 
-    def join(self) -> None:
+    def join(self):
         for thread in self._threads:
             thread.join()
 
@@ -182,7 +182,7 @@ class _Run:
         )
         return App(options, self.environ, root)
 
-    def _write(self, root: Path, state: int) -> None:
+    def _write(self, root: Path, state: int):
         root.mkdir(exist_ok=True)
         some = []
         for i in range(self.entries):
@@ -195,7 +195,7 @@ class _Run:
         (root / "tasks" / "t.md").write_text("\n".join(some[1::2]))
         commit(root, f"state {state}")
 
-    def _push_all(self, root: Path) -> None:
+    def _push_all(self, root: Path):
         state = 1 + 1_000_000 * root.name.endswith("-clone")
         while time.monotonic() < self.until:
             self._write(root, state)
@@ -218,11 +218,11 @@ class _Run:
             app.__exit__(None, None, None)
         return False
 
-    def _fail(self, what: str) -> None:
+    def _fail(self, what: str):
         with self._lock:
             self.failures.append(what)
 
-    def _read_all(self, name: str) -> None:
+    def _read_all(self, name: str):
         while time.monotonic() < self.until:
             self._read(name)
 
@@ -255,7 +255,7 @@ class _Run:
             app.__exit__(None, None, None)
         return set()
 
-    def settle(self, number: int) -> None:
+    def settle(self, number: int):
         root = self.folder / f"p{number}"
         self._write(root, 7_000_000 + number)
         if not self._push(root):
@@ -264,7 +264,7 @@ class _Run:
             self._fail(f"{root.name}: the last push is not what is read")
 
 
-def _check_counts(url: str, failures: list[str]) -> None:
+def _check_counts(url: str, failures: list[str]):
     import psycopg
 
     with psycopg.connect(url) as connection:

@@ -140,7 +140,7 @@ def _json(said: Mapping[str, object]) -> bytes:
     return json.dumps(said).encode()
 
 
-def checked(out: bytes, err: bytes, *, code: int, event: str = "") -> None:
+def checked(out: bytes, err: bytes, *, code: int, event: str = ""):
     assert (code, err) == (0, b""), (code, err)
     if not out:
         return
@@ -175,7 +175,7 @@ def through_shell(feed: str, event: str, root: Path, folder: Path) -> Ended:
 def endlessly(piece: bytes, pause: float, event: str, folder: Path) -> Ended:
     read, write = os.pipe()
 
-    def feed() -> None:
+    def feed():
         with suppress(BrokenPipeError):
             while True:
                 os.write(write, piece)

@@ -15,7 +15,7 @@ class Hangs(Exception):
 
 @contextmanager
 def patience(seconds: int = PATIENCE) -> Iterator[None]:
-    def give_up(number: int, frame: FrameType | None) -> None:
+    def give_up(number: int, frame: FrameType | None):
         raise Hangs(f"more than {seconds} s")
 
     before = signal.signal(signal.SIGALRM, give_up)

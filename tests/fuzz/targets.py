@@ -55,7 +55,7 @@ class Target(NamedTuple):
     allowed: tuple[type[BaseException], ...] = ()
 
 
-def tried(target: Target, text: str) -> None:
+def tried(target: Target, text: str):
     try:
         target.run(text)
     except target.allowed:
@@ -66,7 +66,7 @@ def as_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _memory(text: str) -> None:
+def _memory(text: str):
     file = parse(text, NAME)
     spans = [(segment.start, segment.end) for segment in file.segments]
     assert "".join(text[start:end] for start, end in spans) == text
@@ -76,17 +76,17 @@ def _memory(text: str) -> None:
         refresh.rows(entry, live=True)
 
 
-def _front(text: str) -> None:
+def _front(text: str):
     assert all(isinstance(key, str) for key in front_matter.read(text).values)
 
 
-def _written(text: str) -> None:
+def _written(text: str):
     text = text.encode("utf-8", "replace").decode()[:8000]
     value = front_matter.render_value(text)
     assert front_matter.read(f"key: {value}\n").values["key"] == text
 
 
-def _edited(text: str) -> None:
+def _edited(text: str):
     file = parse(text, NAME)
     known = [entry for entry in file.entries if entry.identified]
     if known:
@@ -94,13 +94,13 @@ def _edited(text: str) -> None:
         assert len(edited(file, [change]).entries) == len(file.entries)
 
 
-def _checked(text: str) -> None:
+def _checked(text: str):
     file = parse(text, NAME)
     document = KnownFile(file, place("project", NAME))
     checks.content([document], (), today="2026-11-21", max_tokens=2000)
 
 
-def _merged(text: str) -> None:
+def _merged(text: str):
     third = len(text) // 3
     sides = text, text[:third] + text[third * 2 :], text[third:]
     both, _ = merge.merge(
@@ -109,7 +109,7 @@ def _merged(text: str) -> None:
     parse(both, NAME)
 
 
-def _safe_body(text: str) -> None:
+def _safe_body(text: str):
     body = safe_body(text)
     written = (
         render_entry({"id": "x", "type": "corrective"}, body)
@@ -118,12 +118,12 @@ def _safe_body(text: str) -> None:
     assert [entry.id for entry in parse(written, NAME).entries] == ["x", "y"]
 
 
-def _session(text: str, format: str = "") -> None:
+def _session(text: str, format: str = ""):
     for session in reader.read_all(io.BytesIO(as_bytes(text)), format=format):
         assert all(turn.origin for turn in session.turns)
 
 
-def _learned(text: str) -> None:
+def _learned(text: str):
     for who in ("user", "assistant"):
         lines = [{"role": "user", "content": "Hello"}, {"role": who, "content": text}]
         said = "\n".join(json.dumps(line) for line in lines)
@@ -143,7 +143,7 @@ def _fts() -> sqlite3.Connection:
     return db
 
 
-def _asked(text: str) -> None:
+def _asked(text: str):
     asked = lexical.build(text, lambda words: [1] * len(words))
     assert len(asked.terms) <= lexical.MAX_TERMS
     for term in (*asked.terms, *asked.phrases[:32]):
@@ -151,7 +151,7 @@ def _asked(text: str) -> None:
         _fts().execute(sql, (quoted(term),)).fetchall()
 
 
-def _payload(text: str) -> None:
+def _payload(text: str):
     calls.parse_payload(as_bytes(text))
     whole = {
         "session_id": text,
@@ -165,21 +165,21 @@ def _payload(text: str) -> None:
     assert answer.isascii() and len(json.loads(answer)) <= 2
 
 
-def _command(text: str) -> None:
+def _command(text: str):
     before_tool.runs(parse_command(text), ("git push*",), text)
 
 
-def _reply(text: str) -> None:
+def _reply(text: str):
     prompts.parse_reply(text, scopes.NAMES, {1: text, 2: text})
 
 
-def _reply_fields(text: str) -> None:
+def _reply_fields(text: str):
     item = {"scope": "project", "turn": 1, "kind": "fact", "title": text, "text": text}
     reply = json.dumps({"items": [{**item, "quote": text, "tags": [text]}]})
     assert prompts.parse_reply(reply, scopes.NAMES, {1: text}).findings
 
 
-def _consolidated(text: str) -> None:
+def _consolidated(text: str):
     readers = (
         lambda: consolidate.read_lesson(text, EpisodeBatch(NAME, ())),
         lambda: consolidate.read_verdicts(text, _pairs(), "2026-11-21"),
@@ -202,7 +202,7 @@ def _pairs() -> tuple[Pair, ...]:
     return (Pair(NAME, *parse(text, NAME).entries),)
 
 
-def _facts(text: str) -> None:
+def _facts(text: str):
     for row in ({"operation": "new", "title": text, "body": text}, {"operation": text}):
         consolidated = json.dumps({"facts": [row]})
         try:
@@ -211,32 +211,32 @@ def _facts(text: str) -> None:
             continue
 
 
-def _settings(text: str) -> None:
+def _settings(text: str):
     put = agent_settings.with_hooks(text, "claude")
     assert agent_settings.with_hooks(put, "claude") == put
     assert is_installed(put, "claude")
     agent_settings.without_hooks(put)
 
 
-def _script(text: str) -> None:
+def _script(text: str):
     put = git_hooks.with_section(text, "post-merge")
     assert git_hooks.program_of(put) == "mem"
     git_hooks.without_section(put)
 
 
-def _section(text: str) -> None:
+def _section(text: str):
     put = git_hooks.put(text, ("one", "two"))
     assert "one\ntwo" in put.replace("\r", "")
     git_hooks.drop(put)
 
 
-def _placed(text: str) -> None:
+def _placed(text: str):
     safe = exporter.safe_text(text)
     assert "\x1b" not in safe
     git_hooks.drop(git_hooks.put(text, ["one"], git_hooks.EXPORT), git_hooks.EXPORT)
 
 
-def _toml(text: str) -> None:
+def _toml(text: str):
     with TemporaryDirectory() as folder:
         path = Path(folder) / ".mem.toml"
         path.write_bytes(as_bytes(text))
@@ -246,30 +246,30 @@ def _toml(text: str) -> None:
         config.resolve([("project file", values, where)])
 
 
-def _imported(text: str) -> None:
+def _imported(text: str):
     list(importers.topics({NAME: text}))
     list(importers.rules("AGENTS.md", text))
     importers.is_topic(split_front(text)[0])
 
 
-def _noted(text: str) -> None:
+def _noted(text: str):
     drafts.interventions(text, "", "s", "2026-11-21")
     drafts.moved_assumptions(text, "", "2026-11-21")
 
 
-def _prompt(text: str) -> None:
+def _prompt(text: str):
     safe = for_prompt(text)
     assert "</recalled-memory" not in safe.lower()
     assert for_display(safe) == safe
     assert not any(char in safe for char in "\x1b\x9b\x07\u202e\u200b\ufeff\x00")
 
 
-def _guarded(text: str) -> None:
+def _guarded(text: str):
     title, body = model_output.safe_text(text[:200], text)
     assert title and "\n" not in title and "\x1b" not in body
 
 
-def _similar(text: str) -> None:
+def _similar(text: str):
     one = claim(text)
     other = claim(text[: len(text) // 2])
     near_duplicate(one, other)
@@ -284,7 +284,7 @@ def _each_format() -> Iterator[Target]:
             yield Target(f"transcript {format or 'unknown'}", run, (DataError,))
 
 
-def _opencode(text: str) -> None:
+def _opencode(text: str):
     with TemporaryDirectory() as folder:
         path = Path(folder) / "opencode.db"
         with closing(sqlite3.connect(path)) as db:

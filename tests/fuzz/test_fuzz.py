@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memcli.install.git_hooks import HASH
 from tests.fuzz.hostile import CHARACTERS, FIXED, SEEDS, TOKENS, Family, mutated
 from tests.fuzz.patience import patience
-from tests.fuzz.targets import TARGETS, Target, tried
+from tests.fuzz.targets import TARGETS, tried
 
 _WITH_A_FILE = ("transcript opencode",)
 _each = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
@@ -20,7 +20,7 @@ _pieces = st.one_of(
 
 
 @_each
-def test_every_family_is_read(target: Target) -> None:
+def test_every_family_is_read(target):
     """Runs, nests and repetitions of everything that some format gives a meaning to."""
     with patience():
         for family in FIXED[::2] if target.name in _WITH_A_FILE else FIXED:
@@ -35,7 +35,7 @@ def test_every_family_is_read(target: Target) -> None:
     database=None,
     suppress_health_check=list(HealthCheck),
 )
-def test_any_text_is_read(target: Target, data: st.DataObject) -> None:
+def test_any_text_is_read(target, data):
     """Texts made of the pieces that formats are made of, and seeds that were
     damaged."""
     pieces = data.draw(st.lists(_pieces, max_size=20))
@@ -95,7 +95,7 @@ _DEEP = (
 
 
 @_each
-def test_depth_is_read(target: Target) -> None:
+def test_depth_is_read(target):
     """Nests that are deeper than Python's stack, which short texts are not."""
     with patience():
         for family in FIXED:
@@ -106,7 +106,7 @@ def test_depth_is_read(target: Target) -> None:
 @pytest.mark.parametrize(
     "target", [t for t in TARGETS if t.name in _SLOW], ids=lambda target: target.name
 )
-def test_what_was_slow_comes_back(target: Target) -> None:
+def test_what_was_slow_comes_back(target):
     """100,000 characters of what once took minutes are read before patience ends."""
     for family in _SLOW[target.name]:
         with patience():

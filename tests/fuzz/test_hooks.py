@@ -4,7 +4,6 @@ import json
 import random
 from collections.abc import Iterable
 from itertools import islice
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ from tests.fuzz import hooks
 
 
 @pytest.fixture
-def shop(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+def shop(project, monkeypatch) -> Project:
     monkeypatch.setattr(protocol, "SECONDS", 600.0)
     keys = {"type": "corrective", "commands": ["git push*"], "paths": ["src/*.py"]}
     own = project.entry("Clock", "Checkout tests fail at midnight.", id="clock", **keys)
@@ -24,7 +23,7 @@ def shop(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     return project
 
 
-def _all_answered(shop: Project, payloads: Iterable[bytes]) -> None:
+def _all_answered(shop: Project, payloads: Iterable[bytes]):
     for number, data in enumerate(payloads):
         event = hooks.EVENTS[number % len(hooks.EVENTS)]
         result = shop.mem("hook", event, input=data)
@@ -36,13 +35,13 @@ def _all_answered(shop: Project, payloads: Iterable[bytes]) -> None:
     assert [line for line in said.splitlines() if "Error" in line] == []
 
 
-def test_odd_calls_are_answered_or_not(shop: Project) -> None:
+def test_odd_calls_are_answered_or_not(shop):
     """A field that is missing, of another type, huge, deep or a device: nothing goes
     wrong inside."""
     _all_answered(shop, islice(hooks.payloads(shop.root), 0, None, 5))
 
 
-def test_damaged_calls_are_answered_or_not(shop: Project) -> None:
+def test_damaged_calls_are_answered_or_not(shop):
     """Several odd fields at once, and calls with pieces cut out or replaced."""
     _all_answered(shop, islice(hooks.drawn(shop.root, random.Random(3)), 120))
 
@@ -51,16 +50,14 @@ def test_damaged_calls_are_answered_or_not(shop: Project) -> None:
     "feed",
     ["closed", "zeros without end", "no streams at all", "a folder that is gone"],
 )
-def test_odd_streams_end_in_silence(shop: Project, tmp_path: Path, feed: str) -> None:
+def test_odd_streams_end_in_silence(shop, tmp_path, feed):
     """A real process whose input is closed or endless, or whose folder is gone, ends
     with success."""
     done = hooks.through_shell(feed, "prompt", shop.root, tmp_path)
     hooks.checked(done.out, done.err, code=done.code)
 
 
-def test_input_that_never_ends_is_not_waited_for(
-    shop: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_input_that_never_ends_is_not_waited_for(shop, tmp_path, monkeypatch):
     """Neither drops nor a flood of what could be calls keep a process from its end."""
     monkeypatch.delenv("MEM_HOOK_SECONDS")
     for piece, pause in ((b"{", 0.05), (b'{"a": 1}', 0.0)):
@@ -69,7 +66,7 @@ def test_input_that_never_ends_is_not_waited_for(
 
 
 @pytest.mark.parametrize("name", ["/\ud800", "/a\0b", "relative", ""])
-def test_what_no_file_is_called_is_no_path(name: str) -> None:
+def test_what_no_file_is_called_is_no_path(name):
     """A folder like that makes a call that says nothing; a transcript like that is
     none."""
     assert (
@@ -85,10 +82,10 @@ def test_what_no_file_is_called_is_no_path(name: str) -> None:
     "error", [RuntimeError("broken"), KeyboardInterrupt(), MemoryError()]
 )
 def test_whatever_breaks_is_no_business_of_the_agent(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    error: BaseException,
-) -> None:
+    monkeypatch,
+    capsys,
+    error,
+):
     """Success and silence; the log says what it was."""
 
     def broken(*_: object) -> str:
