@@ -16,6 +16,7 @@ from memcli.text.chosen import (
     is_code,
     is_drawn,
     is_random,
+    is_surely_drawn,
     looks_random,
 )
 from memcli.text.matching import Span, places_of, regex, verbose
@@ -24,15 +25,14 @@ _LEET = str.maketrans("013457@$", "oieastas")
 HINTS = tuple(
     "pass pw psk cred auth secret token login wifi wi-fi dsn unlock clave"
     " community user account basic proxy admin root connect vault salt seed key"
-    " logon bearer hmac fernet cipher encrypt decrypt cookie register"
+    " logon bearer hmac fernet cipher encrypt decrypt cookie register access private"
     " 密码 密碼 パスワード 비밀번호 парол".split(" ")
 )
 """What one of must occur in a text, in small letters, before its lines are looked at."""
 MOST_PARTS = 6
 """Parts of one word, between its colons and the like, that are looked at."""
-_BEFORE_NUMBER = 24
-_WITH_NUMBER = 160
-"""How far the name of a number may begin before it, and how far the two may reach."""
+_BEFORE = 80
+"""Characters before a value of one alphabet in which its name must stand."""
 LONGEST = 2000
 """Characters of a line about each word for access that are looked at."""
 
@@ -42,7 +42,7 @@ def _access() -> str:
     """Words that say that a line is about access; one that runs on in digits and letters
     is a name itself (token3x46)."""
     return r"""
-        (?<![a-z])
+        (?-i: (?<![a-z]) | (?<=[a-z]) (?=[A-Z]) )  # getToken, siteKEY
         (?: (?P<password>
               (?: pass (?: word | wort | wd | phrase | code )? s? | pwd? | psk ) (?![a-z])
             | creds? (?![a-z]) | credentials? | auth(?:tok)? (?![a-z]) | secrets? (?![a-z])
@@ -51,10 +51,13 @@ def _access() -> str:
           | users? (?:name)? (?![a-z]) | account | basic | proxy | admin (?![a-z])
           | root (?![a-z]) | connect | vault | salt (?![a-z]) | seed (?![a-z])
           | keys? (?![a-z]) | keygen | hmac | cookie (?![a-z]) | (?: en | de ) crypt
-          | register (?![a-z]) )
-      | (?P<foreign> 密码 | 密碼 | パスワード | 비밀번호 | парол | (?<=[_a-z]) (?-i: [Pp]ass | [Pp]assword | Key | Secret | Token ) (?![a-z])
-        | (?<=_) (?: key | auth ) (?![a-z]) | (?-i: Connection ) (?![a-z])
-        | (?<=[a-z]) (?-i: Auth | Login | Hmac | Encrypt | Decrypt ) (?![a-z]) )
+          | register (?![a-z]) | (?: access | private ) (?![a-z]) )
+      | (?P<foreign> 密码 | 密碼 | パスワード | 비밀번호 | парол
+        | (?<=[_a-z]) (?-i: [Pp]ass | [Pp]assword | Key ) (?![a-z])
+        | (?<=[_a-z]) (?: token | secret | password ) (?= ["']? \s? [=:] )  # mytoken=
+        | secret [ ]? (?: key | token ) (?![a-z])
+        | (?<=_) (?: key | auth ) (?![a-z]) | (?-i: Connection ) (?![a-z]) )
+      | (?<=[a-z]) key (?= ["']? \s? [=:] )  # sitekey=
     """
 
 
@@ -64,7 +67,7 @@ def _public() -> str:
     return r"""
         (?<! hmac [-_(] ) (?<! hmac \( ['"] ) (?<! ,[ ] ) sha-?\d
       | integrity | checksum | digest | fingerprint | md5 | e-?tag | hash (?!icorp)
-      | public | certificate | commit | revision | ssh-(?: rsa | ed25519 | dss ) | ecdsa-sha
+      | \b h1: | public | certificate | commit | revision | ssh-(?: rsa | ed25519 | dss ) | ecdsa-sha
       | ENC\[ | \{[\w+/]{12,}=+\} | data: | uuid | csp | nonce | \bblob\b | websocket | known_hosts | base64,
     """
 
@@ -77,8 +80,8 @@ def _word() -> str:
 
 @verbose
 def _mixture() -> str:
-    """A digit, or a capital within letters."""
-    return r"\d | [a-z][A-Z]"
+    """A digit, or a capital within letters; or a very long word."""
+    return r"\d | [a-z][A-Z] | \w{20}"
 
 
 @verbose
@@ -88,27 +91,31 @@ def _mark() -> str:
 
 
 @verbose(ignore_case=True)
-def _named_hex() -> str:
-    """A number that a program drew, at once behind a word for what it opens."""
+def _opener() -> str:
+    """The end of what stands before a value of one alphabet: a word for what it opens,
+    and some words between the two at most."""
     return r"""
-        (?: (?<!public[ ]) (?<!cache[ ]) (?<!cache[_-]) (?<!sort[ ]) (?<!primary[ ])
-            (?<!object[ ]) key | token | secret | psk | log[ ]?in | salt | seed | auth | password ) s?
-        ["'`]? (?: [\s:=] (?: is | are | was | to | value | = | -> ) )? [\s:=]{1,3} (?: ->[ ] )? [\[(]? ["'`]?
-        ((?:0x)? [0-9a-f]{32,128} | (?<! key[ ]) [0-9a-f]{8} (?:-[0-9a-f]{4}){3} -[0-9a-f]{12})
-        (?![\w-])
+        (?<! public[ _-] ) (?<! cache[ _-] ) (?<! sort[ _-] ) (?<! primary[ _-] )
+        (?<! object[ _-] ) (?<! partition[ _-] ) (?<! idempotency[ _-] ) (?<! foreign[ _-] )
+        (?: (?-i: (?<![a-z]) | (?<=[a-z]) (?=[A-Z]) )
+          | (?<=[a-z]) (?= (?: key | token | secret | password ) ["']? \s? [=:] )
+          | (?<=secret) )
+        (?: key | token | secret | psk | log[ ]?in | salt | seed | auth | access | private
+          | credential | bearer | pass (?: word | phrase | code | wd )? | pwd | pat ) s?
+        (?! [a-z] )
+        (?: ["'`]? \s? [:=]? \s? (?: is | are | was | to | value ) (?!\w) )?
+        (?P<between> (?: [^\w.!?]* \w{1,24} ){1,3}? )?? [^\w.!?]{0,12} \Z
     """
 
 
-@verbose
-def _before_hex() -> str:
-    """How such a number begins; there are fewer places for it than signs of one."""
-    return r"""[\s:="'`(\[] (?:0x)? [0-9a-fA-F]{8}"""
-
-
-@verbose
-def _next_hex() -> str:
-    """Another such number in a list."""
-    return r"""["'`]? ,\s? ["'`]? ([0-9a-f]{32,128}) (?![\w-])"""
+@verbose(ignore_case=True)
+def _one_alphabet() -> str:
+    """A number in hex, a UUID, or letters of one case and digits."""
+    return r"""
+        (?: 0x )? [0-9a-f]{20,128}
+      | [0-9a-f]{8} (?: - [0-9a-f]{4} ){3} - [0-9a-f]{12}
+      | (?-i: [a-z0-9]{20,128} | [A-Z0-9]{20,128} )
+    """
 
 
 @verbose
@@ -184,12 +191,42 @@ def _digits_by_sign() -> str:
     return r"[!\#$%&*+=?@^~] (?: \d\d | (?<= \d\d . ) )"
 
 
+@verbose
+def _token() -> str:
+    """A long word of the letters of tokens, perhaps behind a short name or some."""
+    return r"""
+        (?<! [\w./@%+-] ) (?: [A-Za-z]{1,8} \d? [._-] ){0,4}
+        (?P<drawn> [A-Za-z0-9_-]{28,200} ={0,2} ) (?! [\w./@+-] )
+    """
+
+
+@verbose
+def _thrice_mixed() -> str:
+    """Small letters, capitals and digits, 28 of them at least, with few marks."""
+    return r"""
+        (?= [^a-z]* [a-z] ) (?= [^A-Z]* [A-Z] ) (?= \D* \d )
+        (?: [_-]? [A-Za-z0-9] ){28,} .*
+    """
+
+
 def picked_alone(text: str) -> Iterator[Span]:
-    """What looks so much like a password that nothing need speak of access: in 262,000
-    lines of manuals and code no value looks so."""
+    """What looks so much like a password or a token that nothing need speak of access:
+    in 262,000 lines of manuals and code no value looks so like the first; of 923 lines
+    with hashes, numbers and long words from 70 repositories one value in a hundred is
+    like the second, and no secret."""
     found_in = _alone().finditer(text) if _digits_by_sign().search(text) else ()
     for found in found_in:
         yield Span("password", start=found.start(), end=found.end())
+    for token in _token().finditer(text):
+        drawn = token["drawn"]
+        if not _thrice_mixed().fullmatch(drawn) or not is_surely_drawn(drawn):
+            continue
+        start, end = _line_about(text, *token.span())
+        # A line of nothing else may be one of a certificate or an image.
+        is_whole_line = token.span() == (start, end) != (0, len(text))
+        line = text[start:end]
+        if not is_whole_line and "://" not in line and not _public().search(line):
+            yield Span("api-token", start=token.start(), end=token.end())
 
 
 def likely_secrets(text: str, low: str, there: Collection[str]) -> Iterator[Span]:
@@ -199,11 +236,6 @@ def likely_secrets(text: str, low: str, there: Collection[str]) -> Iterator[Span
     words = [word for word in HINTS if word in there]
     if not words:
         return
-    hex_word = regex(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}")
-    numbers = list(_named_numbers(text))
-    if numbers and hex_word.search(text):
-        for start, end in numbers:
-            yield Span("api-key", start, end)
     # how far was looked: with a word for passwords, and without
     done = {True: 0, False: 0}
     for place in places_of(words, low):
@@ -219,21 +251,6 @@ def likely_secrets(text: str, low: str, there: Collection[str]) -> Iterator[Span
         start = max(start, done[is_password])
         done[is_password] = end
         yield from _in_line(text, start, end, is_password=is_password)
-
-
-def _named_numbers(text: str) -> Iterator[tuple[int, int]]:
-    """The numbers of `_named_hex`: a name is looked for where one may begin behind it."""
-    done = 0
-    for before in _before_hex().finditer(text):
-        place = before.start()
-        start = max(done, place - _BEFORE_NUMBER)
-        named = _named_hex().search(text, start, place + _WITH_NUMBER)
-        if named and named.start() > place:
-            continue
-        while named:
-            done = named.end()
-            yield named.span(1)
-            named = _next_hex().match(text, done)
 
 
 def _line_about(text: str, start: int, end: int) -> tuple[int, int]:
@@ -288,19 +305,29 @@ def _in_line(text: str, start: int, end: int, *, is_password: bool) -> Iterator[
     def is_public() -> bool:
         return _public().search(text, start, end) is not None
 
+    last = start
     for word in _word().finditer(text, start, end):
         if "://" in word[0] or not _mixture().search(word[0]):
             continue
         for begin, finish in _parts(text, word):
-            value = text[begin:finish]
-            if _is_signed(value):
-                yield Span("password", begin, finish)
+            kind = _kind_of_value(text, last, begin, finish, is_password=is_password)
+            if kind and (kind == "signed" or not is_public()):
+                last = finish
+                name = "api-token" if kind == "drawn" else "password"
+                yield Span(name, start=begin, end=finish)
                 break
-            is_mixed = _is_mixed(value)
-            is_secret = is_mixed or (is_password and _is_picked(value))
-            if is_secret and not is_public():
-                yield Span("api-token" if is_mixed else "password", begin, finish)
-                break
+
+
+def _kind_of_value(
+    text: str, last: int, start: int, end: int, *, is_password: bool
+) -> str | None:
+    """Whether a value is `signed`, `drawn` or `picked`: the last two may be public."""
+    value = text[start:end]
+    if _is_signed(value):
+        return "signed"
+    if _is_mixed(value) or _is_named(text, last, start, end):
+        return "drawn"
+    return "picked" if is_password and _is_picked(value) else None
 
 
 def _parts(text: str, word: re.Match[str]) -> Iterator[tuple[int, int]]:
@@ -337,6 +364,23 @@ def _is_mixed(value: str) -> bool:
     return not (
         is_path or is_short or _name().fullmatch(value) or _access().search(value)
     )
+
+
+def _is_named(text: str, last: int, start: int, end: int) -> bool:
+    """Whether a value of one alphabet stands behind its name, or behind another such
+    value, which ends at `last`."""
+    if not _one_alphabet().fullmatch(text, start, end):
+        return False
+    value = text[start:end]
+    if not looks_random(value) or is_drawn(value):
+        return False
+    if regex(r"[\"'`]?,\s?[\"'`]?").fullmatch(text, last, start):
+        return True
+    opener = _opener().search(text, max(last, start - _BEFORE), start)
+    if opener is None:
+        return False
+    # Anything may have a UUID: its name stands at once before it.
+    return "-" not in value or opener["between"] is None
 
 
 def _is_picked(value: str) -> bool:

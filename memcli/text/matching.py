@@ -224,7 +224,7 @@ def shapes(name: str) -> Hints:
     """The hints of a table of tokens, facts that gitleaks (MIT, docs/notices.md)
     collected."""
     hints: list[Hint] = []
-    for line in table(name).splitlines():
+    for line in table(name).splitlines()[1:]:
         kind, prefixes, rest = line.split(" ", 2)
         for start in prefixes.split(","):
             # The first sign stands ahead of what looks behind it: it is found faster.

@@ -9,13 +9,15 @@ in 60, and was not mended. What is asserted here is the state after those were m
 
 import base64
 import random
+import re
 import textwrap
+from string import ascii_letters, ascii_lowercase
 
 import pytest
 
 from memcli.text.chosen import looks_random
 from memcli.text.secrets import find_secrets, redact_secrets
-from tests.text.layouts import layouts, lines, made
+from tests.text.layouts import ALPHABETS, PLACE, layouts, lines, made
 from tests.text.test_secret_forms import BODY, PEM
 from tests.work import ends
 
@@ -62,17 +64,79 @@ def test_of_each_list_few_secrets_are_left(names: str, rows: int, most: int) -> 
     assert len(missed) <= most, missed
 
 
-def test_what_is_drawn_has_rare_neighbours():
-    """Of values of twelve letters and digits one in ten at most is passed over."""
+@pytest.mark.parametrize(
+    ("alphabet", "size"),
+    [
+        (ALPHABETS["a"], 12),
+        (ALPHABETS["U"], 12),
+        (ascii_lowercase, 12),
+        (ascii_letters, 12),
+        (ascii_lowercase, 20),
+    ],
+)
+def test_what_is_drawn_has_rare_neighbours(alphabet: str, size: int) -> None:
+    """Of values of letters, with digits or without, one in ten at most is passed
+    over."""
+    dice = random.Random(5)
+    drawn = ["".join(dice.choices(alphabet, k=size)) for _ in range(300)]
+    assert sum(not looks_random(value) for value in drawn) <= 30
+
+
+def test_what_is_drawn_goes_from_a_line_about_access():
     dice = random.Random(5)
     drawn = [made("a12", dice) for _ in range(300)]
-    assert sum(not looks_random(value) for value in drawn) <= 30
     left = [
         value
         for value in drawn
         if value in redact_secrets(f"the login of the panel takes {value} now")
     ]
     assert len(left) <= 30
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "flights KEY {h24}",
+        "panelTOKEN {a20}",
+        "routerPRIVATE:{h40}",
+        "the secret of that box: {h32}",
+        "sitekey={U20}",
+        "tokens: {h32}, {h32}, {h32}",
+    ],
+)
+def test_letters_of_one_alphabet_go_behind_their_name(frame: str):
+    dice = random.Random(frame)
+    values = list[str]()
+
+    def put(place: re.Match[str]) -> str:
+        values.append(made(place[1], dice))
+        return values[-1]
+
+    left = redact_secrets(PLACE.sub(put, frame))
+    assert not [value for value in values if value in left]
+
+
+def test_a_long_token_goes_wherever_it_stands():
+    """No word for access, and no prefix that a table has."""
+    dice = random.Random(11)
+    tokens = [f"zqv_live_{made('a32', dice)}" for _ in range(100)]
+    left = [value for value in tokens if value in redact_secrets(f"reports: {value}")]
+    assert len(left) <= 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the limit is 30,000 tokens per minute (org: 525d1899-c25e-485c-b1b5-60ceca53b817)",
+        "cache key 5f45a34f4fc3553beae200b6191bf977",
+        "the auth fix is in commit 4f1c0a9be8d3572610aef7c9b24d58e3610fa27b",
+        "alphabet = 123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
+        "example.com/box v1.0.0 h1:jESBY40agJOlLYnnv9jE0mLqDGTxEk0hkOnx7YGyRlQ=",
+        "an image:\nQ7xTr9ZkLm3Bv6WpHs2NcYd8Jf4GqAe1\nZkLm3Bv6WpHs2NcYd8Jf4GqAe1Q7xTr9",
+    ],
+)
+def test_what_is_drawn_and_known_to_all_stays(text: str):
+    assert redact_secrets(text) == text
 
 
 @pytest.mark.parametrize(

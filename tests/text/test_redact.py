@@ -345,6 +345,7 @@ HOSTILE = [
         "curl -u a:",
     ),
     *("--token ", B64, MIX, HEX + "\n", "AC", "a@"),
+    *("aB3_", "key ", "a.b-", "private a ", "token x1y2z3x1y2z3x1y2z3x1 "),
 ]
 
 
