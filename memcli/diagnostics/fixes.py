@@ -106,6 +106,8 @@ def _leftovers(app: App) -> list[tuple[str, str]]:
             leftovers.append(("a write was interrupted", str(path)))
     folders = {os.path.dirname(file.path) for file in app.project.listing.files}
     folders |= {str(folder) for folder in (root, app.project.home) if folder}
+    with suppress(OSError):
+        folders |= {entry.path for entry in os.scandir(files.state_dir())}
     for folder in sorted(folders):
         with suppress(OSError):
             for name in filter(durable.is_stale, sorted(os.listdir(folder))):

@@ -158,3 +158,12 @@ def test_init_sweeps_what_a_killed_one_left_of_its_index(kept):
     assert kept.shell("init", "-q").code == 0
     assert folder.is_dir()
     assert not left.exists()
+
+
+def test_doctor_takes_out_what_a_killed_one_left_in_the_state_folder(kept: Project):
+    assert kept.shell("index", "-q").code == 0
+    left = state_dir() / "indexes" / ".abc.mem-tmp-99999999-ab"
+    left.touch()
+    assert "a temporary file was left behind" in kept.shell("doctor").out
+    kept.shell("doctor", "--fix")
+    assert not left.exists()
