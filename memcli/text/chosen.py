@@ -39,7 +39,7 @@ _SURELY_DRAWN = -1 / 3
 @verbose(ignore_case=True)
 def masked() -> str:
     """Part of the drawing of a secret."""
-    return r"x{6} | 0{10} | abcdefgh | [*•]{3} | \.{3} | … | \[secret[ ]removed"
+    return r"x{6} | 0{10} | [*•]{3} | \.{3} | … | \[secret[ ]removed"
 
 
 @verbose(ignore_case=True, dot_all=True)
@@ -186,8 +186,11 @@ def looks_random(value: str) -> bool:
 
 
 def is_surely_drawn(value: str) -> bool:
-    """Whether a long value looks drawn through and through, and is no placeholder."""
-    return _bits_of(value) < _SURELY_DRAWN * len(value) and not is_drawn(value)
+    """Whether a long value looks drawn through and through, and is no placeholder and
+    no alphabet."""
+    if is_drawn(value) or "abcdefgh" in value.lower():
+        return False
+    return _bits_of(value) < _SURELY_DRAWN * len(value)
 
 
 def _bits_of(value: str) -> float:
