@@ -113,7 +113,7 @@ def _bearing(
     known = told.in_context(app, log, call.context)
     context = PromptContext(
         outdated=_outdated(app, known) if call.prompt else [],
-        seen=frozenset(known.told.union(loaded)),
+        seen=frozenset(known.whole.union(loaded)),
         read=app.instructions(log, call),
         left=told.tokens_left(log, call.context),
         kept=KEPT_TOKENS if call.prompt else 0,  # a failure is not pointed at
@@ -280,8 +280,17 @@ def _pointers(
         if item.key not in keys and told.pointer_key(item.key) not in context.seen
     ]
     titles = Counter(item.title for item in [*shown, *new])
-    pointers = [budget.pointer(item, alone=titles[item.title] == 1) for item in new]
+    left = [item for item in new if not _is_told(item, context)]
+    pointers = [budget.pointer(item, alone=titles[item.title] == 1) for item in left]
+    pointers = [item for item in pointers if not told.is_known(item, context.seen)]
     return _direct(pointers, [*shown, *new])[: context.pointers]
+
+
+def _is_told(item: Hit, context: PromptContext) -> bool:
+    """Whether the part of a long item was told that answers best."""
+    if not item.parted or item.brief is None:
+        return False
+    return told.is_known(item._replace(text=item.brief(budget.BELOW)), context.seen)
 
 
 def _direct(items: Iterable[Hit], others: Iterable[Hit]) -> list[Hit]:

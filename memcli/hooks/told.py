@@ -48,6 +48,11 @@ class InContext(NamedTuple):
     told: set[str]
     changed: set[str]
 
+    @property
+    def whole(self) -> set[str]:
+        """What of it is told as a whole, so that no part is left."""
+        return self.told - {key.partition("\n")[0] for key in self.told if "\n" in key}
+
 
 def pointer_key(entry: str) -> str:
     """The name under which it is noted that an entry was pointed at: its text may
@@ -58,6 +63,25 @@ def pointer_key(entry: str) -> str:
 def key_of(item: Hit) -> str:
     """The name under which it is known that an item was told, or pointed at."""
     return pointer_key(item.key) if item.layer == POINTED else item.key
+
+
+def _keys(item: Hit) -> set[str]:
+    """The names under which it is noted that an item was told: of a long one each line
+    that was shown."""
+    if not item.parted:
+        return {key_of(item)}
+    shown = item.text or item.head
+    lines = [line for line in shown.splitlines() if len(line.split()) >= FEWEST]
+    return {
+        f"{key_of(item)}\n{zlib.crc32(line.encode('utf-8', 'surrogatepass')):08x}"
+        for line in lines or [shown]
+    }
+
+
+def is_known(item: Hit, known: Collection[str]) -> bool:
+    """Whether a context holds most of what an item shows."""
+    keys = _keys(item)
+    return 2 * len(keys.intersection(known)) > len(keys)
 
 
 def title_of(item: Hit) -> str:
@@ -98,7 +122,8 @@ def in_context(app: HookApp, log: SessionLog, context: str) -> InContext:
     today = app.guarded(lambda: words_of(app, told))
     changed = {entry for entry, words in today.items() if words.isdisjoint(told[entry])}
     known = log.shown(context).union(own)
-    return InContext(told=known - changed, changed=changed)
+    told_keys = {key for key in known if key.partition("\n")[0] not in changed}
+    return InContext(told=told_keys, changed=changed)
 
 
 def note_writing(
@@ -154,8 +179,8 @@ def remember(
     named = [item for item in items if item.layer not in UNNAMED]
     whole = [item for item in named if item.layer != POINTED]
     entries = {key for item in whole for key in (item.key, *item.duplicates)}
-    pointers = {key_of(item) for item in named if item.layer == POINTED}
-    _note_shown(app, log, occasion, entries | pointers)
+    places = set[str]().union(*map(_keys, named))
+    _note_shown(app, log, occasion, entries | places)
     _note_shown(app, log, occasion._replace(event=WORDS), _in_words(app, entries))
     titles = {item.key: title_of(item) for item in named}
     _note_told(app, log, occasion, titles)
@@ -236,7 +261,7 @@ def telling(
 ) -> Told:
     """What `tell` says, in the running transaction."""
     known = in_context(app, log, occasion.context).told
-    fresh = [item for item in items if key_of(item) not in known]
+    fresh = [item for item in items if not is_known(item, known)]
     if occasion.event == "prompt":
         _note_written(app, log, occasion)
     text = write(log, fresh)

@@ -51,6 +51,9 @@ class Hit(NamedTuple):
     listed: bool = False
     brief: Callable[[int], str] | None = None
     draft: Draft | None = None
+    parted: bool = False
+    """Whether it is so long that a part of it is shown, which need not be the next
+    one's."""
 
     @property
     def made(self) -> "Hit":

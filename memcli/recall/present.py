@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import Any
 
 from memcli.index.view import AROUND, Candidate
-from memcli.memory.words import MATTER, body_of
+from memcli.memory.words import MATTER, SIZE, body_of
 from memcli.recall import budget, evidence
 from memcli.recall import ranking as rank
 from memcli.recall.budget import tokens
@@ -63,6 +63,7 @@ class Showing:
             type=chosen.type,
             duplicates=scored.duplicates if scored else (),
             draft=draft,
+            parted=_is_parted(chosen),
         )
 
     def _words(self, entry: str, layer: str, *, short: bool) -> tuple[str, str]:
@@ -113,6 +114,7 @@ class Showing:
             store=place.store,
             path=for_display(self.search.source.files[candidate.source].path),
             line=candidate.line,
+            parted=_is_parted(candidate),
             age_days=self._age(candidate),
             duplicates=tuple(map(plain, duplicates)),
             factors=_factors(ranked) if ranked else None,
@@ -177,6 +179,10 @@ def _more(lines: int, entry: str) -> str:
     """How much of an entry is not shown, and what prints it."""
     what = "1 more line" if lines == 1 else f"{lines} more lines"
     return f"({what}: mem show {entry[:8]})"
+
+
+def _is_parted(chosen: Candidate) -> bool:
+    return chosen.part > 0 or len(chosen.text) >= SIZE
 
 
 def _least_size(text: str) -> int:

@@ -276,6 +276,27 @@ def test_what_the_agent_wrote_is_not_told_back(
     assert "manatees" in heard(shop, "prompt", prompt="rename the logo")
 
 
+def test_each_part_of_a_long_section_is_told_once(shop: Project) -> None:
+    """A log without headings is one section: what it says further down is told though
+    what it says above was."""
+    lessons = {
+        "walrus": "The walrus freezer holds dugongs: defrost it on Mondays.",
+        "gateway": "The payment gateway drops the first call: ask it twice.",
+    }
+    between = "".join(
+        f"Nothing came of trial {at}, it was left.\n\n" for at in range(90)
+    )
+    log = f"\n\n{between}".join(lessons.values())
+    shop.write("tasks/lessons.md", f"# Lessons\n\n## Log\n\n{log}\n")
+    shop.commit()
+    walrus = {"prompt": "when do we defrost the walrus freezer with the dugongs?"}
+    gateway = {"prompt": "why does the payment gateway drop the first call?"}
+    assert "defrost it on Mondays" in heard(shop, "prompt", **walrus)
+    assert "ask it twice" in heard(shop, "prompt", **gateway)
+    assert heard(shop, "prompt", **walrus) == ""
+    assert heard(shop, "prompt", **gateway) == ""
+
+
 def test_what_was_told_and_has_changed_is_told_with_any_prompt(shop: Project) -> None:
     """An agent obeys what it was told: the new words do not wait for a prompt about
     them. What was retired meanwhile is not told."""
