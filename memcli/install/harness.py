@@ -153,8 +153,8 @@ def plugin(harness: str, root: Path | None, environ: Mapping[str, str]) -> str:
 
 
 def reach_fault(harness: str, scope: str, project: Project) -> str:
-    """Why an agent that is started where one stands does not read these settings, ""
-    when it does: Claude Code reads those of the folder it is started in."""
+    """Why an agent that is started where one stands might not read these settings, ""
+    when it does: not every Claude Code reads those of the root in a subfolder."""
     root = project.root
     if harness != "claude" or scope == "user" or root is None:
         return ""
@@ -163,8 +163,8 @@ def reach_fault(harness: str, scope: str, project: Project) -> str:
     if here == top or not here.is_relative_to(top):
         return ""
     return (
-        f"Claude Code reads these hooks only where it is started in {root}, not in"
-        f" {here.relative_to(top)}"
+        f"Claude Code (2.1.197, not 2.1.332) reads these hooks only where it is started"
+        f" in {root}, not in {here.relative_to(top)}"
     )
 
 

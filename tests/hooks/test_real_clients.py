@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -36,6 +37,13 @@ def client(name: str) -> str:
     return found
 
 
+def is_newer() -> bool:
+    """Whether Claude Code is as new as 2.1.332, as far as the tests know two versions."""
+    words = [client("claude"), "--version"]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    return tuple(map(int, said.split()[0].split("."))) >= (2, 1, 332)
+
+
 class Desk:
     """A repository with memory, a client, and the model that it talks to."""
 
@@ -59,18 +67,21 @@ class Desk:
         }
         return {**others, **own}
 
-    def run(self, *args: str, path: str = "") -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *args: str, path: str = "", cwd: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            args, cwd=self.project.root, env=self.environ(path), input="",
+            args, cwd=cwd or self.project.root, env=self.environ(path), input="",
             capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
 
     def claude(
-        self, prompt: str, *more: str, path: str = ""
+        self, prompt: str, *more: str, path: str = "", cwd: Path | None = None
     ) -> subprocess.CompletedProcess[str]:
         tools = ("--allowedTools", TOOLS)
         form = ("--output-format", "stream-json", "--verbose")
-        return self.run(client("claude"), "-p", prompt, *tools, *form, *more, path=path)
+        words = (client("claude"), "-p", prompt, *tools, *form, *more)
+        return self.run(*words, path=path, cwd=cwd)
 
     def talk(self, *steps: str | Callable[[], object]) -> None:
         """One session of Claude Code: prompts, and what is done between two of them."""
@@ -94,16 +105,19 @@ class Desk:
                 assert "result" in kinds  # which is the end of the turn
             running.stdin.close()
 
-    def codex(self, prompt: str, *more: str) -> subprocess.CompletedProcess[str]:
+    def codex(
+        self, prompt: str, *more: str, trust: bool = True
+    ) -> subprocess.CompletedProcess[str]:
         config = self.project.home / ".codex" / "config.toml"
         config.parent.mkdir(exist_ok=True)
-        config.write_text(
-            f'model = "gpt-5.1-codex"\nmodel_provider = "here"\n[model_providers.here]\nname = "here"\n'
-            f'base_url = "{self.url}/v1"\nwire_api = "responses"\nenv_key = "OPENAI_API_KEY"\n'
-            f'[projects."{self.project.root}"]\ntrust_level = "trusted"\n'
-        )
-        trust = "--dangerously-bypass-hook-trust"
-        mode = ("exec", "-s", "workspace-write", trust)
+        if not config.exists():
+            config.write_text(
+                f'model = "gpt-5.1-codex"\nmodel_provider = "here"\n[model_providers.here]\nname = "here"\n'
+                f'base_url = "{self.url}/v1"\nwire_api = "responses"\nenv_key = "OPENAI_API_KEY"\n'
+                f'[projects."{self.project.root}"]\ntrust_level = "trusted"\n'
+            )
+        trusted = ("--dangerously-bypass-hook-trust",) if trust else ()
+        mode = ("exec", "-s", "workspace-write", *trusted)
         return self.run(client("codex"), *mode, *more, prompt)
 
 
@@ -329,7 +343,7 @@ def test_claude_is_answered_by_the_server_of_its_session(desk: Desk) -> None:
     """With a prompt, before an edit, after a failure, in a sub-agent; the model is not
     shown the tool that does it. 2.1.197 does not wait for the server at the start."""
     claude = client("claude")
-    if desk.run(claude, "--version").stdout < "2.1.300":
+    if not is_newer():
         pytest.skip("this version does not wait until the server stands")
     desk.project.ok("init", "--claude", "--set", "hook_by=mcp")
     program = Path(sys.executable).with_name("mem")
@@ -403,6 +417,67 @@ def test_claude_is_not_told_what_it_wrote_itself(desk: Desk) -> None:
     assert len(set(wound[2:])) == 1
     # once by the client itself, which shows what the shell changed of a file it read
     assert counts(desk, "drops the first call") == [0, 0, 0, 1, 1, 1]
+
+
+def test_claude_tells_each_of_two_sessions_at_once(desk: Desk) -> None:
+    """What one was told is news to the other."""
+    told: list[subprocess.CompletedProcess[str]] = []
+    prompts = [
+        f"MAIN {name}: why do the checkout tests fail around midnight?"
+        for name in ("one", "other")
+    ]
+    threads = [
+        threading.Thread(target=lambda asked=asked: told.append(desk.claude(asked)))
+        for asked in prompts
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [done.returncode for done in told] == [0, 0]
+    main = [json.dumps(body) for body in desk.model.asked if body.get("tools")]
+    for prompt in prompts:
+        (asked,) = (text for text in main if prompt in text)
+        for words in ("freeze the clock", "Money is Decimal"):
+            assert asked.count(words) == 1
+
+
+def test_claude_tells_a_fork_nothing_twice(desk: Desk) -> None:
+    """It has what the session had that it was forked from."""
+    prompt = "MAIN why do the checkout tests fail around midnight?"
+    session = session_of(desk.claude(prompt))
+    more = ("--resume", session, "--fork-session")
+    forked = desk.claude("MAIN go on with the logo", *more)
+    assert session_of(forked) != session
+    assert counts(desk, "Money is Decimal") == [1, 1]
+    assert counts(desk, "freeze the clock") == [1, 1]
+
+
+def test_claude_is_told_in_a_subfolder_by_the_users_hooks(desk: Desk) -> None:
+    """The settings of the root reach it in 2.1.332 and not in 2.1.197; those of the user
+    do in both, and where both reach it all is told once."""
+    reaches = int(is_newer())
+    prompt = "MAIN why do the checkout tests fail around midnight?"
+    inside = desk.project.root / "src"
+    assert desk.claude(prompt, cwd=inside).returncode == 0
+    assert counts(desk, "freeze the clock") == [reaches]
+    desk.project.ok("init", "--claude", "--user")
+    assert desk.claude(prompt, cwd=inside).returncode == 0
+    assert counts(desk, "freeze the clock") == [reaches, 1]
+    assert counts(desk, "Money is Decimal") == [reaches, 1]
+
+
+def test_codex_tells_nothing_before_its_hooks_are_trusted(desk: Desk) -> None:
+    """Neither those of the project nor the plug-in's; and doctor says so."""
+    prompt = "MAIN why do the checkout tests fail around midnight?"
+    assert desk.codex(prompt, trust=False).returncode == 0
+    desk.project.ok("init", "--codex", "--remove")
+    for line in (("marketplace", "add", str(HOUSE)), ("add", "mem@memcli")):
+        assert desk.run(client("codex"), "plugin", *line).returncode == 0
+    assert desk.codex(prompt, trust=False).returncode == 0
+    assert counts(desk, "freeze the clock") == [0, 0]
+    said = desk.project.mem("doctor").out
+    assert "Codex does not trust the plug-in's hooks yet" in said
 
 
 def test_claude_is_told_each_fact_once_in_a_long_session(desk: Desk) -> None:
