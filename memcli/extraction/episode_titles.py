@@ -448,7 +448,7 @@ def _is_whole(clause: str) -> bool:
 
 def plain(text: str) -> str:
     """A text without emphasis, links as their words, at most 300 characters."""
-    text = regex(r"\*\*|__").sub("", text)
+    text = regex(r"\*\*").sub("", text)
     text = regex(r"\[([^\[\]\n]{1,200})\]\([^()\n]{1,400}\)").sub(r"\1", text)
     return text if len(text) <= 300 else text[:299].rsplit(" ", 1)[0] + "…"
 

@@ -51,8 +51,6 @@ FOR_GOOD = [
     "Da adesso scrivi tutti i commenti in inglese.",
     "这个项目里我们从不使用默认导出。",
     "오류 메시지에는 항상 파일 이름이 있어야 해.",
-    "Мне не нравится, когда тесты ходят в сеть.",
-    "I don't want a spinner when the output is JSON.",
     "Full snapshots should not be updated ever.", "In future, commit after every step.",
     "以后都用中文回复。", "以後都用繁體中文回覆。",
 ]  # fmt: skip
@@ -62,7 +60,8 @@ LIKELY = [
     "Note that our staging database must not be migrated without a backup.",
     "The server folder should stand beside the front end.",
     "La pantalla de ajustes debe mostrar el nombre, no el código.", "数据库迁移不要自动执行。",
-    "設定画面では英語名を使わないでください。",
+    "設定画面では英語名を使わないでください。", "Мне не нравится, когда тесты ходят в сеть.",
+    "I don't want a spinner when the output is JSON.",
 ]  # fmt: skip
 
 
@@ -132,6 +131,7 @@ NEXT = [
     "All pages should be rebuilt in this project now.", "I don't like this colour of the buttons.",
     "Thoughts about a lexer that may come in the future are below.", "导入完以后，从几何开始。",
     "Translate the settings page into English.", "请把注释改成中文。", "Remember to run the linter.",
+    "Don't forget the host controls.", "これから新しい画面を作ります。", "一秒以降にシークすると止まる。",
 ]  # fmt: skip
 
 
@@ -174,6 +174,12 @@ def test_in_an_unknown_language_nothing_is_kept() -> None:
         "Look at how the tables of the archive are read and tell me about it."
     )
     assert len(found(named, agent(LOOK), longer, agent(LOOK), rule)) == 1
+
+
+def test_what_is_sent_twice_is_said_once() -> None:
+    """In one session it is one statement."""
+    turns = [human("No, don't use npm."), agent("All right.")] * 2
+    assert len(proposed(*turns)) == 1
 
 
 def test_agents_sentences_are_never_kept() -> None:
@@ -336,6 +342,8 @@ def test_a_correction_has_a_place(
     ("The export rounds half up (as the law of this land wants it), so that the sums of the invoices and of the"
      " ledger agree to the cent in every single month", "The export rounds half up"),
     ("Ok so, we must never " + "outright " * 20, "We must never" + " outright" * 8 + "…"),
+    ("There should be two levels: one for the readers", "There should be two levels: one for the readers"),
+    ("Leave `__init__.py` out", "Leave `__init__.py` out"), ("**Never** retry", "Never retry"),
     ("Can you please keep the parser apart from the reader", "Keep the parser apart from the reader"),
     ("I think that ids, names, dates, sums, taxes, fees, rates, codes, marks and all of the notes belong in one row",
      "Ids, names, dates, sums, taxes, fees, rates, codes, marks and all of the notes belong in…"),

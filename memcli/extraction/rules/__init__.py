@@ -56,17 +56,17 @@ _OPENING = r"""(?xi)
       | (?: @ | https?:// ) \S+ \s (?=\S+\s\S) )+
 """
 # Emphasis, and the marks of a list before a word.
-_MARKUP = r"(?x) \*\* | __ | ^(?: [\s>*_.)(-] | \d+[.)] )+ (?=\w)"
+_MARKUP = r"(?x) \*\* | ^(?: [\s>*_.)(-] | \d+[.)] )+ (?=\w)"
 # What a sentence is led in by: "The catch here is this: ..."
 _LED = r"(?x) (?=(?:\S+\s){3}) [^:`\[]{1,96} \b[a-z]+:\s"
 # Where a clause ends: a comma ends one only before a word that begins another, else it
 # stands in a list.
 _CLAUSE = r"""(?xi)
-    ; \s | \s [—–-] \s | [，；。]
+    ; \s | \s [—–] \s | [，；。]
     | ,? \s (?= (?: because | so[ ]that | otherwise | which | while | weil | damit | sonst
                   | parce[ ]que | sinon | porque | para[ ]que | perché | altrimenti | senão
                   | потому[ ]что | иначе ) [ ] )
-    | , \s (?= (?: as | since | so | but | or[ ]else | and[ ](?:the|it|we|you|i|they|not|then)
+    | , \s (?= (?: since | so | but | or[ ]else | and[ ](?:the|it|we|you|i|they|not|then)
               | it | this | that | they | we | i | use | not | instead | denn | aber | car
               | mais | pero | ma | mas | но | а ) [ ] )
 """
@@ -168,7 +168,7 @@ def title(text: str, longest: int = TITLE) -> str:
     lead = regex(_OPENING).match(bare)
     rest = bare[lead.end() :] if lead and len(bare) - lead.end() > 12 else bare
     led = regex(_LED).match(rest)
-    rest = rest[led.end() :] if led and len(rest) - led.end() > 20 else rest
+    rest = rest[led.end() :] if led and len(rest) > 2 * led.end() else rest
     if len(rest) > longest:
         rest = regex(r"\s\([^()]*\)").sub("", rest)
     rest = _clause(rest, longest)
@@ -216,7 +216,7 @@ def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
             paths=paths,
             commands=globs,
         )
-    if "prefers" in statement.shows:
+    if statement.shows & {"prefers", "wishes"}:
         return found._replace(kind="preference")
     if statement.shows & _ORDERS:
         named = about(turns, statement.turn, low, named_only=True)[1]

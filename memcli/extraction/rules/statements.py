@@ -41,7 +41,7 @@ _KINDS = (
     "must",
     "forbid",
     "prefers",
-    "dislikes",
+    "wishes",
     "our rule",
     "our way",
     "ask first",
@@ -58,7 +58,6 @@ _IDLE = {"asks", "once", "happened"}  # of these nothing is a rule
 _BY_ITSELF = {
     "for good",
     "prefers",
-    "dislikes",
     "our rule",
     "ask first",
     "language",
@@ -75,6 +74,7 @@ _LIKELY = {
     "only",
     "reminds",
     "instead",
+    "wishes",
     "tried",
     "corrects",
     "conceded",
@@ -152,7 +152,8 @@ def stated(turns: Sequence[Turn]) -> list[Statement]:
         if words.begins("takes back", low):
             said = content(low)
             statements = [old for old in statements if not _shares(old, said)]
-        statements += now
+        known = {old.text for old in statements}
+        statements += [new for new in now if new.text not in known]
     has_rules = any(one.is_rule for one in statements)
     waits = has_rules and _is_foreign(turns)
     return [*map(_unsure, statements)] if waits else statements
@@ -200,7 +201,7 @@ def shown(sentence: SpokenSentence) -> frozenset[str]:
     if words.begins("must", low):  # "make sure that ..."
         found.discard("tasks")
     if _picks(low):
-        found = (found - {"prefers", "dislikes"}) | {"points"}
+        found = (found - {"prefers", "wishes"}) | {"points"}
     if "tasks" in found:  # "Translate the page into English" is done once
         found.discard("language")
     return frozenset(found)
@@ -231,10 +232,10 @@ def _picks(low: str) -> bool:
     """Whether a preference only points at what was shown: "I prefer this one", "I
     don't like this color"."""
     points = words.phrases("begins: points")
-    if rest := _behind("dislikes", low):
-        return rest.startswith(points)
-    rest = _behind("prefers", low)
-    return rest in points or words.begins("begins: picks", rest)
+    wished = _behind("wishes", low)
+    preferred = _behind("prefers", low)
+    only_points = wished.startswith(points) or preferred in points
+    return only_points or words.begins("begins: picks", wished or preferred)
 
 
 def _behind(kind: str, low: str) -> str:

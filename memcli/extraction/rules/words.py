@@ -49,7 +49,7 @@ _ANNOUNCED = r"""(?xi)
 # forget to do something is an order.
 REMEMBER = r"""(?xi)
     ^ (?: please\s+ | bitte\s+ | 请 )?
-    (?: remember | keep[ ]in[ ]mind | don['’]?t[ ]forget | do[ ]not[ ]forget
+    (?: remember | keep[ ]in[ ]mind | (?: don['’]?t | do[ ]not )[ ]forget (?= [ ]that )
       | note[ ]for[ ](?:later|next[ ]time)
       | merke?[ ]dir | denk[ ](?:dran|daran) | vergiss[ ]nicht
       | retiens | souviens[- ]toi | recuerda | ten[ ]en[ ]cuenta | no[ ]olvides
