@@ -41,7 +41,7 @@ FILES = 4
 # asks, and that somebody thinks so.
 _OPENING = r"""(?xi)
     (?: (?: ok(?:ay)? | so | well | btw | also | and | but | then | please | pls | hey | hi
-          | wait | hm+ | oh | ah | yes | yeah | no+ | nope | actually | nvm | sure
+          | wait | hm+ | oh | ah | yes | yeah | nope | (?:no+ | non | não)(?=\s*[,.!:;–—-]) | actually | nvm | sure
           | right | thanks? | cool | nice | great | wrong | incorrect
           | (?:that | this)(?:['’]?s | [ ]is)[ ](?:wrong | incorrect)
           | note(?:[ ]that)? | remember(?:[ ]that)? | lets | let['’]s

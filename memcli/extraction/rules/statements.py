@@ -256,6 +256,8 @@ def _without(kind: str, low: str) -> str:
 def _is_lasting_order(low: str) -> bool:
     """Whether a sentence begins with "always" or "never", or, as German and Romance
     imperatives do, with a verb and then one of them."""
+    if low.startswith((" you ", " can ")):  # "you can always ask"
+        return False
     rest = _without("begins: corrects", words.opened(low))
     adverbs = words.phrases("adverbs")
     if rest.startswith(adverbs) or rest[1:].startswith(adverbs):
