@@ -145,18 +145,23 @@ def stated(turns: Sequence[Turn]) -> list[Statement]:
     later is left out."""
     statements: list[Statement] = []
     for index, turn in enumerate(turns):
-        if not (turn.human and turn.text) or taken_back(turn.text) is not None:
-            continue
-        now = _of_turn(turns, index)
-        low = words.fold(turn.text[:WHOLE])
-        if words.begins("takes back", low):
-            said = content(low)
-            statements = [old for old in statements if not _shares(old, said)]
-        known = {old.text for old in statements}
-        statements += [new for new in now if new.text not in known]
+        if turn.human and turn.text and taken_back(turn.text) is None:
+            statements = _kept_after(turn, statements)
+            known = {old.text for old in statements}
+            now = _of_turn(turns, index)
+            statements += [new for new in now if new.text not in known]
     has_rules = any(one.is_rule for one in statements)
     waits = has_rules and _is_foreign(turns)
     return [*map(_unsure, statements)] if waits else statements
+
+
+def _kept_after(turn: Turn, statements: list[Statement]) -> list[Statement]:
+    """The statements that a turn does not take back."""
+    low = words.fold(turn.text[:WHOLE])
+    if not words.begins("takes back", low):
+        return statements
+    said = content(low)
+    return [old for old in statements if not _shares(old, said)]
 
 
 def _unsure(statement: Statement) -> Statement:
