@@ -844,20 +844,24 @@ def test_an_open_input_is_not_waited_for(shop: Project) -> None:
         assert process.wait() == 0
 
 
-def test_a_hook_that_hangs_ends_with_success() -> None:
+@pytest.mark.parametrize("waited, total", [(0.0, "0.1"), (5.0, "0.2")])
+def test_a_hook_that_hangs_ends_with_success(waited: float, total: str) -> None:
     """The clock ends a process that is stuck, with status 0, no word, and a line in the
-    log."""
-    code = "import time; from memcli.hooks import protocol as p\np.LAST_WORDS = 3\n"
-    code += "with p._expiring(0.1, ['prompt']): time.sleep(60)"
+    log; what other programs had of its time is given once more, up to as much again."""
+    code = f"""
+import time
+from memcli.hooks import protocol
+protocol.LAST_WORDS = 3
+protocol._out_of_turn = lambda: {waited}
+with protocol._expiring(0.1, ["prompt"]):
+    time.sleep(60)
+"""
     process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, timeout=50
     )
     assert (process.returncode, process.stdout, process.stderr) == (0, b"", b"")
-    assert (
-        (state_dir() / "hooks.log")
-        .read_text()
-        .endswith(" gave up after 0.1 s: prompt\n")
-    )
+    log = (state_dir() / "hooks.log").read_text()
+    assert log.endswith(f" gave up after {total} s: prompt\n")
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
