@@ -236,12 +236,15 @@ def _revisions(
 ) -> Iterator[Revision]:
     """The files as they are now; then each commit of them, the newest first."""
     reader = _Blobs(root, name)
-    now = {path: parse(_piece(_text_now(root, path), name), path) for path in paths}
-    committed = reader.files((path, f"HEAD:./{path}") for path in paths)
+    committed = {path: f"HEAD:./{path}" for path in paths}
+    reader.read(committed.values())
+    now = {path: _piece(_text_now(root, path), name) for path in paths}
     fresh = {
-        path: file for path, file in now.items() if file.text != committed[path].text
+        path: parse(text, path)
+        for path, text in now.items()
+        if text != reader.texts[committed[path]]
     }
-    before = {path: committed[path] for path in fresh}
+    before = reader.files((path, committed[path]) for path in fresh)
     yield Revision(commit="", date="", author=NOT_YET, parents=(before,), files=fresh)
     short = len(git.run(["rev-parse", "--short", "HEAD"], root).stdout.strip())
     for commits in _logged(root, paths, most):

@@ -62,7 +62,7 @@ def similar_pairs(
 def _by_rarity(sets: Sequence[frozenset[str]]) -> list[list[int]]:
     """Each set as the ranks of its tokens, 0 for the rarest of all."""
     frequency = Counter(chain.from_iterable(sets))
-    rarest = sorted(frequency, key=lambda token: (frequency[token], token))
+    rarest = sorted(sorted(frequency), key=frequency.__getitem__)
     rank = {token: number for number, token in enumerate(rarest)}
     return [sorted(map(rank.__getitem__, tokens)) for tokens in sets]
 

@@ -3,7 +3,8 @@ its hints occurs."""
 
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache, wraps
 from itertools import chain, filterfalse, groupby
 from operator import itemgetter
@@ -113,23 +114,25 @@ class Literals:
         low = lowered(all_words)
         ends = self._by_end.keys() & _fours(low)
         parts = self._short.union(*map(self._by_end.__getitem__, ends))
-        exact = [part for part in parts & self._exact.keys() if part in all_words]
-        small = [part for part in parts & self._small.keys() if part in low]
+        exact = [
+            (all_words, part, self._exact[part]) for part in parts & self._exact.keys()
+        ]
+        small = [(low, part, self._small[part]) for part in parts & self._small.keys()]
+        telling = defaultdict[str, set[str]](set)
+        for written, part, literals in (*exact, *small):
+            end = 0
+            while (place := written.find(part, end)) >= 0:
+                begin = all_words.rfind(" ", 0, place + 1) + 1
+                end = all_words.find(" ", begin)
+                telling[all_words[begin:end]] |= literals
         for word in words:
             if len(word) > LONGEST_WORD:
                 continue
-            if meant := self._meant(f" {word} ", exact, small):
-                self._telling[word] = meant
+            if word in telling:
+                self._telling[word] = telling[word]
             else:
                 self._plain.add(word)
-        return self._meant(all_words, exact, small)
-
-    def _meant(self, text: str, exact: Sequence[str], small: Sequence[str]) -> set[str]:
-        """The literals of those of these parts that the text has."""
-        low = lowered(text)
-        written = [self._exact[part] for part in exact if part in text]
-        folded = [self._small[part] for part in small if part in low]
-        return set[str]().union(*written, *folded)
+        return set[str]().union(*telling.values())
 
 
 def _by_part(literals: Iterable[str]) -> dict[str, set[str]]:

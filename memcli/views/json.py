@@ -19,27 +19,32 @@ def of(report: object, **values: object) -> str:
 
 def safe(report: object, **values: object) -> Any:
     """What `of` writes."""
-    return _walked(_plain(report, values), cache(redact_secrets))
+    safe_text = cache(lambda text: redact_secrets(for_display(text)))
+    return _walked(_document(report, values), safe_text)
 
 
 def with_secrets(report: object, **values: object) -> str:
     """The same with the secrets that stand in it."""
-    return json.dumps(_plain(report, values), ensure_ascii=False, indent=2)
+    document = _walked(_document(report, values), cache(for_display))
+    return json.dumps(document, ensure_ascii=False, indent=2)
 
 
-def _plain(report: object, values: Mapping[str, object]) -> Any:
+def _document(report: object, values: Mapping[str, object]) -> dict[str, object]:
     fields = report._asdict() if hasattr(report, "_asdict") else {}
     document = {"version": 1, **fields}
     if "patches" in document:
         document["files"] = document.pop("patches")
     document |= values
-    wanted = {key: value for key, value in document.items() if value is not ...}
-    return _walked(wanted, for_display)  # what a terminal would obey is taken out
+    return {key: value for key, value in document.items() if value is not ...}
 
 
 def _walked(value: Any, text: Callable[[str], str]) -> Any:
+    """What JSON has of a value, each string in it as `text` gives it: at the least
+    without what a terminal would obey."""
     if isinstance(value, str):
         return text(value)
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
     if isinstance(value, Patch):
         return text(value.path)
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
@@ -49,5 +54,4 @@ def _walked(value: Any, text: Callable[[str], str]) -> Any:
         return {for_display(str(key)): _walked(item, text) for key, item in items}
     if isinstance(value, (list, tuple)):
         return [_walked(item, text) for item in value]
-    known = value is None or isinstance(value, (bool, int, float))
-    return value if known else str(value)
+    return text(str(value))
