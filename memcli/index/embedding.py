@@ -16,7 +16,7 @@ from memcli.index import vectors as kept
 from memcli.index.sql import first_column, json_list, newest_chunk, number_of
 from memcli.index.vectors import WORDS, Chosen, Damaged, Vectors, VectorState
 from memcli.index.whole import changing
-from memcli.memory.words import word_forms
+from memcli.memory.words import low_forms
 from memcli.providers import embed as vector
 from memcli.storage.files import ONE_OF, digest
 
@@ -170,7 +170,7 @@ def of_texts(vectors: Vectors, embedder: Embedder, texts: Sequence[str]) -> list
     for start in range(0, len(texts), BATCH):
         batch = texts[start : start + BATCH]
         if embedder.provider == "local":
-            forms = [list(word_forms(text)) for text in batch]
+            forms = list(map(low_forms, batch))
             words = cast("Local", embedder).words(set(chain.from_iterable(forms)))
             known.weighted |= {
                 word: (*weighted_word,) for word, weighted_word in words.items()
@@ -231,7 +231,7 @@ def _check_dimension(vectors: Vectors, embedder: Embedder, dimension: int) -> No
 def _embed_words(
     vectors: Vectors, local: Local, batch: Sequence[Missing], words: Words
 ) -> None:
-    forms = [list(word_forms(item.embedded)) for item in batch]
+    forms = [low_forms(item.embedded) for item in batch]
     distinct = set(chain.from_iterable(forms))
     _weigh(vectors, local, distinct, words.weighted)
     made = words.sums(forms)

@@ -18,7 +18,7 @@ from memcli.index.fulltext import Passing
 from memcli.index.lexical import Query
 from memcli.index.vectors import Damaged, Near, Vectors, is_content
 from memcli.index.view import Lane, Signals
-from memcli.memory.words import word_forms
+from memcli.memory.words import low_forms
 from memcli.named import NamedTuple
 from memcli.providers import embed as vector
 
@@ -93,14 +93,13 @@ def understand(
 def _understand_words(
     vocabulary: Vocabulary, idf: Idf, local: Local, task: str, asked: Query
 ) -> Task:
-    written = list(word_forms(task[: 100 * MOST_WORDS]))
+    written = low_forms(task[: 100 * MOST_WORDS])
     content = _content(written, asked)
     stops = {word for word in written if not is_content(word)}
     known = _vectors(vocabulary, local, [*content, *stops])
     distinct = [word for word in content if word in known]
-    lower = list(map(str.lower, distinct))
     rarity = dict.fromkeys(stops & known.keys(), STOP_IDF)
-    rarity.update(zip(distinct, idf(lower), strict=True))
+    rarity.update(zip(distinct, idf(distinct), strict=True))
     words = {
         word: Word(
             text=word, idf=rarity_of, weight=known[word][0], vector=known[word][1]
@@ -123,7 +122,7 @@ def _content(written: Sequence[str], asked: Query) -> list[str]:
     distinct = list(dict.fromkeys(word for word in written if is_content(word)))
     if len(distinct) <= MOST_WORDS:
         return distinct
-    return [word for word in distinct if word.lower() in asked.terms][:MOST_WORDS]
+    return [word for word in distinct if word in asked.terms][:MOST_WORDS]
 
 
 def _vectors(
@@ -191,18 +190,18 @@ def _alike(
     """For each word of a task, the likeness of the `present` words that are near."""
     bits = list(zip(present, lexicon.word_bits(present), strict=True))
     close = [_near_in_bits(word, bits) for word in words]
-    forms = [_forms(word.text) for word in words]
-    written = lexicon.words(set().union(*forms))
+    written = lexicon.words({word.text for word in words})
     data = lexicon.word_vectors(set().union(*close))
     alike_words = []
-    for word, numbers, same in zip(words, close, forms, strict=True):
+    for word, numbers in zip(words, close, strict=True):
         cosines = vector.cosines(
             word.vector, {word_id: data[word_id] for word_id in numbers}
         )
         alike = {
             word_id: value for word_id, value in cosines.items() if value >= LIKENESS
         }
-        alike.update((written[form][0], 1.0) for form in same & written.keys())
+        if word.text in written:
+            alike[written[word.text][0]] = 1.0
         alike_words.append(alike)
     return alike_words
 
@@ -216,11 +215,6 @@ def _near_in_bits(word: Word, bits: Sequence[tuple[int, int]]) -> list[int]:
         if (distance := (word_bits ^ task_bits).bit_count()) <= MAYBE
     }
     return vector.nearest(distances, ALIKE)
-
-
-def _forms(word: str) -> set[str]:
-    """A word as it may stand in a text."""
-    return {word, word.lower(), word.capitalize(), word.upper()}
 
 
 def look(index: Index, config: Config, embedder: Embedder, asked: Asked) -> Lane:

@@ -120,6 +120,11 @@ def word_forms(text: str) -> Iterator[str]:
     return chain.from_iterable(map(_forms, words))
 
 
+def low_forms(text: str) -> list[str]:
+    """The same in small letters: a word has one vector, however it is written."""
+    return list(map(str.lower, word_forms(text)))
+
+
 @lru_cache(maxsize=1 << 16)  # texts are many, their words are few
 def _forms(word: str) -> tuple[str, ...]:
     runs = [] if word.isascii() else re.findall(_SPACELESS, word)

@@ -9,7 +9,7 @@ from memcli.index.refresh import Row
 from memcli.index.vectors import embedded_text, is_content
 from memcli.index.view import AROUND
 from memcli.memory.values import LEVELS, STORES
-from memcli.memory.words import OVERLAP, SIZE, word_forms
+from memcli.memory.words import OVERLAP, SIZE, low_forms
 
 MOST_NUMBER = 36_500  # days, the most that any value of an entry counts
 
@@ -131,5 +131,5 @@ def quantised(vector: str) -> bytes:
 def content_words(chunk: Brought) -> list[str]:
     """The distinct content words of what was embedded of a chunk."""
     text = chunk.around.partition(AROUND)[0] or chunk.text
-    forms = word_forms(embedded_text(chunk.title, text))
+    forms = low_forms(embedded_text(chunk.title, text))
     return list(dict.fromkeys(word for word in forms if is_content(word)))

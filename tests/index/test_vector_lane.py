@@ -2,7 +2,9 @@
 leaves out."""
 
 import os
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -228,7 +230,7 @@ def test_a_torn_table_costs_one_line_and_the_vectors(
     torn = tmp_path / "vectors.sqlite"
     torn.write_bytes(local.TABLE.read_bytes()[:20_000])
     monkeypatch.setattr(local, "TABLE", torn)
-    result = garage.mem("recall", "--ranked", "--json", "postgres")
+    result = garage.mem("recall", "--ranked", "--json", "postgres cluster")
     assert (result.code, result.json["mode"], len(result.hits)) == (0, "bm25", 1)
     assert result.err.startswith(
         "mem: words alone were searched: the table of word vectors cannot be read"
@@ -255,3 +257,12 @@ def test_each_word_of_a_task_counts_by_its_best_match() -> None:
         {"both": 0.85, "half": 0.375, "none": 0.0, "empty": 0.0}
     )
     assert vector_lane.met([], [], {"a": [1]}) == {"a": 0.0}
+
+
+def test_a_word_has_one_vector_however_it_is_written(garage: Project) -> None:
+    """In the index it stands once, in small letters, and is met in all."""
+    garage.write("tasks/loud.md", garage.entry("GARAGE", "The Garage is a garage."))
+    garage.ok("index")
+    with closing(sqlite3.connect(garage.root / ".memory.db")) as db:
+        words = {word for (word,) in db.execute("SELECT word FROM words")}
+    assert "garage" in words and words == set(map(str.lower, words))
