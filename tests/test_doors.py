@@ -38,7 +38,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "diagnostics/installation": ({"glob"}, "records in the user's state folder"),
     "commands/export": ({"glob"}, "a folder that the user names"),
     "hooks/late": ({"read_text", "write_text"}, "the user's state folder"),
-    "hooks/protocol": ({"open"}, "os.devnull"),
+    "hooks/protocol": ({"open"}, "os.devnull, and what the system says of the process"),
     "commands/completion": ({"read_text"}, "the package's own completions"),
     "providers/llm/__init__": ({"read_text"}, "the replies that the user's file names"),
     "sessions/discover": ({"glob"}, "the agents' own stores in the user's home"),

@@ -182,9 +182,11 @@ def _expire(
 def _out_of_turn() -> float:
     """For how many seconds other programs had the processor while this one could have
     run, as far as the system tells (Linux): they are no fault of the hook."""
-    with suppress(OSError, ValueError, IndexError):
-        with open("/proc/self/schedstat", "rb") as times:
-            return int(times.read().split()[1]) / 1e9
+    with (
+        suppress(OSError, ValueError, IndexError),
+        open("/proc/self/schedstat", "rb") as times,
+    ):
+        return int(times.read().split()[1]) / 1e9
     return 0.0
 
 
