@@ -166,6 +166,22 @@ def test_a_run_never_retires_what_it_wrote(project):
     assert len(entries(project)) == 1
 
 
+def test_what_leaves_with_the_stage_is_learned_anew(project):
+    """The stage moves before memory is read: what it retires is not reinforced."""
+    rule = "Never log the proxy password, not even in debug builds."
+    project.write(".current-stage", "design\n")
+    project.write("INTENT.md", "Stage: review\n")
+    passing = {"domain": "task", "phase": "design"}
+    others = "".join(project.entry(id=f"other-{number}") for number in range(4))
+    project.write(
+        "MEMORY.md", project.entry(id="passes", body=rule, **passing) + others
+    )
+    said = Talk(project.root).user(rule).agent("Understood, it is not logged any more.")
+    project.ok("extract", saved(project, said))
+    (learned,) = [e for e in entries(project) if "proxy" in e.body and e.id != "passes"]
+    assert (learned.status, learned.reinforcement_count) == ("active", 0)
+
+
 @pytest.mark.parametrize(
     "text",
     [
