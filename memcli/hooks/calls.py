@@ -195,6 +195,9 @@ def _named(titles: Sequence[str]) -> str:
 
 
 def _shortened(title: str) -> str:
+    """A title in 50 characters; of a section what it is called itself, not where it
+    stands."""
+    title = title.rpartition(" > ")[2]
     return title if len(title) <= 50 else f"{title[:49].rstrip()}…"
 
 

@@ -135,9 +135,14 @@ function row(item, i) {
   const node = el("div", {
     class: `row ${item.kind}${item.past ? " past" : ""}`, id: `row-${i}`, role: "option", "aria-selected": String(item === chosen),
     "aria-setsize": shown.length, "aria-posinset": i + 1, click: () => open(item),
-  }, el("b", { dir: "auto" }, titled(item.title)), el("span", {}, el("i", {}, item.past ? "retired" : item.kind || item.what), el("i", { class: "place" }, el("bdi", {}, place)), el("em", {}, more)));
+  }, el("b", { dir: "auto" }, leafFirst(item.title)), el("span", {}, el("i", {}, item.past ? "retired" : item.kind || item.what), el("i", { class: "place" }, el("bdi", {}, place)), el("em", {}, more)));
   node.style.top = `${i * ROW}px`;
   return node;
+}
+// Titles of one list often begin alike: what tells them apart stands first.
+function leafFirst(title) {
+  const parts = title.split(" > ");
+  return parts.length > 1 ? [titled(parts.pop()), el("small", {}, titled(parts.join(" > ")))] : titled(title);
 }
 function move(by) {
   const at = shown.indexOf(chosen), to = Math.min(shown.length - 1, Math.max(0, at >= 0 ? at + by : Math.abs(by) > 1 ? by : 0));
@@ -351,6 +356,7 @@ function graph() {
   settle([...nodes.values()], drawn);
   const labelled = new Set([...nodes.values()].slice(0, innerWidth > 860 ? 60 : 10));
   spread([...nodes.values()], labelled);
+  const names = labels([...labelled].map((node) => byId.get(node.id)));
   const told = el("p", { class: "soft", "aria-live": "polite" }, "Point at a circle, or go through the list below.");
   const stage = svg("svg", { class: "stage", role: "img", "aria-label": `Graph of ${many(nodes.size, "entry", "entries")} and ${many(drawn.length, "relation")}` });
   for (const [a, b, kind] of drawn) stage.append(svg("line", { class: kind, x1: a.x, y1: a.y, x2: b.x, y2: b.y }));
@@ -358,7 +364,7 @@ function graph() {
     const item = byId.get(node.id);
     const group = svg("g", { click: () => open(item), pointerenter: () => { told.textContent = `${item.title} (${item.kind || item.what}, ${item.path}:${item.line})`; group.classList.add("over"); }, pointerleave: () => group.classList.remove("over") },
       svg("circle", { class: `${item.kind}${item.past ? " past" : ""}`, cx: node.x, cy: node.y, r: node.r }), svg("title", {}, item.title),
-      labelled.has(node) ? svg("text", { class: "name", "text-anchor": "middle" }, label(item.title).map((line, i) => svg("tspan", { x: node.x, y: node.y + node.r + 11 + 13 * i }, line))) : "");
+      labelled.has(node) ? svg("text", { class: "name", "text-anchor": "middle" }, names.get(item).map((line, i) => svg("tspan", { x: node.x, y: node.y + node.r + 11 + 13 * i }, line))) : "");
     stage.append(group);
   }
   view(stage, [...nodes.values()]);
@@ -368,17 +374,39 @@ function graph() {
     ids.length ? el("div", { class: "panel" }, stage, told, left ? el("p", { class: "soft" }, `${many(left, "entry", "entries")} with fewer relations ${left === 1 ? "is" : "are"} not drawn.`) : "") : el("p", { class: "none" }, "No entry names another one."),
     ids.length ? el("div", { class: "panel" }, el("h3", {}, "Best linked"), el("ul", { class: "events" }, ids.slice(0, 60).map((id) => el("li", {}, el("time", {}, many(degree.get(id), "relation")), el("b", { class: byId.get(id).kind }, byId.get(id).kind), link(id))))) : "");
 }
-// A title below its circle: two lines of what the title says last.
+// A title below its circle: two lines of how it begins; of those that begin alike how they end, else where they stand.
 const WIDE = 24;
-function label(title) {
+const short = (line) => line.length > WIDE ? `${line.slice(0, WIDE - 1)}…` : line;
+const bare = (title) => title.replaceAll(": - ", ": ").replaceAll("`", "");
+function folded(text) {
   const lines = [""];
-  for (const word of title.split(" > ").pop().replaceAll(": - ", ": ").replaceAll("`", "").split(" ")) {
+  for (const word of text.split(" ")) {
     if (!lines.at(-1) || lines.at(-1).length + word.length < WIDE) lines.push(`${lines.pop()} ${word}`.trim());
     else lines.push(word);
   }
-  const kept = lines.slice(0, 2).map((line) => line.length > WIDE ? `${line.slice(0, WIDE - 1)}…` : line);
+  const kept = lines.slice(0, 2).map(short);
   if (lines.length > 2 && !kept[1].endsWith("…")) kept[1] += " …";
   return kept;
+}
+const last = (text) => text.length > WIDE ? `…${text.slice(1 - WIDE).replace(/^\S* /, "")}` : text;
+const WAYS = [
+  (item) => folded(bare(item.title.split(" > ").pop())),
+  (item) => [folded(bare(item.title))[0], last(bare(item.title))],
+  (item) => [folded(bare(item.title))[0], last(`${item.path}:${item.line}`)],
+];
+function labels(items) {
+  const found = new Map();
+  let left = items;
+  for (const way of WAYS) {
+    const alike = new Map();
+    for (const item of left) {
+      const key = way(item).join("\n");
+      alike.set(key, [...alike.get(key) || [], item]);
+      found.set(item, way(item));
+    }
+    left = [...alike.values()].filter((group) => group.length > 1).flat();
+  }
+  return found;
 }
 // Circles move apart until no label lies on another one.
 function spread(nodes, labelled) {
@@ -587,8 +615,9 @@ function begin(id) {
   chosen = byId.get(id) || null;
   find();
   if (chosen) $("entries").classList.add("open");
+  else if (innerWidth > 860) chosen = shown.find((item) => item.what === "entry") || shown[0] || null;  // there is room beside the list
   show(wanted);
-  if (wanted !== "entries") detail();
+  detail();
 }
 
 const store = { get: () => { try { return localStorage.getItem("mem-theme"); } catch { return null; } }, set: (value) => { try { localStorage.setItem("mem-theme", value); } catch { /* a file may not */ } } };

@@ -172,7 +172,7 @@ def test_search_filter_keys_and_copy(browser: Browser, tmp_path: Any) -> None:
     assert browser.text(".row b") == "Title 3"
     browser.press(" -title1\ue00c")
     assert browser.text("#tally") == "40 entries, 1 archived"
-    browser.press("jj")
+    browser.press("j")
     assert browser.text("#detail h2") == "Title 1"
     assert "supports\nTitle 2" in browser.text("#detail")
     assert "mem retire id-00001 --because 'no longer true'" in browser.text(".cmds")
@@ -341,3 +341,23 @@ def test_health_is_a_part_of_the_page(project: Project) -> None:
     assert "freshness" in result.out
     assert '"start":"health"' in text
     assert project.mem("health", "--out", "no/such/folder/x.html").code == 2
+
+
+def test_what_tells_titles_apart_is_seen(browser: Browser, tmp_path: Any) -> None:
+    """A section's own name stands first in its row, no two circles have one label, and
+    beside the list an entry is open from the start."""
+    begun = "Retry the payment of a customer whose card was declined"
+    titles = [f"{begun} at noon", f"{begun} by night", begun, begun]
+    made = [
+        item(number, title=f"Rules of the shop > {title}", line=number + 1)
+        for number, title in enumerate(titles)
+    ]
+    made[0]["links"] = [("similar", each["id"]) for each in made[1:]]
+    shown(browser, tmp_path, report(*made))
+    assert browser.text("#detail h2") == made[0]["title"]
+    assert browser.text(".row b").startswith(begun)
+    browser.press("3")
+    names = browser.js(
+        "return [...document.querySelectorAll('text.name')].map((one) => one.textContent)"
+    )
+    assert len(names) == len(set(names)) == len(made)
