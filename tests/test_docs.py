@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memcli.cli.program import GROUPS, commands
+from memcli.cli.program import GROUPS, commands, write_help
 from memcli.errors import MemError
 from memcli.memory.entry_values import CORE_KEYS
 from memcli.memory.parser import parse, sections
@@ -207,3 +207,20 @@ def test_a_group_of_verbs_has_one_name() -> None:
 
 ELSEWHERE = ("help", "hook", "mcp")
 """Verbs that are only a door."""
+
+
+_COMMAND = re.compile(r"`mem ([a-z-]+)([^`\n]*)`")
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+
+
+@pytest.mark.parametrize(
+    "path", [*PAGES, *sorted(generate.ROOT.glob(".github/*.md"))], ids=name
+)
+def test_options_that_pages_name_exist(path: Path) -> None:
+    """`mem COMMAND --option` is said of a command that has the option."""
+    unknown = []
+    for spoken in _COMMAND.finditer(path.read_text(encoding="utf-8")):
+        if spoken[1] in commands():
+            known = set(_OPTION.findall(write_help(spoken[1])))
+            unknown += [spoken[0]] * bool(set(_OPTION.findall(spoken[2])) - known)
+    assert not unknown
