@@ -223,10 +223,16 @@ def rules(name: str, text: str) -> Iterator[ImportDraft]:
     body = body.replace("\r\n", "\n")
     body = _cut(_own_section(), body, *OWN_ENDS)
     body = _import_line().sub("", _cut(_comment(), body, "-->"))
+    heading = ""
     for part in split_sections(body, name):
+        heading = part.path[-1] if part.path else heading
         items = [_rule(name, part, item) for item in _items(part.text)]
         for draft in items or [_whole(name, part)]:
-            yield draft._replace(created=part.date, paths=paths)
+            title = draft.title
+            if title.endswith(":") and heading:
+                # it leads to what is below it, and says nothing by itself
+                title = shortened(f"{heading} > {title}")
+            yield draft._replace(title=title, created=part.date, paths=paths)
 
 
 def _cut(pattern: re.Pattern[str], text: str, *ends: str) -> str:

@@ -167,6 +167,18 @@ def test_a_text_without_heading_is_titled_by_its_first_paragraph(
     assert shop.body.count("lives in a container") == 1
 
 
+def test_a_title_that_leads_to_a_list_names_its_heading(project):
+    """ "Example:" alone says nothing in a list of titles."""
+    rules = "# Shop\n\n## Testing\n\nExample:\n\n```sh\nmake test\n```\n"
+    project.write("AGENTS.md", rules)
+    project.ok("import", "AGENTS.md")
+    (entry,) = entries(project)
+    assert entry.title.startswith("Testing") or entry.title.startswith("Shop > Testing")
+    project.write("AGENTS.md", "# Shop\n\n- Correct approach:\n  `make test` first\n")
+    project.ok("import", "AGENTS.md")
+    assert entries(project)[-1].title == "Shop > Correct approach:"
+
+
 def test_twice_is_once(project, tmp_path):
     """To the byte, from whatever folder; one import is one write to undo."""
     path = project.remembers()
