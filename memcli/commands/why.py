@@ -161,13 +161,17 @@ def _committed(top: Path, path: str, line: int) -> Iterator[WhyRow]:
         for doc in read_commits(top, "-1", last_commit):
             yield _commit_row(doc, line=True)
     bounds = (f"--max-count={MOST_COMMITS}", "--follow", "HEAD", "--", path)
-    others = (doc for doc in read_commits(top, *bounds) if doc.unit != last_commit)
-    yield from map(_commit_row, islice(others, MOST))
+    # A branch's commit and the one that it was merged as are one.
+    others = dict[tuple[str, str], Doc]()
+    for doc in read_commits(top, *bounds):
+        if doc.unit != last_commit:
+            others.setdefault((doc.title, doc.who), doc)
+    yield from map(_commit_row, islice(others.values(), MOST))
 
 
 def _commit_row(doc: Doc, *, line: bool = False) -> WhyRow:
-    text = doc.text.removeprefix(doc.title).strip()
-    return _doc_row("commit", doc, text)._replace(line=line)
+    _, _, text = doc.text.partition("\n")
+    return _doc_row("commit", doc, text.strip())._replace(line=line)
 
 
 def _doc_row(source: str, doc: Doc, text: str) -> WhyRow:

@@ -246,21 +246,22 @@ def compose(
         filling.left -= sum(cost(item, at) for at, item in enumerate(hits))
         filling.fill("history", filling.said(), filling.left)
     more = filling.left_out(min(most, len(ranked)))
-    shown = list(filling.items())
-    episodes = [_without_said(item, shown) for item in filling.chosen["episodes"]]
-    filling.chosen["episodes"] = episodes[::-1]
-    items = tuple(filling.items())
+    filling.chosen["episodes"].reverse()
+    chosen = list(filling.items())
+    others = [item.text for item in chosen if item.kind != "episode"]
+    items = tuple(_without_said(item, others) for item in chosen)
     return Block(items, Budget(limit, tokens(write(items, more)), more))
 
 
-def _without_said(episode: Hit, shown: Sequence[Hit]) -> Hit:
-    """An episode without the sentences that stand in what else is shown."""
-    others = [item.text for item in shown if item.layer != "episodes"]
-    sentences = re.split(_SENTENCE, episode.text)
+def _without_said(item: Hit, others: Sequence[str]) -> Hit:
+    """A hit; an episode without the sentences that stand in other texts."""
+    if item.kind != "episode":
+        return item
+    sentences = re.split(_SENTENCE, item.text)
     own = [each for each in sentences if not any(each in text for text in others)]
     if len(own) == len(sentences):
-        return episode
-    return episode._replace(text="\n".join(own))
+        return item
+    return item._replace(text="\n".join(own))
 
 
 def compose_beside(

@@ -11,6 +11,7 @@ from memcli.memory.words import stem
 from memcli.recall.past import AFTER
 from memcli.text.matching import regex, verbose
 
+BULLETS = ("- ", "* ", "+ ", "• ")
 LONGEST = 420  # characters of the longest sentence that is shown whole
 
 
@@ -176,8 +177,11 @@ def commit_excerpt(doc: Doc, asked: Asked, room: int) -> str:
         if len(each.text) + 1 <= left:
             chosen.append(each)
             left -= len(each.text) + 1
-    text = " ".join(each.text for each in sorted(chosen, key=lambda each: each.place))
-    return f"{kept}\n{text}" if text else kept[: max(room, 80)]
+    found = [kept]
+    for each in sorted(chosen, key=lambda each: each.place):
+        goes_on = len(found) > 1 and each.text[:2] not in BULLETS
+        found.append(f"{found.pop()} {each.text}" if goes_on else each.text)
+    return "\n".join(found) if chosen else kept[: max(room, 80)]
 
 
 def _about(asked: Asked, doc: Doc) -> dict[str, float]:

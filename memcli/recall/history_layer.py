@@ -153,8 +153,10 @@ class HistoryLayer:
 
         said = excerpt(hit, self._asked, max(4 * left, 120), known)
         commit = hit.doc.source == "commit"
-        if commit and said[0][1].startswith(hit.doc.title):
-            said = [("person", said[0][1][len(hit.doc.title) :].strip())]
+        if commit:
+            subject, _, more = said[0][1].partition("\n")
+            if subject.startswith(hit.doc.title.rstrip("…")):
+                said = [("person", more)]
         lines = (text if commit else f"{who}: {text}" for who, text in said if text)
         doc = hit.doc
         paths = list(doc.about.get("paths", ()))

@@ -39,7 +39,7 @@ def test_log_tells_a_life(project: Project) -> None:
     assert project.mem("log", "a1b2", "--json").json["rows"][0]["commit"] == ""
     unknown = project.mem("log", "zzzz")
     assert unknown.code == 2
-    assert "no entry had that id" in unknown.err
+    assert "no entry has that id" in unknown.err
 
 
 def test_log_knows_what_no_commit_had_alive(project: Project) -> None:
@@ -146,3 +146,10 @@ def test_why_a_file_is_as_it_is(project: Project) -> None:
     beyond = project.mem("why", "src/cart.py:99999")
     assert beyond.code == 2 and "the file has 3 lines" in beyond.err
     assert project.mem("why", "src/cart.py:0").code == 2
+    long = f"Round the {'very ' * 20}last cent"
+    for text in ("# 1\n", "# 2\n"):
+        project.write("src/cart.py", text)
+        project.commit(f"{long}\n\nThe bank does.")
+    commits = project.mem("why", "src/cart.py", "--json").json["rows"]
+    alike = [row["text"] for row in commits if row["title"].startswith("Round the")]
+    assert alike == ["The bank does."]  # as a branch's commit and its merge

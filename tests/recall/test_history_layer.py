@@ -165,3 +165,21 @@ def test_a_commit_that_says_what_an_entry_says_is_left_out(tmp_path: Path) -> No
     assert len(layer.items(800)) == 4
     told = [str(item.id)[2] for item in layer.items(800, [entry])]
     assert sorted(told) == ["3", "4"]
+
+
+def test_a_commit_is_shown_below_its_subject(tmp_path: Path) -> None:
+    """However long that is; what the message lists stands in lines."""
+    subject = f"Use another port for the metrics exporter {'and for others ' * 6}too"
+    body = "The old one is taken.\n\n- The exporter uses port 9464\n- Nginx moves"
+    noted = commit("1" * 40, f"{subject[:99]}…", "a.py")
+    noted = noted._replace(said=(("person", f"{subject}\n\n{body}"),))
+    with opened(tmp_path / "record.db", make=True) as record:
+        assert record is not None
+        record.add([noted])
+        record.add(
+            exchange(f"noise{number}", 1, f"Rename part {number} of the page", "Done.")
+            for number in range(30)
+        )
+        (item,) = HistoryLayer(*search(record, TASK), {}).items(800)
+    assert item.text.split("\n")[0] == "The old one is taken."
+    assert "- The exporter uses port 9464" in item.text.split("\n")
