@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # an option's text to its value; a UsageError says what is allowed
 Parser = Callable[[Any], Any]
+NOTHING_THEN = "mem: nothing was remembered then"
 MOST_BYTES = 64 << 10  # the longest text of an entry that is taken without a word
 
 

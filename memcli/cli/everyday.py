@@ -259,10 +259,9 @@ def list_entries(
     show(mem, report, words, lambda report: keys)
     if not report.rows:
         none = "mem: nothing remembered passes these filters"
-        say(
-            boundary.beginning(mem, problems) if empty else none,
-            quiet=mem.options.quiet,
-        )
+        if empty:
+            none = boundary.NOTHING_THEN if at else boundary.beginning(mem, problems)
+        say(none, quiet=mem.options.quiet)
 
 
 @command("why")

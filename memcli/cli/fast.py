@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from memcli.app import App, Options, opened
 from memcli.cli.boundary import (
+    NOTHING_THEN,
     beginning,
     guarded,
     key,
@@ -58,7 +59,9 @@ def recall(options: Options, request: RecallRequest, output: Output) -> int:
         _print(report, "json" if options.json else output.form, explain=request.explain)
         if any(hit.layer in ("ranked", "history") for hit in report.hits):
             return 0
-        say(_nothing(mem, report), quiet=options.quiet)
+        then_nothing = output.at and not report.found
+        nothing = NOTHING_THEN if then_nothing else _nothing(mem, report)
+        say(nothing, quiet=options.quiet)
         return 1 if output.check else 0
 
 

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from memcli.memory.words import stem
 from memcli.named import NamedTuple
 from memcli.project import git
 from memcli.recall.budget import cost, heading, tokens
+from memcli.recall.evidence import sentences
 from memcli.recall.hit import Hit
 from memcli.recall.past import Nearness, search
 from memcli.text.controls import for_prompt, named
@@ -73,14 +75,19 @@ class HistoryLayer:
 
     def _is_learned(self, hit: PastStretch, shown: Iterable[Hit]) -> bool:
         """Whether a shown entry was learned from a hit's exchange, or from the one
-        before it, or a hit's commit changed nothing but files of shown entries."""
-        items = list(shown)
+        before it, or says what the person said in it; or a hit's commit changed nothing
+        but files of shown entries."""
+        items = [item for item in shown if item.layer != "history"]
         changed = set(hit.doc.about.get("paths", ()))
         if hit.doc.source == "commit" and changed:
             return changed <= {item.made.path for item in items}
         entries = filter(None, (self._learned.get(item.key) for item in items))
         events = {event for each in entries for event in _events(each.values)}
-        return any(doc.event in events for doc in hit.docs[: hit.best + 1])
+        if any(doc.event in events for doc in hit.docs[: hit.best + 1]):
+            return True
+        texts = (f"{item.made.title}\n{item.made.text}" for item in items)
+        title = hit.docs[hit.best].title
+        return any(self._states(sentence, title, SAID) for sentence in _said(texts))
 
     @property
     def strong(self) -> bool:
@@ -124,11 +131,18 @@ class HistoryLayer:
         """Whether a shown hit says nothing more than one of these texts."""
         if item.text:
             return any(self._is_said(item.text, other) for other in known)
-        # All that many a commit says is its subject, behind the name of a part.
-        subject = item.title.partition(": ")[2] or item.title
+        # All that many a commit says is its subject.
+        return any(self._states(sentence, item.title, 0) for sentence in _said(known))
+
+    def _states(self, sentence: str, title: str, share: float) -> bool:
+        """Whether a sentence has all words of a title, behind the name of a part, makes
+        up no less than a `share` of the sentence with them, and does not deny it."""
+        subject = title.partition(": ")[2] or title
         own = self._words(subject)
-        said = (other for other in known if own <= self._words(other))
-        return any(not _denied(subject, other) for other in said)
+        words = self._words(sentence)
+        if not own <= words or len(own) < share * len(words):
+            return False
+        return not _denied(subject, sentence)
 
     def adds(self, hit: PastStretch, text: str) -> bool:
         """Whether the title of a hit has more than a word that a text has not."""
@@ -240,6 +254,10 @@ class HistoryLayer:
         """Why an entry that was learned from it no longer holds, if so."""
         lost = self._gone.get(doc.event)
         return lost.why if lost else None
+
+
+def _said(texts: Iterable[str]) -> Iterator[str]:
+    return chain.from_iterable(map(sentences, texts))
 
 
 def _denied(text: str, known: str) -> bool:

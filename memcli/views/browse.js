@@ -511,7 +511,7 @@ function health() {
       el("b", {}, one.value === null ? "–" : Math.round(one.value)), el("strong", {}, name), bar(one.value ?? 0, one.value === null ? "" : colour(one.value)), el("p", {}, one.reason), one.value === 100 || !one.raise_with ? "" : el("p", { class: "soft" }, "Raise it with ", el("code", {}, one.raise_with)))))),
     el("div", { class: "panel" }, el("h3", {}, "Trend"), h.trend.length > 1 ? [svg("svg", { class: "trend", viewBox: "0 -4 1000 108", preserveAspectRatio: "none", height: 130, role: "img", "aria-label": "score by day" }, svg("polyline", { points: h.trend.map(([day, score]) => `${1000 * (Date.parse(day) - first) / reach},${100 - score}`).join(" ") })),
       el("p", { class: "soft" }, `${h.trend[0][0]}: ${Math.round(h.trend[0][1])} → ${h.trend.at(-1)[0]}: ${Math.round(h.trend.at(-1)[1])}`)] : el("p", { class: "soft" }, "Each day of mem health is kept; two make a line.")),
-    el("div", { class: "panel" }, el("h3", {}, "Age of live entries"), el("div", { class: "ages" }, ages.flatMap(([name, n]) => [el("span", {}, name), bar(100 * n / most), el("span", {}, n)]))));
+    el("div", { class: "panel" }, el("h3", {}, "Age of entries and sections"), el("div", { class: "ages" }, ages.flatMap(([name, n]) => [el("span", {}, name), bar(100 * n / most), el("span", {}, n)]))));
 }
 
 // --- with a server behind it: the same use cases as the commands

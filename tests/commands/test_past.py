@@ -127,6 +127,17 @@ def test_as_of_a_moment(project: Project) -> None:
         assert project.mem("recall", "x", f"--at={wrong}").code == 2
 
 
+def test_before_there_was_memory_nothing_is_advised(project: Project) -> None:
+    """That nothing was remembered then is all that can be said."""
+    project.write("src/cart.py", "cart = 1\n")
+    project.commit("start")
+    project.remembers("Freeze time")
+    project.commit("memory")
+    for line in (["list"], ["recall", "freeze time"]):
+        done = project.mem(*line, "--at", "HEAD~1")
+        assert "nothing was remembered then" in done.err and "mem add" not in done.err
+
+
 def test_why_a_file_is_as_it_is(project: Project) -> None:
     """Entries that name it, commits that touched it, and the one that touched the line
     last."""

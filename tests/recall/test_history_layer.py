@@ -115,7 +115,12 @@ def test_of_stretches_met_by_the_same_words_the_nearer_sentence_leads(
         record.add(
             [
                 exchange("one", 1, "The metrics exporter has a port.", "Indeed."),
-                exchange("two", 2, "The metrics exporter has a port.", "It is 9464."),
+                exchange(
+                    "two",
+                    2,
+                    "The metrics exporter has a port.",
+                    "It is 9464.",
+                ),
             ]
         )
         _, by_words = search(record, TASK)
@@ -183,3 +188,32 @@ def test_a_commit_is_shown_below_its_subject(tmp_path: Path) -> None:
         (item,) = HistoryLayer(*search(record, TASK), {}).items(800)
     assert item.text.split("\n")[0] == "The old one is taken."
     assert "- The exporter uses port 9464" in item.text.split("\n")
+
+
+def test_an_exchange_in_which_an_entry_was_said_is_left_out(tmp_path: Path) -> None:
+    """Where a sentence of the entry is what the person said; not where that is one
+    word of many in it, or the opposite."""
+    rule = "Use port 9464 for the metrics exporter"
+    said = ("one", f"{rule}."), ("two", "Never use port 9464 for the metrics exporter")
+    with opened(tmp_path / "record.db", make=True) as record:
+        assert record is not None
+        record.add(exchange(unit, 1, person, "Yes, done.") for unit, person in said)
+        record.add(
+            [
+                exchange(
+                    "three",
+                    1,
+                    "metrics exporter port",
+                    "Nginx listens in front of it since the spring, for the firewall.",
+                )
+            ]
+        )
+        record.add(
+            exchange(f"noise{number}", 1, f"Rename part {number} of the page", "Done.")
+            for number in range(30)
+        )
+        layer = HistoryLayer(*search(record, TASK), {})
+    entry = Hit(key="entry", layer="ranked", head="", title="Ports", text=f"{rule}.")
+    told = {str(item.id).partition(".")[0] for item in layer.items(900, [entry])}
+    assert told == {"s:two", "s:three"}
+    assert len(layer.items(900)) == 3
