@@ -356,6 +356,7 @@ function graph() {
   settle([...nodes.values()], drawn);
   const labelled = new Set([...nodes.values()].slice(0, innerWidth > 860 ? 60 : 10));
   spread([...nodes.values()], labelled);
+  const size = large();
   const names = labels([...labelled].map((node) => byId.get(node.id)));
   const told = el("p", { class: "soft", "aria-live": "polite" }, "Point at a circle, or go through the list below.");
   const stage = svg("svg", { class: "stage", role: "img", "aria-label": `Graph of ${many(nodes.size, "entry", "entries")} and ${many(drawn.length, "relation")}` });
@@ -364,7 +365,7 @@ function graph() {
     const item = byId.get(node.id);
     const group = svg("g", { click: () => open(item), pointerenter: () => { told.textContent = `${item.title} (${item.kind || item.what}, ${item.path}:${item.line})`; group.classList.add("over"); }, pointerleave: () => group.classList.remove("over") },
       svg("circle", { class: `${item.kind}${item.past ? " past" : ""}`, cx: node.x, cy: node.y, r: node.r }), svg("title", {}, item.title),
-      labelled.has(node) ? svg("text", { class: "name", "text-anchor": "middle" }, names.get(item).map((line, i) => svg("tspan", { x: node.x, y: node.y + node.r + 11 + 13 * i }, line))) : "");
+      labelled.has(node) ? svg("text", { class: "name", "text-anchor": "middle" }, names.get(item).map((line, i) => svg("tspan", { x: node.x, y: node.y + node.r + (11 + 13 * i) * size }, line))) : "");
     stage.append(group);
   }
   view(stage, [...nodes.values()]);
@@ -376,6 +377,7 @@ function graph() {
 }
 // A title below its circle: two lines of how it begins; of those that begin alike how they end, else where they stand.
 const WIDE = 24;
+const large = () => innerWidth > 860 ? 1 : 1.7;  // a small screen draws the graph smaller
 const short = (line) => line.length > WIDE ? `${line.slice(0, WIDE - 1)}…` : line;
 const bare = (title) => title.replaceAll(": - ", ": ").replaceAll("`", "");
 function folded(text) {
@@ -410,7 +412,7 @@ function labels(items) {
 }
 // Circles move apart until no label lies on another one.
 function spread(nodes, labelled) {
-  const half = (node) => labelled.has(node) ? [74, node.r / 2 + 20] : [node.r, node.r];
+  const half = (node) => labelled.has(node) ? [74 * large(), node.r / 2 + 20 * large()] : [node.r, node.r];
   for (let turn = 0; turn < 80; turn++) for (const [i, a] of nodes.entries()) for (const b of nodes.slice(i + 1)) {
     const x = b.x - a.x, y = b.y - a.y, [aw, ah] = half(a), [bw, bh] = half(b);
     const overX = aw + bw - Math.abs(x), overY = ah + bh - Math.abs(y);
@@ -427,7 +429,7 @@ function settle(nodes, edges) {
         const b = nodes[k], x = a.x - b.x || .1, y = a.y - b.y || .1, push = Math.min(6, 900 / (x * x + y * y));
         a.u += x * push * .05; a.v += y * push * .05; b.u -= x * push * .05; b.v -= y * push * .05;
       }
-      a.u -= a.x * (innerWidth > 860 ? .007 : .014); a.v -= a.y * .014;
+      a.u -= a.x * (innerWidth > 860 ? .007 : .02); a.v -= a.y * (innerWidth > 860 ? .014 : .007);
     }
     for (const [a, b] of edges) {
       const x = b.x - a.x, y = b.y - a.y, pull = (Math.hypot(x, y) - 80) * .0009 * 20 / (20 + a.r + b.r);
