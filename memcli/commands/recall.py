@@ -136,8 +136,11 @@ def _history_layer(app: App, request: RecallRequest) -> "HistoryLayer | None":
     try:
         # What was said is sent to no provider: the vectors of this machine alone.
         embedder = None if config.fusion == "bm25" else app.providers.embedder
-        near = embedder.nearness if isinstance(embedder, Local) else None
-        return ask(near=near)
+        if not isinstance(embedder, Local):
+            return ask()
+        from memcli.index.vector_lane import nearness
+
+        return ask(near=partial(nearness, embedder))
     except (ProviderError, UsageError) as error:
         note = view.words_alone(error)
         if note not in app.notes:  # an index may have said so already

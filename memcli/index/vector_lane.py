@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from memcli.providers.embed.local import Local
 
 K = TypeVar("K")
+W = TypeVar("W")
 NEAREST = 300  # how many chunks the vector lane brings in
 MOST_WORDS = 64
 STOP_IDF = 0.5  # what a stop word weighs in the vector of a task
@@ -153,14 +154,14 @@ def by_words(
 
 
 def met(
-    alike: Sequence[Mapping[int, float]],
+    alike: Sequence[Mapping[W, float]],
     idf: Sequence[float],
-    words: Mapping[K, Iterable[int]],
+    words: Mapping[K, Iterable[W]],
 ) -> dict[K, float]:
     """How well the words of a task are met in each text: the mean, by idf, of the best
     likenesses; the "maxsim" of late interaction (Khattab and Zaharia 2020). `alike[i]`
-    maps ids of words to their likeness (0 to 1) with word i of the task; `words` are
-    the ids of those of each text."""
+    maps words, or ids of them, to their likeness (0 to 1) with word i of the task;
+    `words` are those of each text."""
     total = sum(idf) or 1.0
     likenesses = _by_word(alike)
     scores: dict[K, float] = {}
@@ -174,10 +175,38 @@ def met(
     return scores
 
 
+def nearness(
+    local: Local, task: str, rarity: Mapping[str, float], texts: Sequence[str]
+) -> list[tuple[float, float]]:
+    """How near the meaning of each text is to that of a task: the cosine of both, and
+    how well each content word of the task is met by one of the text; one whose
+    `rarity` is not known is the rarest."""
+    asked, *said = map(low_forms, (task, *texts))
+    known = local.words({*asked, *chain.from_iterable(said)})
+    numbers = {
+        word: vector.lanes(own.weight, own.vector) for word, own in known.items()
+    }
+    sums = (sum(map(numbers.__getitem__, words)) for words in (asked, *said))
+    whole, *rows = (vector.unlaned(total)[1] for total in sums)
+    cosine = vector.cosines(whole, dict(enumerate(rows)))
+
+    vectors = {word: own.vector for word, own in known.items() if is_content(word)}
+    sought = list(filter(vectors.__contains__, dict.fromkeys(asked)))[:MOST_WORDS]
+    each = vector.cosines_of_each(map(vectors.__getitem__, sought), vectors)
+    alike = [
+        {word: value for word, value in cosines.items() if value >= LIKENESS}
+        for cosines in each
+    ]
+    rarest = max(rarity.values(), default=1.0)
+    rarities = [rarity.get(word, rarest) for word in sought]
+    words_met = met(alike, rarities, dict(enumerate(said)))
+    return [(cosine[at], words_met[at]) for at in cosine]
+
+
 def _by_word(
-    alike: Sequence[Mapping[int, float]],
-) -> dict[int, list[tuple[int, float]]]:
-    by_word: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    alike: Sequence[Mapping[W, float]],
+) -> dict[W, list[tuple[int, float]]]:
+    by_word: dict[W, list[tuple[int, float]]] = defaultdict(list)
     for number, likenesses in enumerate(alike):
         for word_id, value in likenesses.items():
             by_word[word_id].append((number, value))

@@ -140,12 +140,6 @@ class Signals(NamedTuple):
     cosine: Mapping[int, float]
     words: Mapping[int, float] = {}
 
-    def among(self, keys: Collection[int]) -> "Signals":
-        """The signals of these candidates alone."""
-        return Signals._make(
-            {key: scores[key] for key in scores if key in keys} for scores in self
-        )
-
 
 class Lane(NamedTuple):
     """What vectors say: the fusion in effect, the cosine that counts alone, and the

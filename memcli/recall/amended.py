@@ -66,11 +66,12 @@ def newer_first(
     """The hits, and what changes them by git or by `replaced`; what changes another
     leads it."""
     gone = record.superseding([hit.doc for hit in hits])
+    common = record.common()
     every = [*hits, *_later(record, hits, gone.values(), replaced, keep)]
     places = {hit.doc.unit: at for at, hit in enumerate(every)}
     by_git = ((places[old], places[new]) for old, new in gone.items() if new in places)
     pairs = [
-        *_by_words(hits, record.common(), asked),
+        *_by_words(hits, common, asked),
         *by_git,
         *_by_entries(every, replaced),
     ]

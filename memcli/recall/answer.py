@@ -94,6 +94,7 @@ class Layers:
     def __init__(self, own: Own, request: RecallRequest) -> None:
         self.project, self.index = own.project, own.memory
         self.files = own.memory.in_view(own.project.view, request.filters)
+        self._norm_files = self.files.of("institutional")
         self.scope = view.select(self.files, request.filters, own.project.relative)
         source = OwnIndex(
             index=own.memory,
@@ -156,8 +157,10 @@ class Layers:
     @cached_property
     def norms(self) -> dict[str, FileRow]:
         """The institutional files in view by path, the outermost first."""
-        found = self.files.of("institutional").values()
-        rows = sorted(found, key=lambda row: (OUTERMOST[row.place.level], row.path))
+        rows = sorted(
+            self._norm_files.values(),
+            key=lambda row: (OUTERMOST[row.place.level], row.path),
+        )
         return {row.path: row for row in rows}
 
     def institutional(self) -> list[Hit]:

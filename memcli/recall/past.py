@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from heapq import nlargest
 from itertools import chain, islice
 
@@ -25,8 +26,10 @@ REREAD = 8  # the best stretches, whose sentences are compared with the task
 BESIDE = 1  # exchanges on either side of the best one that are reread with it
 VOICE = 600  # characters of what each said in an exchange that are reread
 Keep = Callable[[DocPlace], bool]
-Nearness = Callable[[str, Sequence[str]], Sequence[float]]
-"""How near the meaning of each text is to that of a task, as a cosine."""
+Pairs = Sequence[tuple[float, float]]
+Nearness = Callable[[str, Mapping[str, float], Sequence[str]], Pairs]
+"""How near each text is to a task, whose words are so rare: as a whole, and word by
+word."""
 
 
 class Exchange(NamedTuple):
@@ -56,7 +59,9 @@ def search(
     passing = [each for each in apart if keep is None or keep(each.place)]
     hits = [_hit(record, each, asked, background) for each in passing[:POOL]]
     if near is not None:
-        hits = [*_by_meaning(hits[:REREAD], task, near), *hits[REREAD:]]
+        rarity = dict(zip(asked.terms, asked.weights, strict=True))
+        near_task = partial(near, task, rarity)
+        hits = [*_by_meaning(hits[:REREAD], near_task), *hits[REREAD:]]
     return asked, newer_first(record, said_once(hits), asked, replaced, keep)
 
 
@@ -155,12 +160,14 @@ def _apart(exchanges: Iterable[Exchange]) -> list[Exchange]:
 
 
 def _by_meaning(
-    hits: Sequence[PastStretch], task: str, near: Nearness
+    hits: Sequence[PastStretch], near: Callable[[Sequence[str]], Pairs]
 ) -> list[PastStretch]:
-    """Hits by their words and by the sentence in them that is nearest to the task."""
+    """Hits by their words, and by the sentences in them that are nearest to the task
+    as a whole and word by word."""
     said = [_reread(hit) for hit in hits]
-    cosines = iter(near(task, list(chain.from_iterable(said))))
-    nearest = [max(islice(cosines, len(sentences)), default=0.0) for sentences in said]
+    values = iter(near(list(chain.from_iterable(said))))
+    pairs = (islice(values, len(sentences)) for sentences in said)
+    nearest = [sum(map(max, zip(*each, strict=True))) for each in pairs]
     words = fusion.scale({at: hit.score for at, hit in enumerate(hits)})
     total = [words[at] + weights.SENTENCE * nearest[at] for at in words]
     return [hits[at] for at in sorted(words, key=total.__getitem__, reverse=True)]

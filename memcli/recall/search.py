@@ -203,7 +203,10 @@ class Search:
         places = {c.entry: (c.source, c.offset) for c in self.chosen.values()}
         nearest = [c for c in found if places.get(c.entry) == (c.source, c.offset)]
         lexical = _with_phrases(nearest, signals.lexical, phrases)
-        signals = signals.among({c.rowid for c in nearest})
+        rows = {chunk.rowid for chunk in nearest}
+        signals = Signals._make(
+            {key: scores[key] for key in scores if key in rows} for scores in signals
+        )
         signals = _concise(signals._replace(lexical=lexical), nearest)
         if not lexical:  # by their vectors alone
             cosines = signals.cosine

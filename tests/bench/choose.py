@@ -14,6 +14,7 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from types import SimpleNamespace
@@ -23,6 +24,7 @@ import typer
 
 from memcli.index import view, weights
 from memcli.index.own import OwnIndex
+from memcli.index.vector_lane import nearness
 from memcli.index.view import AROUND, Filters
 from memcli.providers.embed.local import Local
 from memcli.recall import past
@@ -96,7 +98,9 @@ def in_order(store: Store, source: Remembered, question: Question) -> list[Any]:
     app = store.app
     if app is None:
         assert store.record is not None
-        _, hits = past.search(store.record, question.text, near=LOCAL.nearness)
+        _, hits = past.search(
+            store.record, question.text, near=partial(nearness, LOCAL)
+        )
         return list(dict.fromkeys(hit.doc.unit for hit in hits))
     project = app.project
     search = Search.of(source, source.lane, project)

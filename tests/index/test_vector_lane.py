@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memcli.index import vector_lane, weights
-from memcli.providers.embed import local
+from memcli.providers.embed import cosines, local, quantise
 from tests.conftest import Project
 
 pytestmark = [
@@ -266,3 +266,27 @@ def test_a_word_has_one_vector_however_it_is_written(garage: Project) -> None:
     with closing(sqlite3.connect(garage.root / ".memory.db")) as db:
         words = {word for (word,) in db.execute("SELECT word FROM words")}
     assert "garage" in words and words == set(map(str.lower, words))
+
+
+def test_nearness_is_the_cosine_and_how_well_each_word_is_met() -> None:
+    """A text without words is near to nothing; a word that is rare counts more."""
+    task = "a kitten naps on the couch"
+    texts = [
+        "A cat sleeps on the sofa.",
+        "Compile the kernel module.",
+        "…",
+        "The couch.",
+    ]
+    table = local.Local()
+    near = vector_lane.nearness(table, task, {}, texts)
+    whole, *rows = map(quantise, table.embed([task, *texts[:2]]))
+    exact = cosines(whole, dict(enumerate(rows)))
+    assert [cosine for cosine, _ in near[:2]] == pytest.approx(
+        list(exact.values()), abs=0.03
+    )
+    assert near[0] > near[1]
+    assert near[0][1] > near[1][1]
+    assert near[2] == (0.0, 0.0)
+    rare = vector_lane.nearness(table, task, {"kitten": 1.0, "naps": 1.0}, texts)
+    common = vector_lane.nearness(table, task, {"couch": 1.0, "naps": 9.0}, texts)
+    assert rare[3][1] > common[3][1]

@@ -76,16 +76,6 @@ def test_every_fusion_ranks_all_candidates_and_nothing_else(
         assert max(got, key=got.__getitem__) == top
 
 
-def test_signals_are_those_of_the_candidates_that_are_left() -> None:
-    """Every signal is narrowed, so that what is left out is no best to scale by."""
-    got = Signals(
-        lexical={1: 1.0, 2: 2.0},
-        cosine={2: 0.5},
-        words={2: 1.0},
-    ).among({1})
-    assert got == Signals(lexical={1: 1.0}, cosine={}, words={})
-
-
 @pytest.mark.parametrize(
     ("title", "share"),
     [

@@ -1,6 +1,6 @@
 """History in an answer: numbered with the entries, and never saying what they say."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from memcli.history.docs import Doc
@@ -9,7 +9,7 @@ from memcli.index.view import Candidate
 from memcli.recall.budget import write
 from memcli.recall.history_layer import HistoryLayer
 from memcli.recall.hit import Hit
-from memcli.recall.past import search
+from memcli.recall.past import Pairs, search
 
 TASK = "which port does the metrics exporter use"
 
@@ -107,8 +107,9 @@ def test_of_stretches_met_by_the_same_words_the_nearer_sentence_leads(
 ) -> None:
     """By words alone the first of two stays first."""
 
-    def near(task: str, texts: Sequence[str]) -> list[float]:
-        return [float("9464" in text) for text in texts]
+    def near(task: str, rarity: Mapping[str, float], texts: Sequence[str]) -> Pairs:
+        assert rarity.keys() <= set(task.split())
+        return [(float("9464" in text), 0.0) for text in texts]
 
     with opened(tmp_path / "record.db", make=True) as record:
         assert record is not None

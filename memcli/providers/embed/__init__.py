@@ -78,8 +78,16 @@ def cosines(query: bytes, vectors: Mapping[K, bytes]) -> dict[K, float]:
 
     All at once: a dimension of them is one number, 16 bits for each, times that of the
     query."""
+    return cosines_of_each([query], vectors)[0]
+
+
+def cosines_of_each(
+    queries: Iterable[bytes], vectors: Mapping[K, bytes]
+) -> list[dict[K, float]]:
+    """The same of each query with each vector."""
     columns = _columns(list(vectors.values()))
-    return dict(zip(vectors, _cosines(query, columns, len(vectors)), strict=True))
+    rows = (_cosines(query, columns, len(vectors)) for query in queries)
+    return [dict(zip(vectors, row, strict=True)) for row in rows]
 
 
 def _columns(rows: Sequence[bytes]) -> list[int]:

@@ -9,7 +9,7 @@ import math
 import sqlite3
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from memcli.providers.embed import (
     DIM,
     SCALE,
     Matrix,
-    cosines,
     lanes,
     unlaned,
     weighted_sum,
@@ -109,15 +108,6 @@ class Local:
             rows.append(array("f", total if any(total) else [1.0] * DIM))
         return rows
 
-    def nearness(self, task: str, texts: Sequence[str]) -> list[float]:
-        """The cosine of a task with each text, 0 for a text without known words."""
-        forms = [list(word_forms(text)) for text in (task, *texts)]
-        known = self.words({word for words in forms for word in words})
-        numbers = {word: lanes(own.weight, own.vector) for word, own in known.items()}
-        sums = (sum(numbers[word] for word in words) for words in forms)
-        asked, *rows = (unlaned(total)[1] for total in sums)
-        return list(cosines(asked, dict(enumerate(rows))).values())
-
     def words(self, words: Iterable[str]) -> dict[str, WordVector]:
         """The vector of each word; zeros for one that has no known piece."""
         return self._summed(self._cut(set(words)))
@@ -183,13 +173,20 @@ class Local:
 def _of_piece(weight: int, data: bytes) -> WordVector:
     """What `_of_pieces` gives for one piece, eight times as fast."""
     nibbles = data.translate(_HIGH) + data.translate(_LOW)
-    length = math.sqrt(sum(nibbles.translate(_SQUARES)))
-    if not length:
+    squares = sum(nibbles.translate(_SQUARES))
+    if not squares:
         return WordVector(weight=0, vector=bytes(DIM))
+    heavy = min(round(weight * math.sqrt(squares) / SCALE), MOST_WEIGHT)
+    return WordVector(weight=heavy, vector=nibbles.translate(_scaled(squares)))
+
+
+@cache  # many pieces are as long as another one
+def _scaled(squares: int) -> bytes:
+    """Each nibble as the byte of a unit vector whose nibbles have that sum of
+    squares."""
+    length = math.sqrt(squares)
     scaled = (round((value - ZERO) * SCALE / length) for value in range(16))
-    table = bytes(value & 255 for value in scaled) + bytes(240)
-    heavy = min(round(weight * length / SCALE), MOST_WEIGHT)
-    return WordVector(weight=heavy, vector=nibbles.translate(table))
+    return bytes(value & 255 for value in scaled) + bytes(240)
 
 
 def _of_pieces(numbers: Sequence[int]) -> WordVector:

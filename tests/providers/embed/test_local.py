@@ -117,14 +117,3 @@ def test_a_damaged_table_is_a_provider_error(tmp_path, damage):
         own.check()
     assert str(path) in caught.value.what
     assert "embedder=none" in caught.value.hint
-
-
-def test_nearness_is_the_cosine_of_the_sums_of_words(table):
-    """A text without words is near to nothing."""
-    texts = ["A cat sleeps on the sofa.", "Compile the kernel module.", "…"]
-    near = table.nearness("a kitten naps on the couch", texts)
-    task, *rows = map(quantise, table.embed(["a kitten naps on the couch", *texts[:2]]))
-    exact = cosines(task, dict(enumerate(rows)))
-    assert near[0] > near[1]
-    assert near[:2] == pytest.approx(list(exact.values()), abs=0.03)
-    assert near[2] == 0.0
