@@ -201,9 +201,9 @@ def test_vectors_are_sent_with_their_model(project, shared, vectors, monkeypatch
         "SELECT model, dim, count(*), count(vector) FROM mem.chunks"
         " GROUP BY 1, 2 ORDER BY 1"
     )
-    assert counted == [("", 0, 1, 0), ("local/mem-256-1", 256, 3, 3)]
+    assert counted == [("", 0, 1, 0), ("local/mem-256-2", 256, 3, 3)]
     assert shared.rows("SELECT model, dim FROM mem.projects") == [
-        ("local/mem-256-1", 256)
+        ("local/mem-256-2", 256)
     ]
 
 

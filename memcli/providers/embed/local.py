@@ -25,7 +25,7 @@ from memcli.providers.embed import (
     weighted_sum,
 )
 
-MODEL = f"mem-{DIM}-1"
+MODEL = f"mem-{DIM}-2"
 """Another number with each new table: vectors of an index name it."""
 TABLE = Path(__file__).with_name("vectors.sqlite")
 MARK = "\u2581"  # stands before a piece that begins a word

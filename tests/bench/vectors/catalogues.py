@@ -4,6 +4,7 @@ import ast
 import bz2
 import gettext
 import gzip
+import html
 import io
 import json
 import re
@@ -27,7 +28,18 @@ PAK_VERSION = 5
 GZIP = b"\x1f\x8b"
 ZLIB = re.compile(b"\x78[\x9c\xda]")
 PEEK = 512  # bytes of what may be packed that show whether it is a catalogue
-CATALOGUE = re.compile(r"([\w-]+)/LC_MESSAGES/([\w.-]+)\.[mp]o|cups_(\w+)\.po")
+CATALOGUE = re.compile(
+    r"""
+    (?P<folder>[\w-]+)/LC_MESSAGES/(?P<domain>[\w.-]+)\.[mp]o
+    | (?P<above>[\w.+~-]+)/(?:po|translations)/(?P<stem>\w+)\.po
+    | cups_(?P<printer>\w+)\.po
+    """,
+    re.VERBOSE,
+)
+CATALOGUES = (
+    "*/LC_MESSAGES/*.po */LC_MESSAGES/*.mo */po/*.po */translations/*.po */cups_*.po"
+)
+BRACKETS = re.compile(r"\[/?(?:\w+[ ])?([\w.@]*)[^\]]*\]")  # [b], [/b], [member size]
 OPENED = re.compile(
     r"""
     \s*(?:export[ ])?(?:const[ ])?
@@ -183,7 +195,7 @@ def gettext_catalogues(paths: list[Path]) -> Iterator[Record]:
     """Catalogues by domain; what is written is preferred to what is compiled."""
     domains: dict[str, Texts] = defaultdict(lambda: defaultdict(dict))
     for path in paths:
-        files = dict(opened(path, "*/LC_MESSAGES/*.po */LC_MESSAGES/*.mo */cups_*.po"))
+        files = dict(opened(path, CATALOGUES))
         for name, data in files.items():
             is_compiled = name.endswith(".mo")
             if is_compiled and name[:-3] + ".po" in files:
@@ -203,8 +215,44 @@ def domain_of(name: str) -> tuple[str, str]:
     """(domain, language) of a catalogue by its name."""
     where = CATALOGUE.search(name)
     assert where is not None
-    domain = re.sub(r"-?[a-z]{2}_[A-Z]{2}$", "", where[2] or "cups")
-    return domain, language(where[1] or where[3])
+    domain = re.sub(r"-?[a-z]{2}_[A-Z]{2}$", "", where["domain"] or "")
+    tongue = where["folder"] or where["stem"] or where["printer"]
+    return domain or where["above"] or "cups", language(tongue)
+
+
+def godot_classes(paths: list[Path]) -> Iterator[Record]:
+    """What the classes of the engine are for; its marks stand in brackets."""
+    for record in gettext_catalogues(paths):
+        texts = record["texts"]
+        plain_texts = {tongue: unmarked(text) for tongue, text in texts.items()}
+        yield record | {"texts": plain_texts}
+
+
+def unmarked(text: str) -> str:
+    """A text without marks in brackets; what they refer to stays."""
+    marks = {"b", "i", "u", "s", "code", "codeblock", "codeblocks", "kbd", "url", "br"}
+    return BRACKETS.sub(lambda m: "" if m[1] in marks else m[1], text)
+
+
+def qt(paths: list[Path]) -> Iterator[Record]:
+    """Catalogues of Qt by the English text, those of a folder together."""
+    folders: dict[str, Texts] = defaultdict(lambda: defaultdict(dict))
+    for path in paths:
+        for name, data in opened(path, "*/mumble_*.ts */sqlb_*.ts"):
+            where = re.search(r"_(\w\w(?:_\w\w)?)\.ts$", name)
+            tongue = language(where[1]) if where else ""
+            for english, text in read_ts(data) if tongue not in ("", "en") else ():
+                folder = Path(name).parent.name
+                folders[folder][english] |= {"en": english, tongue: text}
+    for folder, catalogue in folders.items():
+        yield from messages(folder, catalogue)
+
+
+def read_ts(data: bytes) -> Iterator[tuple[str, str]]:
+    """(English, translation) of the finished messages of a catalogue of Qt."""
+    pattern = r"<source>([^<]*)</source>(?:\s*<(?!translation)[^>]*>[^<]*</[^>]*>)*\s*<translation>([^<]*)<"
+    for english, text in re.findall(pattern, data.decode("utf-8", "replace")):
+        yield html.unescape(english), html.unescape(text)
 
 
 def by_key(

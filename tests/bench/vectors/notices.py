@@ -1,12 +1,23 @@
 """Print the table of docs/notices.md:
-`python -m tests.bench.vectors.notices COUNTED.json TABLE`."""
+`python -m tests.bench.vectors.notices COUNTED.json LEARNED.json TABLE`.
+
+`COUNTED.json` has the pairs that English and all other languages were trained on,
+`LEARNED.json` those that the other languages learned from alone."""
 
 import hashlib
 import json
 import sys
 from pathlib import Path
 
-from tests.bench.vectors.sources import CHOOSE, SCORE, SOURCES, TRAIN, TRIED, use_of
+from tests.bench.vectors.sources import (
+    ACROSS,
+    CHOOSE,
+    SCORE,
+    SOURCES,
+    TRAIN,
+    TRIED,
+    use_of,
+)
 
 SAID = {CHOOSE: "for choosing alone", SCORE: "for scoring alone"}
 MANY = 12  # packages that are not named in a row
@@ -14,19 +25,22 @@ MANY = 12  # packages that are not named in a row
 
 def main() -> None:
     """A row for each source, and the checksum of the table that ships."""
-    counted, table = map(Path, sys.argv[1:])
-    pairs = json.loads(counted.read_text())
+    counted, learned, table = map(Path, sys.argv[1:])
+    pairs = {TRAIN: json.loads(counted.read_text())}
+    pairs[ACROSS] = json.loads(learned.read_text())
     print("| source | packages with their versions | licence | pairs |")
     print("| --- | --- | --- | --: |")
     for name, source in SOURCES.items():
         use = use_of(name)
         if use == TRIED:
             continue
-        where = next(kind for kind in ("debian", "pypi", "npm") if kind in source)
+        where = next(
+            kind for kind in ("debian", "source", "pypi", "npm") if kind in source
+        )
         packages = source[where]
         if (count := len(packages.split())) > MANY:
             packages = f"{count} packages, see `tests/bench/vectors/sources.toml`"
-        said = f"{pairs[name]:,}" if use == TRAIN else SAID[use]
+        said = SAID[use] if use in SAID else f"{pairs[use][name]:,}"
         row = (name, f"{where}: {packages}", source["licence"], said)
         print(f"| {' | '.join(row)} |")
     digest = hashlib.sha256(table.read_bytes()).hexdigest()

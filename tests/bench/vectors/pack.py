@@ -1,6 +1,8 @@
-"""Quantise a trained table to 4 bits a value: `python pack.py TABLE.npz OUT.sqlite`.
+"""Quantise a trained table to 4 bits a value:
+`python -m tests.bench.vectors.pack TABLE.npz OUT.sqlite [BEFORE.sqlite]`.
 
-A table that was packed already (`.sqlite`) is written anew as it is.
+A table that was packed already (`.sqlite`) is written anew as it is. Of one that was
+trained on a packed table, `BEFORE`, the rows that did not move are those of before.
 """
 
 import sqlite3
@@ -47,47 +49,64 @@ def quantised(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values, steps
 
 
+Rows = list[tuple[str, int, bytes]]
+"""The piece, its weight and its vector."""
+
+
 def read_table(path: Path) -> tuple[list[str], np.ndarray]:
     """(pieces, vectors) of a table that was packed; a rare piece is about 1 long."""
     rows = rows_of(path)
-    weights = np.array([weight for _, weight, _ in rows], np.float32)
-    data = b"".join(unpacked(vector) for _, _, vector in rows)
-    table = np.frombuffer(data, np.int8).reshape(len(rows), DIM) * weights[:, None]
-    scale = np.percentile(np.linalg.norm(table, axis=1), LIGHT)
+    table, scale = unscaled(rows)
     return [piece for piece, _, _ in rows], (table / scale).astype(np.float32)
 
 
-def packed(source: Path) -> list[tuple[str, int, bytes]]:
-    """(piece, weight, vector) of the pieces that a text of the training has."""
+def unscaled(rows: Rows) -> tuple[np.ndarray, float]:
+    """(weighted vectors, length of a rare piece) of packed rows."""
+    weights = np.array([weight for _, weight, _ in rows], np.float32)
+    data = b"".join(unpacked(vector) for _, _, vector in rows)
+    table = np.frombuffer(data, np.int8).reshape(len(rows), DIM) * weights[:, None]
+    return table, float(np.percentile(np.linalg.norm(table, axis=1), LIGHT))
+
+
+def packed(source: Path, before: Rows) -> Rows:
+    """The pieces that a text of the training has; those that did not move as they were
+    before."""
     with np.load(source) as file:
-        data = {name: file[name] for name in ("table", "pieces", "counts")}
+        data = dict(file)
+    moved = data.get("moved", data["counts"] > 0)
     used = [
         place
-        for place, (piece, count) in enumerate(
-            zip(data["pieces"], data["counts"], strict=True)
+        for place, (piece, is_used) in enumerate(
+            zip(data["pieces"], moved & (data["counts"] > 0), strict=True)
         )
-        if count > 0 and piece != MARK and len(piece) <= LONGEST_PIECE
+        if is_used and piece != MARK and len(piece) <= LONGEST_PIECE
     ]
     table = data["table"][used].astype(np.float32)
     values, steps = quantised(table)
-    heaviest = np.percentile(np.linalg.norm(table, axis=1), HEAVIEST)
-    scaled = np.rint(steps * (MOST_WEIGHT * SCALE / heaviest))
-    weights = np.clip(scaled, 1, MOST_WEIGHT).astype(int)
+    if before:
+        scale = unscaled(before)[1]
+    else:
+        heaviest = np.percentile(np.linalg.norm(table, axis=1), HEAVIEST)
+        scale = MOST_WEIGHT * SCALE / heaviest
+    longest = MOST_WEIGHT * SCALE / np.linalg.norm(values, axis=1)
+    weights = np.maximum(np.minimum(np.rint(steps * scale), longest), 1).astype(int)
     nibbles = (values + ZERO).astype(np.uint8)
     vectors = (nibbles[:, : DIM // 2] << 4) | nibbles[:, DIM // 2 :]
-    return [
-        (str(data["pieces"][place]), int(weight), vector.tobytes())
+    rows = {piece: (weight, vector) for piece, weight, vector in before}
+    rows |= {
+        str(data["pieces"][place]): (int(weight), vector.tobytes())
         for place, weight, vector in zip(used, weights, vectors, strict=True)
-    ]
+    }
+    return [(piece, *row) for piece, row in rows.items()]
 
 
-def rows_of(table: Path) -> list[tuple[str, int, bytes]]:
+def rows_of(table: Path) -> Rows:
     """(piece, weight, vector) of a table that was written."""
     with closing(sqlite3.connect(table)) as db:
         return db.execute("SELECT piece, weight, vector FROM pieces").fetchall()
 
 
-def write(rows: list[tuple[str, int, bytes]], out: Path) -> None:
+def write(rows: Rows, out: Path) -> None:
     """The file that ships: the rows, and beside them what they are."""
     rows = sorted(rows)
     out.unlink(missing_ok=True)
@@ -108,10 +127,11 @@ def write(rows: list[tuple[str, int, bytes]], out: Path) -> None:
 
 
 def main() -> None:
-    source = Path(sys.argv[1])
-    out = Path(sys.argv[2])
-    is_packed = source.suffix == ".sqlite"
-    write(rows_of(source) if is_packed else packed(source), out)
+    source, out, *before = map(Path, sys.argv[1:])
+    if source.suffix == ".sqlite":
+        write(rows_of(source), out)
+    else:
+        write(packed(source, rows_of(before[0]) if before else []), out)
 
 
 if __name__ == "__main__":

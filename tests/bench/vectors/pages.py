@@ -187,16 +187,22 @@ def electron(paths: list[Path]) -> Iterator[Record]:
             yield from by_order(slug, parsed)
 
 
-def kicad(paths: list[Path]) -> Iterator[Record]:
-    """Manuals, a page each."""
-    manuals: dict[str, dict[str, list[Section]]] = defaultdict(dict)
-    for path in paths:
-        for name, data in opened(path, "*/help/*/*.html"):
-            if tongue := language(name.split("/")[-2]):
-                page = data.decode("utf-8", "replace")
-                manuals[Path(name).stem][tongue] = sections(page)
-    for document, by_language in manuals.items():
-        yield from by_order(document, by_language)
+def in_order(pattern: str, only: str) -> Callable[[list[Path]], Iterator[Record]]:
+    """A reader of pages whose sections stand in the same order in each language;
+    `pattern` has their language, and their name without it."""
+
+    def records(paths: list[Path]) -> Iterator[Record]:
+        known: dict[str, dict[str, list[Section]]] = defaultdict(dict)
+        for path in paths:
+            for name, data in opened(path, only):
+                where = re.search(pattern, name)
+                if where and (tongue := language(where["language"])):
+                    page = data.decode("utf-8", "replace")
+                    known[where["file"]][tongue] = sections(page)
+        for document, by_language in known.items():
+            yield from by_order(document, by_language)
+
+    return records
 
 
 def markdown(paths: list[Path]) -> Iterator[Record]:

@@ -10,12 +10,13 @@ SOURCES: Final[dict[str, dict[str, str]]] = tomllib.loads(
     Path(__file__).with_name("sources.toml").read_text()
 )
 TRAIN: Final = "train"
+ACROSS: Final = "across"
 TRIED: Final = "tried"
 CHOOSE: Final = "choose"
 SCORE: Final = "score"
-USES: Final = (TRAIN, TRIED, CHOOSE, SCORE)
-"""What a package is for: the table that ships is trained on some, others were tried
-beside them; variants are chosen by the third, and what was chosen is scored once on the
+USES: Final = (TRAIN, ACROSS, TRIED, CHOOSE, SCORE)
+"""What a package is for: English and all other languages are trained on some, the other
+languages alone on more, others were tried beside them; variants are chosen by the third, and what was chosen is scored once on the
 last. No package is for two."""
 
 

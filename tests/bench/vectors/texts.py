@@ -16,6 +16,7 @@ LONGEST = 1200  # characters of a text
 NAMES = {
     "en-us": "en",
     "en-gb": "en",
+    "en-en": "en",
     "es-es": "es",
     "pt-br": "pt",
     "zh-cn": "zh",

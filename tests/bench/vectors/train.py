@@ -1,10 +1,13 @@
 """Train vectors of pieces on mined pairs.
 
     python -m tests.bench.vectors.train OUT.npz MINED.jsonl... [--tried]
-    python -m tests.bench.vectors.train OUT.npz
+    python -m tests.bench.vectors.train OUT.npz MINED.jsonl... --on TABLE.sqlite
+    python -m tests.bench.vectors.train OUT.npz [--on TABLE.sqlite]
 
-The second trains once more on what the first prepared; `--tried` takes the packages,
-too, that the table that ships is not trained on. The vector of a text is the sum
+`--tried` takes the packages, too, that the table that ships is not trained on. With
+`--on` a packed table learns languages: what English is written in stays as it is, and
+the pieces of other languages, some of them new, come nearer to it. Without what was
+mined, it is trained once more on what was prepared for `OUT.npz`. The vector of a text is the sum
 of the vectors of its pieces. Two texts that belong together shall be nearer than any
 two others of a batch (InfoNCE, both ways). The start is random, so that the same word
 is like itself and nothing else.
@@ -14,18 +17,19 @@ import json
 import re
 import time
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
 from scipy.sparse import csr_matrix
 
 from memcli.memory.words import word_forms
-from tests.bench.vectors.sources import TRAIN, TRIED, is_trained
-from tests.bench.vectors.vocabulary import cut, vocabulary
+from tests.bench.vectors.pack import read_table
+from tests.bench.vectors.sources import ACROSS, TRAIN, TRIED, is_trained
+from tests.bench.vectors.vocabulary import MARK, cut, grown, vocabulary
 from tests.programs import run
 
 SEED = 20261123
@@ -49,6 +53,13 @@ SHARES = {
     "code": 0.19,
 }
 """How often a batch is of each kind of pair."""
+LEARNING = {"cross": 0.45, "sentence": 0.25, "message": 0.15, "foreign": 0.15}
+"""The same, where English stays as it is."""
+LEARNING_STEPS = 1500
+LEARNING_RATE = 0.005
+ASKED = 4  # sentences of a section that are to find its English
+LONG = 12  # pieces of a message that is a sentence
+ENGLISH = 0.02  # of a piece's places are in English texts: it stays
 SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 
 
@@ -62,9 +73,11 @@ def sentences(paragraphs: list[str]) -> list[str]:
 
 
 class Corpus:
-    """Texts by number, and the pairs of numbers of each kind and language."""
+    """Texts by number, and the pairs of numbers of each kind and language, or of some
+    kinds alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: Collection[str] = SHARES) -> None:
+        self.kinds = kinds
         self.texts: dict[str, int] = {}
         self.languages: list[str] = []
         self.pairs: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
@@ -80,7 +93,8 @@ class Corpus:
     def pair(
         self, kind: str, language: str, first: tuple[str, str], second: tuple[str, str]
     ) -> None:
-        if first[1] and second[1] and first[1] != second[1]:
+        is_pair = first[1] and second[1] and first[1] != second[1]
+        if kind in self.kinds and is_pair:
             numbers = (self.number(*reversed(first)), self.number(*reversed(second)))
             self.pairs[kind, language].append(numbers)
             self.made += 1
@@ -102,7 +116,11 @@ class Corpus:
     def message(self, texts: dict[str, str]) -> None:
         for language, text in texts.items():
             if language != "en" and "en" in texts:
-                self.pair("message", language, (language, text), ("en", texts["en"]))
+                english = ("en", texts["en"])
+                self.pair("message", language, (language, text), english)
+                said = sentences([text])
+                if "sentence" in self.kinds and len(said) > 1:
+                    self.pair("cross", language, (language, said[0]), english)
         others = sorted(texts.keys() - {"en"})
         for a, b in pairwise(others):
             self.pair("foreign", "", (a, texts[a]), (b, texts[b]))
@@ -114,7 +132,7 @@ class Corpus:
             text = " ".join(body)[:1500]
             if not text:
                 continue
-            whole[language] = (title, said[0], text)
+            whole[language] = (title, said, text)
             kind = "english" if language == "en" else "other"
             mine = "" if kind == "english" else language
             self.pair(kind, mine, (language, title), (language, text))
@@ -127,26 +145,26 @@ class Corpus:
                     self.pair(kind, mine, (language, first), (language, second))
         if "en" not in whole:
             return
-        title, first, text = whole["en"]
-        for language, (own_title, own_first, own_text) in whole.items():
-            if language != "en":
-                target = ("en", f"{title} {text}")
-                self.pair("cross", language, (language, own_first), target)
-                self.pair(
-                    "cross", language, (language, f"{own_title} {own_text}"), target
-                )
-                self.pair("cross", language, (language, own_title), target)
+        title, _, text = whole.pop("en")
+        target = ("en", f"{title} {text}")
+        most = ASKED if "sentence" in self.kinds else 1
+        for language, (own_title, said, own_text) in whole.items():
+            for own in (*said[:most], f"{own_title} {own_text}", own_title):
+                self.pair("cross", language, (language, own), target)
 
 
-def tokenised(corpus: Corpus) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """(pieces, ids of all texts in a row, where each text begins)."""
+def tokenised(
+    corpus: Corpus, before: Sequence[str]
+) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """(pieces, ids of all texts in a row, where each text begins); the pieces from
+    before, if any, come first."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     forms = []
     for text, language in zip(corpus.texts, corpus.languages, strict=True):
         words = [word.lower() for word in word_forms(text)][:MOST]
         forms.append(words)
         counts[language].update(words)
-    pieces = vocabulary(counts)
+    pieces = [*before, *grown(counts, before)] if before else vocabulary(counts)
     known = {piece: i for i, piece in enumerate(pieces)}
     cache: dict[str, list[int]] = {}
     ids: list[int] = []
@@ -163,10 +181,11 @@ def tokenised(corpus: Corpus) -> tuple[list[str], np.ndarray, np.ndarray]:
 
 
 class Trainer:
-    """The table, and Adam for the rows of a batch alone."""
+    """The table, and Adam for the rows of a batch alone; some rows stay."""
 
-    def __init__(self, table: np.ndarray) -> None:
+    def __init__(self, table: np.ndarray, still: np.ndarray) -> None:
         self.table = table
+        self.still = still
         self.first = np.zeros_like(table)
         self.second = np.zeros_like(table)
         self.times = np.zeros(len(table), np.int32)
@@ -194,6 +213,9 @@ class Trainer:
         for (matrix, unit, length), pull in zip(sides, towards, strict=True):
             inner = (pull * unit).sum(1, keepdims=True)
             change += matrix.T @ ((pull - unit * inner) / length)
+        moving = ~self.still[rows]
+        rows = rows[moving]
+        change = change[moving]
         self.times[rows] += 1
         first = self.first[rows] = 0.9 * self.first[rows] + 0.1 * change
         second = self.second[rows] = 0.999 * self.second[rows] + 0.001 * change**2
@@ -235,61 +257,132 @@ def at_random(counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return (table * weight[:, None]).astype(np.float32)
 
 
-def prepare(out: Path, mined: list[Path], uses: Collection[str]) -> None:
+def prepare(
+    out: Path, mined: list[Path], uses: Collection[str], before: Sequence[str]
+) -> None:
     """Cut what was mined into pieces, and keep it beside `out`."""
-    began = time.time()
-    corpus = Corpus()
+    began = time.process_time()
+    corpus = Corpus(LEARNING if before else SHARES)
     for path in mined:
         for record in records(path):
             if is_trained(record, uses):
                 corpus.add(record)
-    pieces, ids, starts = tokenised(corpus)
+    pieces, ids, starts = tokenised(corpus, before)
     counts = np.bincount(ids, minlength=len(pieces)).astype(np.float64)
     print(f"{len(corpus.texts)} texts, {len(pieces)} pieces, {len(ids)} ids")
     pairs = {key: np.array(sorted(set(found))) for key, found in corpus.pairs.items()}
     for key, found in pairs.items():
         print(*key, len(found))
-    print(f"prepared in {time.time() - began:.0f} s", flush=True)
+    print(f"prepared in {time.process_time() - began:.0f} s", flush=True)
     named = {"pairs " + " ".join(key): found for key, found in pairs.items()}
+    is_english = np.array([language == "en" for language in corpus.languages])
+    english = np.repeat(is_english, np.diff(starts))
     np.savez(
         f"{out}.prepared.npz",
         ids=ids,
         starts=starts,
         counts=counts,
+        english=np.bincount(ids[english], minlength=len(pieces)),
         pieces=np.array(pieces),
         **named,
     )
     Path(f"{out}.counted.json").write_text(json.dumps(corpus.counted))
 
 
-def train(out: Path) -> None:
-    """From what is prepared."""
-    with np.load(f"{out}.prepared.npz") as data:
-        ids = data["ids"]
-        starts = data["starts"]
-        counts = data["counts"]
-        pieces = [str(piece) for piece in data["pieces"]]
+class Prepared(NamedTuple):
+    """Texts as pieces, and their pairs by kind and language."""
+
+    ids: np.ndarray
+    starts: np.ndarray
+    counts: np.ndarray
+    english: np.ndarray
+    pieces: list[str]
+    pairs: dict[tuple[str, ...], np.ndarray]
+
+
+def prepared(path: Path) -> Prepared:
+    with np.load(path) as data:
         named = {key: data[key] for key in data if key.startswith("pairs ")}
-    pairs = {tuple(key[6:].split(" ")): found for key, found in named.items()}
+        return Prepared(
+            ids=data["ids"],
+            starts=data["starts"],
+            counts=data["counts"],
+            english=data["english"],
+            pieces=list(map(str, data["pieces"])),
+            pairs={tuple(key[6:].split(" ")): found for key, found in named.items()},
+        )
+
+
+def train(out: Path) -> None:
+    """From what is prepared, from chance on."""
+    data = prepared(Path(f"{out}.prepared.npz"))
     rng = np.random.default_rng(SEED)
-    trainer = Trainer(at_random(counts, rng))
-    batches = Batches(ids, starts, len(pieces), pairs, rng)
+    trainer = Trainer(at_random(data.counts, rng), np.zeros(len(data.counts), bool))
+    batches = Batches(data, data.pairs, SHARES, rng)
     for step in range(STEPS):
         rate = RATE * min(1.0, (step + 1) / WARM) * (1 - step / HORIZON)
         batches.note(trainer.step(*batches.draw(), rate))
         if step % 100 == 99:
             print(f"{step + 1} steps: {batches.said()}", flush=True)
-    np.savez(out, table=trainer.table, pieces=pieces, counts=counts)
+    np.savez(out, table=trainer.table, pieces=data.pieces, counts=data.counts)
+
+
+def learn(out: Path, on: Path) -> None:
+    """Train the pieces of other languages than English on a packed table."""
+    data = prepared(Path(f"{out}.prepared.npz"))
+    before, table = read_table(on)
+    table = begun(data.pieces, before, table)
+    still = data.english >= ENGLISH * np.maximum(data.counts, 1)
+    rng = np.random.default_rng(SEED)
+    trainer = Trainer(table.copy(), still)
+    batches = Batches(data, by_length(data), LEARNING, rng)
+    for step in range(LEARNING_STEPS):
+        rate = LEARNING_RATE * min(1.0, (step + 1) / WARM) * (1 - step / LEARNING_STEPS)
+        batches.note(trainer.step(*batches.draw(), rate))
+        if step % 100 == 99:
+            print(f"{step + 1} steps: {batches.said()}", flush=True)
+    moved = (trainer.table != table).any(axis=1)
+    moved[len(before) :] = True
+    np.savez(
+        out, table=trainer.table, pieces=data.pieces, counts=data.counts, moved=moved
+    )
+
+
+def begun(pieces: Sequence[str], before: list[str], table: np.ndarray) -> np.ndarray:
+    """The vectors of all pieces: a new one begins as what it was cut into."""
+    known = {piece: place for place, piece in enumerate(before)}
+    new = [
+        table[cut(piece.removeprefix(MARK), known)] for piece in pieces[len(before) :]
+    ]
+    return np.vstack([table, *(rows.sum(0, keepdims=True) for rows in new)])
+
+
+def by_length(data: Prepared) -> dict[tuple[str, ...], np.ndarray]:
+    """The pairs, those of messages apart that are sentences."""
+    lengths = np.diff(data.starts)
+    found = dict(data.pairs)
+    for key, pairs in data.pairs.items():
+        if key[0] == "message":
+            is_long = lengths[pairs[:, 1]] >= LONG
+            found[key] = pairs[~is_long]
+            found["sentence", *key[1:]] = pairs[is_long]
+    return found
 
 
 def main(
     out: Path,
     mined: Annotated[list[Path], typer.Argument()] = (),
     tried: bool = False,
+    on: Path | None = None,
 ) -> None:
+    before = read_table(on)[0] if on else []
+    uses = {TRAIN} | ({ACROSS} if on else set()) | ({ACROSS, TRIED} if tried else set())
     if mined:
-        prepare(out, mined, (TRAIN, TRIED) if tried else (TRAIN,))
-    train(out)
+        prepare(out, mined, uses, before)
+    if on:
+        learn(out, on)
+    else:
+        train(out)
 
 
 class Batches:
@@ -297,23 +390,22 @@ class Batches:
 
     def __init__(
         self,
-        ids: np.ndarray,
-        starts: np.ndarray,
-        size: int,
+        data: Prepared,
         pairs: dict[tuple[str, ...], np.ndarray],
+        shares: dict[str, float],
         rng: np.random.Generator,
     ) -> None:
-        self.ids = ids
-        self.starts = starts
-        self.size = size
-        self.pairs = pairs
+        self.ids = data.ids
+        self.starts = data.starts
+        self.size = len(data.pieces)
         self.rng = rng
+        self.pairs = pairs = {key: pairs[key] for key in pairs if key[0] in shares}
         self.keys = list(pairs)
         roots = {key: len(found) ** 0.5 for key, found in pairs.items()}
         totals: Counter[str] = Counter()
         for key in self.keys:
             totals[key[0]] += roots[key]
-        chance = [SHARES[key[0]] * roots[key] / totals[key[0]] for key in self.keys]
+        chance = [shares[key[0]] * roots[key] / totals[key[0]] for key in self.keys]
         self.chance = np.array(chance) / sum(chance)
         self.kind = ""
         self.losses: dict[str, float] = {}

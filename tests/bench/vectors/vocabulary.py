@@ -5,7 +5,7 @@ begins a word is marked; scripts without blanks, and Korean, have no such mark.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
@@ -22,6 +22,9 @@ SIZES = {
     "zh": 6_000,
     "ja": 5_500,
 }
+GROWN = 1800  # pieces that a language gets beside those it has
+LEAST_GROWN = 12  # times that such a word stands in the texts
+LONGEST = 20  # letters of it
 LEAST = 3  # times that a character or a pair of characters stands in the texts
 
 
@@ -87,6 +90,28 @@ def vocabulary(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
             pieces = learned(words, size)
         found |= dict.fromkeys(pieces)
     return list(found)
+
+
+def grown(
+    counts: Mapping[str, Mapping[str, int]], before: Collection[str]
+) -> list[str]:
+    """More pieces: the words of each language that are most often cut, and that no
+    English text has."""
+    known = {piece: place for place, piece in enumerate(before)}
+    found: dict[str, None] = {}
+    for language in SIZES.keys() - {"en"}:
+        rare = [
+            (-count, word)
+            for word, count in counts[language].items()
+            if count >= LEAST_GROWN
+            and len(word) <= LONGEST
+            and word not in counts["en"]
+            and belongs(word, language)
+            and len(cut(word, known)) > 1
+        ]
+        words = [marked(word) for _, word in sorted(rare)[:GROWN]]
+        found |= dict.fromkeys(words)
+    return sorted(found)
 
 
 def belongs(word: str, language: str) -> bool:
