@@ -10,8 +10,8 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -421,19 +421,12 @@ def test_claude_is_not_told_what_it_wrote_itself(desk: Desk) -> None:
 
 def test_claude_tells_each_of_two_sessions_at_once(desk: Desk) -> None:
     """What one was told is news to the other."""
-    told: list[subprocess.CompletedProcess[str]] = []
     prompts = [
         f"MAIN {name}: why do the checkout tests fail around midnight?"
         for name in ("one", "other")
     ]
-    threads = [
-        threading.Thread(target=lambda asked=asked: told.append(desk.claude(asked)))
-        for asked in prompts
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor() as pool:
+        told = list(pool.map(desk.claude, prompts))
     assert [done.returncode for done in told] == [0, 0]
     main = [json.dumps(body) for body in desk.model.asked if body.get("tools")]
     for prompt in prompts:
