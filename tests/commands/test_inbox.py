@@ -54,7 +54,7 @@ def test_a_slip_is_proposed_and_not_written(project: Project) -> None:
     """It stands in no file and in no answer, but in the inbox, with the words
     around."""
     (session,) = learn(project).json["sessions"]
-    assert session["proposed"] == ["Don't use npm"]
+    assert session["proposed"] == ["Don't use npm. Use pnpm"]
     assert not entries(project)
     (one,) = waiting(project)
     names = "id title text kind session_id source since".split()

@@ -206,7 +206,7 @@ def test_both_halves_stay_together() -> None:
         human("No, don't use npm in this project. Use pnpm."), agent("You're right.")
     )
     assert "npm" in one.body and "Use pnpm." in one.body and one.kind == "pitfall"
-    assert one.title == "Don't use npm in this project"
+    assert one.title == "Don't use npm in this project. Use pnpm"
     text = "No, never round VAT on the sum. Round it once per invoice line."
     assert [one.body for one in found(human(text))] == [text]
 

@@ -198,7 +198,7 @@ def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
     body = _told(statement, turns)
     found = Finding(
         scope="observations",
-        title=title(statement.text),
+        title=_title_of(statement),
         body=body,
         turn=statement.turn,
         importance=SURE,
@@ -224,6 +224,15 @@ def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
     if statement.shows & {"chosen", "instead", "our rule", "our way"}:
         return found._replace(scope="project", kind="decision", type="declarative")
     return found._replace(scope="project", kind="fact", type="declarative")
+
+
+def _title_of(statement: Statement) -> str:
+    """The sentence as a title; what forbids or puts right has what holds instead beside
+    it where there is room for both."""
+    _, text, rest = statement.body.partition(statement.text)
+    says_what_not = bool(statement.shows & {"forbids", "corrects"})
+    is_short = len(text) + len(rest) <= TITLE
+    return title(text + rest if says_what_not and is_short else statement.text)
 
 
 def _told(statement: Statement, turns: Sequence[Turn]) -> str:
