@@ -191,9 +191,9 @@ def show_handle(app: App, handle: str) -> Doc:
     """The exchange or commit that a handle names. Raises UsageError for none or
     several."""
     with _record(app) as record:
+        turn = _turn(record, handle)
         unit = _session(record, handle)
         docs = [doc for _, doc in record.select("unit = ? ORDER BY turn", unit)]
-    turn = handle.partition(".")[2]
     docs = [doc for doc in docs if turn in ("", str(doc.turn))]
     if not docs:
         raise UsageError(f"{handle}: nothing of that name", HANDLES)
@@ -238,10 +238,23 @@ def forget(
     )
 
 
+def _unit(named: str) -> str:
+    return named.removeprefix("s:").removeprefix("c:")
+
+
+def _turn(record: HistoryRecord, handle: str) -> str:
+    """The number of a turn at the end of a handle, "" where it names a whole unit: the
+    name of a session may have dots and digits, too."""
+    number = handle.rpartition(".")[2]
+    names_turn = number.isdecimal() and number != handle
+    return number if names_turn and not record.units(_unit(handle)) else ""
+
+
 def _session(record: HistoryRecord, named: str) -> str:
     """The one session or commit that is meant; one that is not there is forgotten
     beforehand."""
-    name = named.removeprefix("s:").removeprefix("c:").partition(".")[0]
+    turn = _turn(record, named)
+    name = _unit(named.removesuffix(f".{turn}") if turn else named)
     units = record.units(name)
     if len(units) > 1:
         what = f"{named}: {len(units)} begin so: {', '.join(units[:4])}"

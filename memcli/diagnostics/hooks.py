@@ -34,10 +34,24 @@ def check_hooks(scene: Scene) -> Iterator[Check]:
         yield warning("state", detail, hint="mem doctor --fix", path=str(state))
         return
     yield from _signs_of_life(scene, installed)
-    log = files.state_dir() / files.LOG
-    failures = [line for line in (text_of(log) or "").splitlines() if "Error" in line]
-    if failures:
-        detail = f"the last failure of a hook: {failures[-1][:200]}"
+    yield from _failures(files.state_dir() / files.LOG)
+
+
+def _failures(log: Path) -> Iterator[Check]:
+    """The last failure of a hook: a warning where its event has failed ever since."""
+    last: dict[str, str] = {}
+    failure = ""
+    for line in (text_of(log) or "").splitlines():
+        event = "".join(line.split()[1:2])
+        last[event] = line
+        failure = line if "Error" in line else failure
+    if not failure:
+        return
+    detail = f"the last failure of a hook: {failure[:200]}"
+    if failure in last.values():
+        hint = "a hook that fails tells nothing: run its command by hand, see the log"
+        yield warning("hooks", detail, hint=hint, path=str(log))
+    else:
         yield remark("hooks", detail, path=str(log))
 
 

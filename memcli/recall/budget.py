@@ -293,8 +293,9 @@ def compose_beside(
         ranked=ranked,
     )
     second = within(others._replace(history=pools.history))
+    order = list(TITLES)  # of lines that point, too
     items = sorted(
-        (*first.items, *second.items), key=lambda item: LAYERS.index(item.layer)
+        (*first.items, *second.items), key=lambda item: order.index(item.layer)
     )
     more = first.budget.more + second.budget.more
     used = tokens(write(items, more))

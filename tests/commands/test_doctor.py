@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from memcli.storage.files import log_hook, state_dir
 from tests.conftest import Project, Result
 from tests.terminal import read_terminal
 
@@ -580,3 +581,12 @@ def test_dry_run_shows_the_diff_and_names_the_rest(healthy):
     ):
         assert word in shown.err
     assert snapshot(healthy) == before
+
+
+def test_a_hook_that_fails_ever_since_is_a_warning(healthy: Project) -> None:
+    """One that went well again is only told of."""
+    log_hook(state_dir(), "2026-11-21T10:00:00Z prompt 9 ms: ValueError: x")
+    detail = row_of(healthy.mem("doctor", "--json"), "hooks", "WARN")["detail"]
+    assert "ValueError: x" in detail
+    log_hook(state_dir(), "2026-11-21T10:01:00Z prompt 9 ms: 20 characters")
+    assert "ValueError: x" in str(rows(healthy.mem("doctor", "--json"), "INFO"))

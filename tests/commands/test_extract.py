@@ -3,6 +3,7 @@ secrets."""
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -751,3 +752,14 @@ def test_a_conflict_refuses_every_writer(
     assert result.code == 5
     assert "conflict" in result.err
     assert path.read_bytes() == before
+
+
+def test_a_handle_of_a_file_of_talk_is_shown(project: Project) -> None:
+    """The name of the file ends in a dot and letters, the turn behind it in digits."""
+    project.write("talk.md", "User: Mend the purple export.\nAssistant: Mended it.\n")
+    project.ok("extract", "talk.md")
+    (handle,) = re.findall(r"s:\S+", project.ok("recall", "purple export").out)
+    assert handle == "s:talk.md.1"
+    assert "Mended it" in project.ok("show", handle).out
+    assert "Mended it" in project.ok("show", "s:talk.md").out
+    assert project.mem("show", "s:talk.md.7").code == 2

@@ -439,6 +439,14 @@ def test_a_start_stays_within_its_budget(shop: Project) -> None:
     assert 1_800 < len(heard(shop, "session-start", source="startup")) <= 2_400
 
 
+def test_a_repository_may_lower_the_budget_of_a_start(shop: Project) -> None:
+    """A limit of its own changes how much a start tells, not whether it tells."""
+    shop.write(".mem.toml", "max_tokens = 800\n")
+    text = heard(shop, "session-start", source="startup")
+    assert "Money is Decimal" in text and "Round once" in text
+    assert "Never push by force" in heard(shop, "subagent-start", session_id="b")
+
+
 def test_a_start_begins_with_rules_and_tells_nothing_unconfirmed(
     shop: Project,
 ) -> None:
