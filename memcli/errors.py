@@ -23,8 +23,12 @@ def one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
     """Raise UsageError unless `value` is one of `allowed`; "" among them is no
     value."""
     if value not in allowed:
+        from difflib import get_close_matches  # nobody mistypes on the fast path
+
         what = f"{option} {value}: unknown {option.lstrip('-')}"
-        raise UsageError(what, f"one of {', '.join(filter(None, allowed))}")
+        near = get_close_matches(value, filter(None, allowed), 1, 0.75)
+        meant = f"did you mean {near[0]}? " if near else ""
+        raise UsageError(what, f"{meant}one of {', '.join(filter(None, allowed))}")
 
 
 class DataError(MemError):

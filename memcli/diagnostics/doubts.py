@@ -41,13 +41,20 @@ class Doubts(NamedTuple):
 
     def lines(self) -> list[str]:
         """A line for each doubt, with the command that settles it."""
-        settled_by = {
-            "entries were never confirmed in 90 days:"
-            " mem edit ID --confirm, or mem retire ID": self.unconfirmed,
-            "pairs say the opposite: mem compact --check names them": self.contradictions,
-            "entries name what the code has no more: mem doctor --stale": self.gone,
-        }
-        lines = [f"{len(ids)} {words}" for words, ids in settled_by.items() if ids]
+        unconfirmed = len(self.unconfirmed)
+        opposite = len(self.contradictions)
+        gone = len(self.gone)
+        lines = []
+        if unconfirmed:
+            was = count(unconfirmed, "entry was", "entries were")
+            how = "mem edit ID --confirm, or mem retire ID"
+            lines.append(f"{was} never confirmed in 90 days: {how}")
+        if opposite:
+            say = count(opposite, "pair says", "pairs say")
+            lines.append(f"{say} the opposite: mem compact --check names them")
+        if gone:
+            name = count(gone, "entry names", "entries name")
+            lines.append(f"{name} what the code has no more: mem doctor --stale")
         if lines:
             head = f"in doubt: {self.share:.0%} of {self.live} live entries"
             lines.insert(0, f"{head}, so the score is at most {self.most:g}")

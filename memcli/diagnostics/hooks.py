@@ -49,7 +49,7 @@ def _failures(log: Path) -> Iterator[Check]:
         return
     detail = f"the last failure of a hook: {failure[:200]}"
     if failure in last.values():
-        hint = "a hook that fails tells nothing: run its command by hand, see the log"
+        hint = "a hook that fails tells nothing: start a session, then mem doctor"
         yield warning("hooks", detail, hint=hint, path=str(log))
     else:
         yield remark("hooks", detail, path=str(log))

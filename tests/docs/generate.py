@@ -58,7 +58,7 @@ FORMATS: Mapping[str, Sequence[str]] = {
 """What FORMAT stands for in commands where it is no form of output of `mem recall`."""
 PROGRAM: Any = cli.program()
 SHARED = {
-    "Always": "Options of every command",
+    "Always": "Options that commands share",
     "Filters": "Options that filter entries",
 }
 """Panels whose options have a section of their own, for all commands that take them."""
