@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memcli.install.git_hooks import EXPORT
-from memcli.memory.grammar import code_fences, unclosed_fence
+from memcli.memory.grammar import unclosed_fence
 from memcli.memory.words import body_of
 from memcli.recall.budget import cut_words
 from memcli.text import matching
-from memcli.text.controls import for_prompt
+from memcli.text.controls import for_prompt, outside_code
 from memcli.text.matching import verbose
 
 BEGIN = EXPORT.begin()
@@ -20,12 +20,6 @@ SHARES = {"norms": 2, "rules": 2, "lessons": 1}
 """Norms take half of the room, rules half of the rest, lessons what is left."""
 ENTRY_TOKENS = 150  # a longer body is cut at a sentence
 ENTRY_LINES = 12
-
-
-@verbose
-def _span() -> str:
-    """Code between single backticks."""
-    return r"( (?<![`\\]) ` (?!`) [^`\n]++ ` (?!`) )"
 
 
 @verbose
@@ -135,7 +129,9 @@ def _norm(note: ExportNote, room: int, size: int) -> list[str]:
         between = [""] if lines_left else []
         lines = [*lines_left, *between, *part.split("\n")]
         if len(lines) >= room or _size([*lines, missing]) > size:
-            return [*lines_left, missing] if lines_left else []
+            fence = unclosed_fence("\n".join(lines_left))
+            ending = [fence, missing] if fence else [missing]
+            return [*lines_left, *ending] if lines_left else []
         lines_left = lines
     return lines_left
 
@@ -149,33 +145,4 @@ def safe_text(text: str) -> str:
     """Text for a file that agents obey: no secrets, no commands, no `@path` outside
     code."""
     text = for_prompt(text).replace("<!--", "&lt;!--")
-    parts = []
-    position = 0
-    for start, end in _fenced(text):
-        parts += [_without_imports(text[position:start]), text[start:end]]
-        position = end
-    return "".join([*parts, _without_imports(text[position:])])
-
-
-def _fenced(text: str) -> list[tuple[int, int]]:
-    """The stretches of fenced code that are closed, with their fences, as CommonMark
-    has them."""
-    spans = code_fences(text, 0, len(text))
-    return spans[:-1] if unclosed_fence(text) else spans
-
-
-def _without_imports(text: str) -> str:
-    """The text without `@path`, except in code spans, if the backticks leave no
-    doubt what is one."""
-    parts = _span().split(text) if _has_sure_spans(text) else [text]
-    outside = [_import().sub("&#64;", part) for part in parts[::2]]
-    parts[::2] = outside
-    return "".join(parts)
-
-
-def _has_sure_spans(text: str) -> bool:
-    """Whether all backticks are single, none is escaped, and each has its pair on its
-    line."""
-    runs = matching.regex(r"(?:(?<!\\)\\++)?`++").findall(text)
-    paired = all(line.count("`") % 2 == 0 for line in text.split("\n"))
-    return paired and all(run == "`" for run in runs)
+    return outside_code(text, lambda part: _import().sub("&#64;", part))

@@ -2,7 +2,7 @@
 a quote."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from memcli.text.injections import neutralise_once
 from memcli.text.matching import regex, replaced, settle, verbose
@@ -144,16 +144,38 @@ def fence_safe(text: str, tag: str = "recalled-memory") -> str:
 
 
 MARK = "> "
+BLOCK = "block"
+SPANS = "spans"
+NOTHING = ""
+"""What of a line is code."""
+
+
+_OPENING = r"""
+    (?<! \w ) < (?= [A-Za-z/!|?] )
+  | < (?= [/!?] | [A-Za-z][\w:-]* (?: [\s/] | $ ) )   # a tag, no `List<int>`
+  | < (?= [^\s<>]* ` )                                # an address holds a backtick
+  | (?<! \\ ) (?: \\\\ )* !\[                         # escaped by an odd number
+"""
+"""Where a tag or an image begins; for a pattern."""
+_SPAN = r"(?<! [`\\] ) (`+) (?!`) [^`|]+ \2 (?!`)"
+"""Code between backticks, with neither backticks nor cells of a table in it; the run is
+group 2 of a pattern."""
 
 
 @verbose
-def _tag() -> str:
+def _opening() -> str:
+    return _OPENING
+
+
+@verbose
+def _code_or_opening() -> str:
     """Code, in group 1, or where a tag or an image begins."""
-    return r"""
-        ( (?<!`) (`+) (?!`) (?: .{0,400}? [^`] ) \2 (?!`) )
-      | (?<!\w) < (?=[A-Za-z/!|?])
-      | (?<!\\) !\[ (?: (?<!\w!\[) | (?= [^\]]{0,400} \] [\[(] ) )
-    """
+    return rf"( {_SPAN} ) | {_OPENING}"
+
+
+@verbose
+def _span() -> str:
+    return rf"( {_SPAN} )"
 
 
 @verbose(ignore_case=True)
@@ -170,7 +192,7 @@ def _turn() -> str:
 @verbose
 def fence_line() -> str:
     """A line that opens or closes a block of code."""
-    return r"[ ]{0,3} ( `{3,} | ~{3,} ) ([^`]*) $"
+    return r"[ ]{0,3} ( `{3,} (?= [^`]* $ ) | ~{3,} ) (.*) $"
 
 
 @verbose
@@ -205,55 +227,100 @@ def quoted(text: str, mark: str = MARK) -> str:
     return "\n".join((mark + line).rstrip() for line in _lines(text.splitlines()))
 
 
-def escaped(line: str) -> str:
+def escaped(line: str, *, code: str = SPANS) -> str:
     """`line` with its tags and images as text, except in code: `<` becomes `&lt;`,
     after a word (`List<int>`) only that of harnesses, and `![` is escaped. An image is
     fetched where it is shown, and its address may carry what the agent knows."""
     if "<" not in line and "![" not in line:
         return line
-    plain = _tag().sub(
-        lambda opening: opening[1] or ("&lt;" if opening[0] == "<" else "\\!["), line
-    )
-    return _turn().sub("&lt;", plain)
+    if code != BLOCK:
+        keeps_spans = code == SPANS and _has_sure_spans(line)
+        pattern = _code_or_opening() if keeps_spans else _opening()
+        line = pattern.sub(_as_text, line)
+    return _turn().sub("&lt;", line)
+
+
+def _as_text(opening: re.Match[str]) -> str:
+    """What begins a tag or an image as text; code as it is."""
+    if opening[0] == "<":
+        return "&lt;"
+    return opening[0] if "`" in opening[0] else f"{opening[0][:-2]}\\!["
+
+
+def outside_code(text: str, change: Callable[[str], str]) -> str:
+    """The text with `change` done to all that is not surely code."""
+    lines = text.split("\n")
+    changed = []
+    for line, code in zip(lines, code_of(lines), strict=True):
+        parts = _span().split(line) if code == SPANS else [line]
+        parts[::3] = map(change, parts[::3])
+        del parts[2::3]  # the backticks alone
+        changed.append(line if code == BLOCK else "".join(parts))
+    return "\n".join(changed)
 
 
 def _lines(lines: list[str]) -> Iterator[str]:
     """The lines as a quotation may hold them; in a block of code they stay."""
-    closable = _closable(lines)
-    fence = ""
     before = ""
-    for place, line in enumerate(lines):
-        mark = fence_line().match(line)
-        if fence:
-            yield _turn().sub("&lt;", line)
-            if mark and closes(mark, fence):
-                fence = ""
-        else:
-            plain = escaped(line)
-            if before.strip():
-                plain = _underline().sub(r"\1\\", plain, count=1)
-            yield plain
-            if mark and len(mark[1]) <= closable[place].get(mark[1][0], 0):
-                fence = mark[1]
+    for line, code in zip(lines, code_of(lines), strict=True):
+        plain = escaped(line, code=code)
+        if before.strip() and code != BLOCK:
+            plain = _underline().sub(r"\1\\", plain, count=1)
+        yield plain
         before = line
+
+
+def code_of(lines: Sequence[str]) -> Iterator[str]:
+    """For each line what of it is code by the rules of CommonMark, whatever list it
+    stands in: BLOCK all of it, SPANS what is between its backticks, NOTHING where that
+    is not sure. Behind a fence of which it is not sure where it ends nothing is."""
+    end = 0
+    is_sure = True  # no fence above leaves a doubt
+    is_clear = True  # nor do backticks, in this paragraph
+    for number, line in enumerate(lines):
+        if number < end:
+            yield BLOCK
+            continue
+        if is_sure and (mark := fence_line().match(line)):
+            end = _behind_block(lines, number, mark)
+            is_sure = end > number
+            is_clear = True
+            yield BLOCK if is_sure else NOTHING
+            continue
+        is_clear = not line.strip(" \t") or (is_clear and _has_sure_spans(line))
+        yield SPANS if is_sure and is_clear else NOTHING
+
+
+def _has_sure_spans(line: str) -> bool:
+    """Whether each backtick of a line has its pair there, and none can be in the
+    address of a link."""
+    if "`" not in line and "](" not in line and "]:" not in line:
+        return True
+    outside = _span().sub(" ", line)
+    return not any(mark in outside for mark in ("`", "](", "]:"))
+
+
+def _behind_block(lines: Sequence[str], start: int, opening: re.Match[str]) -> int:
+    """The number of the line behind the block that a fence opens; 0 where it may end
+    elsewhere: it is not closed, or, in a list, a line may end the item or close it."""
+    fence = opening[1]
+    indent = opening.start(1)
+    for number in range(start + 1, len(lines)):
+        line = lines[number]
+        bare = line.lstrip(" ")
+        is_within = len(line) - len(bare) >= indent
+        mark = fence_line().match(line)
+        if is_within and mark and closes(mark, fence):
+            return number + 1
+        ends_item = not is_within and line.strip(" \t")
+        if ends_item or (indent and bare.startswith(fence)):
+            return 0
+    return 0
 
 
 def closes(mark: re.Match[str], fence: str) -> bool:
     """Whether a line of a fence closes the block that `fence` opened."""
-    return mark[1].startswith(fence) and not mark[2].strip()
-
-
-def _closable(lines: list[str]) -> list[dict[str, int]]:
-    """For each line the longest fence of either sort that a later line can close."""
-    closable: list[dict[str, int]] = []
-    longest: dict[str, int] = {}
-    for line in reversed(lines):
-        closable.append(longest)
-        mark = fence_line().match(line)
-        if mark and closes(mark, mark[1]):
-            sort = mark[1][0]
-            longest = {**longest, sort: max(len(mark[1]), longest.get(sort, 0))}
-    return closable[::-1]
+    return mark[1].startswith(fence) and not mark[2].strip(" \t")
 
 
 def named(name: str) -> str:

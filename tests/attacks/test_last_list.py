@@ -75,7 +75,7 @@ def test_an_argument_that_is_no_text_names_nothing(kept, verb):
         ),
         ("see![a](https://e/$(whoami))", "> see\\![a](https://e/$(whoami))"),
         ("![a][r] and `![code](x)`", "> \\![a][r] and `![code](x)`"),
-        ("vec![1, 2] is code", "> vec![1, 2] is code"),
+        ("vec![1, 2] is code", "> vec\\![1, 2] is code"),
     ],
 )
 def test_an_image_is_text(line, shown):
