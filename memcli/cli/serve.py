@@ -105,6 +105,8 @@ def perform(app: App, task: Mapping[str, Any]) -> str:
     button = given.get("do", "")
     if button not in BUTTONS:
         raise UsageError(f"{button}: is no button of this page", ", ".join(BUTTONS))
+    if any("\0" in value for value in given.values()):
+        raise UsageError("a NUL is in no text and in no name", "take it out")
     return BUTTONS[button](app, given)
 
 

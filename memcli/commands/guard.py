@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.commands.edit import refresh_found, writable
+from memcli.commands.edit import refresh_found, refuse_secrets, writable
 from memcli.errors import UsageError
 from memcli.guard.guards import (
     ASK,
@@ -180,7 +180,9 @@ def set_guard(
 ) -> SetGuardReport:
     """Switch a guard on (ask, deny) or "off", with the patterns that are `given` for
     commands, paths and unless. Without any an entry gets the suggested ones. Raises
-    UsageError when there is nothing it could stop."""
+    UsageError when there is nothing it could stop, RefusedError for a secret."""
+    for texts in given.values():
+        refuse_secrets("\n\n".join(texts))
     refresh_found(app)
 
     def plan() -> SetGuardReport:

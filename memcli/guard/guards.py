@@ -271,7 +271,10 @@ LIFTING = tuple(
         "mem undo*",
     )
 )
-ENDING = ("retire", "forget", "drop")
+CHANGING = ("guard", "edit", "retire", "forget", "drop")
+"""The verbs that change or end the guard whose entry they name."""
+LOOKING = ("--suggest", "--replay", "--try")
+SETTING = ("--command", "--path", "--unless", "--ask", "--off")
 
 
 def lifts(app: App, use: ToolUse, texts: Sequence[str]) -> str:
@@ -303,12 +306,21 @@ def _lifts(app: App, command: Words) -> str:
     line = " ".join(command)
     if any(matches(pattern, command) for pattern in LIFTING):
         return f"`{line}` would lift or trust a guard"
-    if command[1:2] and command[1] in ENDING and _names_guard(app, command[2:]):
-        return f"`{line}` would take a guard away"
+    verb = next((word for word in command[1:] if word in CHANGING), "")
+    if verb and not _only_looks(verb, command) and names_guard(app, command[1:]):
+        return f"`{line}` would change a guard or take it away"
     return ""
 
 
-def _names_guard(app: App, words: Sequence[str]) -> bool:
+def _only_looks(verb: str, command: Words) -> bool:
+    """Whether a call of `mem guard` changes none."""
+    options = {word.partition("=")[0] for word in command}
+    is_setting = not options.isdisjoint(SETTING)
+    return verb == "guard" and not is_setting and not options.isdisjoint(LOOKING)
+
+
+def names_guard(app: App, words: Sequence[str]) -> bool:
+    """Whether one of these words is the id, or the beginning of it, of a guard."""
     prefixes = [word for word in words if not word.startswith("-")]
     guards = find_guards(app)
     return any(guard.entry.startswith(each) for each in prefixes for guard in guards)

@@ -26,6 +26,7 @@ from memcli.project.listing import Files, FoundFile
 from memcli.storage.files import (
     make_private,
     moved_aside,
+    odd_companion,
     private_dir,
     snapshot,
     state_dir,
@@ -96,6 +97,8 @@ class Index:
     def _look(self) -> sqlite3.Connection:
         if not self.path.is_file():
             raise sqlite3.DatabaseError("no regular file")
+        if name := odd_companion(self.path):
+            raise sqlite3.DatabaseError(f"beside {name}, which is no regular file")
         db = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode=rw",
             timeout=1,
@@ -122,7 +125,9 @@ class Index:
             with contextlib.suppress(FileExistsError):
                 make_private(self.path)
             self._seen, why = _inode(self.path), "no regular file"
-            if os.path.isfile(self.path) or os.path.islink(self.path):
+            if name := odd_companion(self.path):
+                why = f"beside {name}, which is no regular file"
+            elif os.path.isfile(self.path) or os.path.islink(self.path):
                 db = sqlite3.connect(self.path, timeout=10, isolation_level=None)
                 if not (why := _made(db, self.path)):
                     return db

@@ -18,7 +18,7 @@ from memcli.memory.values import plain_id
 from memcli.named import NamedTuple
 from memcli.project.config import Config
 from memcli.project.context import Project
-from memcli.storage.files import MAGIC, digest, moved_aside, open_file
+from memcli.storage.files import COMPANIONS, MAGIC, digest, moved_aside, open_file
 
 if TYPE_CHECKING:
     from memcli.index.vectors import Chosen
@@ -221,8 +221,7 @@ def _beside(project: Project) -> Path | None:
     if project.root is None:
         return None
     path = project.root / ".memory.db"
-    endings = ("", "-wal", "-shm", "-journal")
-    is_linked = any(os.path.islink(f"{path}{ending}") for ending in endings)
+    is_linked = any(os.path.islink(f"{path}{ending}") for ending in ("", *COMPANIONS))
     if is_linked or not os.access(path.parent, os.W_OK):
         return None
     if path.exists():

@@ -422,13 +422,28 @@ def log_hook(folder: Path, line: str) -> None:
         os.close(file)
 
 
+COMPANIONS = ("-journal", "-wal", "-shm")
+"""Endings of the files that SQLite keeps beside a database."""
+
+
 def moved_aside(path: Path, word: str) -> Path:
     """Rename a database with all of its files; its new path."""
     remaining = path.with_name(f"{path.name}.{word}-{time.time_ns()}")
-    for ending in ("-journal", "-wal", "-shm", ""):
+    for ending in (*COMPANIONS, ""):
         with suppress(FileNotFoundError):
             os.replace(f"{path}{ending}", f"{remaining}{ending}")
     return remaining
+
+
+def odd_companion(path: Path) -> str:
+    """The name of what stands in the place of a database's journal or log and is no
+    regular file, "" for none: SQLite would wait at a pipe for ever."""
+    real = os.path.realpath(path)
+    for ending in COMPANIONS:
+        with suppress(OSError):
+            if not stat.S_ISREG(os.lstat(real + ending).st_mode):
+                return os.path.basename(real + ending)
+    return ""
 
 
 MAGIC = b"SQLite format 3\0"

@@ -10,7 +10,7 @@ from typing import Any
 
 from memcli.errors import DataError
 from memcli.named import NamedTuple
-from memcli.storage.files import make_private, private_dir, transaction
+from memcli.storage.files import make_private, odd_companion, private_dir, transaction
 
 MOST_STEPS = 2_000_000  # instructions of SQLite that reading one database may take
 STEPS_PER_BYTE = 50  # and so many more for each byte of it
@@ -73,6 +73,8 @@ def fault(database: Database, *, whole: bool = False) -> str:
 def _connected(path: Path) -> Database:
     """A read-only connection; without its log where the folder allows no shared memory
     file."""
+    if name := odd_companion(path):
+        raise sqlite3.DatabaseError(f"{name} is no regular file")
     uri = path.absolute().as_uri()
     database = sqlite3.connect(f"{uri}?mode=ro", uri=True, timeout=_BUSY)
     try:

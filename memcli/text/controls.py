@@ -152,7 +152,8 @@ NOTHING = ""
 
 _OPENING = r"""
     (?<! \w ) < (?= [A-Za-z/!|?] )
-  | < (?= [/!?] | [A-Za-z][\w:-]* (?: [\s/] | $ ) )   # a tag, no `List<int>`
+  | < (?= [/!?] | [A-Za-z][\w:-]* [\s/] )            # a tag, no `List<int>`
+  | < (?= [A-Za-z][\w:-]+ $ )                        # nor `a<b`, which loads nothing
   | < (?= [^\s<>]* ` )                                # an address holds a backtick
   | (?<! \\ ) (?: \\\\ )* !\[                         # escaped by an odd number
 """
@@ -292,12 +293,11 @@ def code_of(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _has_sure_spans(line: str) -> bool:
-    """Whether each backtick of a line has its pair there, and none can be in the
-    address of a link."""
-    if "`" not in line and "](" not in line and "]:" not in line:
-        return True
+    """Whether each backtick of a line has its pair there, and none behind it can be in
+    the address of a link or in a tag."""
     outside = _span().sub(" ", line)
-    return not any(mark in outside for mark in ("`", "](", "]:"))
+    ends_in_tag = outside[-2:-1] == "<"
+    return not ends_in_tag and not any(mark in outside for mark in ("`", "](", "]:"))
 
 
 def _behind_block(lines: Sequence[str], start: int, opening: re.Match[str]) -> int:

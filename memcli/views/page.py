@@ -14,6 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memcli.errors import RefusedError
 from memcli.storage.durable import write_output
 from memcli.storage.files import cache_dir, digest, has_screen, private_dir
 from memcli.text.controls import for_display
@@ -24,20 +25,35 @@ if TYPE_CHECKING:
     from memcli.commands.browse import BrowseReport
     from memcli.project.context import Project
 
+_TITLE = b"<title>Memory of "
 _SLOT = re.compile(r"<!--(\w+)-->")
 
 
 def write(project: "Project", report: "BrowseReport", path: str) -> Path:
     """Write the page into a file, below the root through no link; without one into the
-    cache."""
+    cache. Raises RefusedError where the file is there and no page."""
     place = project.cwd / path
     root = project.root
     if not path:
         name = f"{digest(project.key.encode(), 8)}.html"
         root = None
         place = private_dir(cache_dir() / "browse") / name
+    elif place.is_file() and not _is_page(place):
+        raise RefusedError(
+            f"{path}: is there, and no page of mem", "name another file with --out"
+        )
     write_output(place, render(report), root=root, mode=0o600)
     return place
+
+
+def _is_page(place: Path) -> bool:
+    """Whether a file is a page of ours, or empty."""
+    try:
+        with place.open("rb") as file:
+            head = file.read(4096)
+    except OSError:
+        return False
+    return not head or (head.startswith(b"<!doctype html>") and _TITLE in head)
 
 
 def render(report: "BrowseReport", served: str = "") -> str:

@@ -1,0 +1,157 @@
+"""What a list of a hundred attacks by a fresh hand found."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from markdown_it import MarkdownIt
+
+from memcli.cli import mcp
+from memcli.cli.serve import perform
+from memcli.errors import UsageError
+from memcli.exchange.exporter import safe_text
+from memcli.text.controls import quoted
+from tests.commands.test_guard import call, decision
+from tests.conftest import Project
+
+pytestmark = pytest.mark.process
+IMAGE = "![x](http://e/1)"
+TOKEN = "ghp_" + "Zq81Lm0Xc7Vb3Nt5Rk9Wd2Ys6Hf4Jg1Pa8Eu"
+LIVE = [
+    f"\\`{IMAGE}\\`",
+    f"foo ` bar\nbaz ` {IMAGE} ` end",
+    f"- a\n  ```\n{IMAGE}\n  ```",
+    f"- a\n  ```\n    ```\n  {IMAGE}\n  ```",
+    f"- a\n  ```\n\u00a0\n  {IMAGE}\n  ```",
+    f"~~~ `\n~~~\n{IMAGE}\n~~~",
+    f"\\\\{IMAGE}",
+    f"[a](`b){IMAGE}`",
+    f"a<!--`-->{IMAGE}`",
+    f"<`@c.de>{IMAGE}`",
+    f"| ` | b |\n|-|-|\n| a ` | {IMAGE} ` |",
+    "see![a[b]c](http://e/1)",
+    "see![a\nb](http://e/1)",
+    "see<img src=http://e/1>",
+    "see<img\nsrc=http://e/1>",
+    f"c<d\nt='`'>{IMAGE}`",
+]
+
+
+@pytest.mark.parametrize("text", LIVE)
+def test_what_markdown_would_show_is_text(text):
+    """Backticks that Markdown takes for none, or ends elsewhere, hide no image."""
+    shown = MarkdownIt("commonmark").enable("table")
+    assert "<img" in shown.render(text)
+    assert "<img" not in shown.render(quoted(text))
+
+
+def test_code_stays_as_it_was_written():
+    for text in (f"`{IMAGE}` and `<b>`", f"- a\n  ```\n  <b>{IMAGE}\n  ```\nb"):
+        assert quoted(text) == "> " + text.replace("\n", "\n> ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- a\n  ```\n@etc\n  ```",
+        "[a](`b) @etc `",
+        "foo `\n` @etc `",
+        "~~~ `\n~~~\n@etc",
+    ],
+)
+def test_no_import_hides_in_a_fence_that_a_list_ends(project, text):
+    project.remembers("Cart total", text)
+    project.ok("export", "claude", "--out", "CLAUDE.md")
+    assert "&#64;etc" in project.read("CLAUDE.md")
+    assert safe_text("```\n@b\n```\n`@c`") == "```\n@b\n```\n`@c`"
+
+
+@pytest.mark.parametrize("ending", ["-journal", "-wal", "-shm"])
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_what_stands_beside_the_index_holds_nobody_up(project, ending, kind):
+    project.remembers("Cart total", "It is kept in cents.")
+    project.ok("list")
+    beside = project.root / f".memory.db{ending}"
+    beside.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(beside)
+    else:
+        os.symlink("/dev/zero", beside)
+    told = subprocess.run(
+        [sys.executable, "-m", "memcli", "recall", "cart total"],
+        cwd=project.root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "in cents" in told.stdout
+    if kind == "pipe":
+        assert f".memory.db{ending}, which is no regular file" in told.stderr
+        assert not beside.is_fifo()
+    else:  # the index is elsewhere
+        assert beside.is_symlink()
+
+
+@pytest.fixture
+def bound(project) -> tuple[Project, str]:
+    """A repository with a guard, and its id."""
+    project.remembers("Never force push", "It loses work.", kind="policy")
+    entry = project.mem("list", "--json").json["entries"][0]["id"][:8]
+    project.ok("guard", entry, "--command", "git push --force*")
+    return project, entry
+
+
+@pytest.mark.parametrize("option", ["--command", "--unless", "--path"])
+def test_a_guard_holds_no_secret(bound, option):
+    project, entry = bound
+    before = project.read("MEMORY.md")
+    refused = project.mem("guard", entry, option, f"curl -u bob:{TOKEN} *")
+    assert refused.code == 5 and "secret" in refused.err and "hint:" in refused.err
+    assert project.read("MEMORY.md") == before
+
+
+@pytest.mark.parametrize(
+    ("line", "asks"),
+    [
+        ("mem guard {} --unless 'git push --force'", True),
+        ("mem guard {} --command=foo", True),
+        ("mem guard {} --path x --ask", True),
+        ("mem guard {} --unless --try", True),
+        ("mem guard {}", True),
+        ("mem edit {} --title x", True),
+        ("mem -q retire {}", True),
+        ("mem guard {} --replay", False),
+        ("mem guard", False),
+        ("mem show {}", False),
+    ],
+)
+def test_who_weakens_a_guard_asks_the_person(bound, line, asks):
+    project, entry = bound
+    answer = call(project, line.format(entry))
+    assert decision(answer) == ("ask" if asks else "")
+
+
+def test_a_guard_is_not_retired_by_a_tool(bound):
+    project, entry = bound
+    tools = mcp._Tools(str(project.root), ValueError)
+    with pytest.raises(ValueError, match="holds a guard"):
+        tools.retire(entry, "in the way")
+    assert "status: retired" not in project.read("MEMORY.md")
+
+
+def test_a_page_replaces_pages_alone(project):
+    project.remembers("Cart total", "It is kept in cents.")
+    before = project.read("MEMORY.md")
+    project.write("notes.txt", "keep\n")
+    for name in ("MEMORY.md", "notes.txt"):
+        assert project.mem("browse", "--out", name).code == 5
+    assert (project.read("MEMORY.md"), project.read("notes.txt")) == (before, "keep\n")
+    for _ in range(2):
+        project.ok("browse", "--out", "page.html")
+
+
+def test_a_button_names_no_path_with_a_nul():
+    with pytest.raises(UsageError, match="NUL"):
+        perform(None, {"do": "merge", "path": "\0"})
