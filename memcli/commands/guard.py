@@ -1,6 +1,7 @@
 """mem guard: which lessons bind, what they would stop, and switching them on and off."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -181,8 +182,7 @@ def set_guard(
     """Switch a guard on (ask, deny) or "off", with the patterns that are `given` for
     commands, paths and unless. Without any an entry gets the suggested ones. Raises
     UsageError when there is nothing it could stop, RefusedError for a secret."""
-    for texts in given.values():
-        refuse_secrets("\n\n".join(texts))
+    refuse_secrets("\n\n".join(chain.from_iterable(given.values())))
     refresh_found(app)
 
     def plan() -> SetGuardReport:
@@ -219,11 +219,15 @@ def set_guard(
         return report
     app.project.relist()
     refresh_found(app)
+    return report._replace(waits=_waits(app, report.id))
+
+
+def _waits(app: App, entry: str) -> bool:
+    """Whether the guard of an entry asks until a person trusts it here."""
     trusted = _trusted(app)
     guards = app.guarded(lambda: find_guards(app))
-    set_here = (guard for guard in guards if guard.entry == report.id)
-    waits = any(not may_deny(app, guard, trusted) for guard in set_here)
-    return report._replace(waits=waits)
+    set_here = (guard for guard in guards if guard.entry == entry)
+    return any(not may_deny(app, guard, trusted) for guard in set_here)
 
 
 def _texts(values: dict[str, object], key: str) -> tuple[str, ...]:
