@@ -13,6 +13,7 @@ from memcli.errors import UsageError
 from memcli.memory import front_matter, grammar, parser
 from memcli.memory.values import Problem
 from memcli.memory.words import in_one_line, is_day
+from memcli.project import git
 from memcli.storage.files import Unreadable, read_text
 from memcli.text.matching import table, verbose
 
@@ -105,6 +106,17 @@ def _wish() -> str:
 def _commands() -> str:
     """Where commands for a shell begin, by the language of their code."""
     return r"^ [ \t]* (?: ``` | ~~~ ) [ \t]* (?: (?:ba|z|fi|power)? sh (?:ell)? | console ) \b"
+
+
+@verbose
+def _own_folder() -> str:
+    """The folder in which a tool keeps the rules of the folder around it."""
+    return r"""
+        (?: ^ | / ) (?:
+            \.cursor/rules | \.claude/rules | \.github/instructions
+          | (?: \.github | \.claude ) \Z
+        ) (?: / .* )? \Z
+    """
 
 
 class ImportDraft(NamedTuple):
@@ -215,11 +227,12 @@ RULE_WORDS = 4  # A list item of fewer words is no rule by itself
 
 
 def rules(name: str, text: str) -> Iterator[ImportDraft]:
-    """The rules of one file, without comments, imports of other files and what `mem`
-    put there."""
+    """The rules of one file, named from the root, without comments, imports of other
+    files and what `mem` put there; those of a folder are about its files."""
     values, body = split_front(text)
     paths = words(values.get("globs") or values.get("paths") or values.get("applyTo"))
     paths = tuple(path for path in paths if path not in ("*", "**", "**/*"))
+    paths = paths or _below_folder(name)
     body = body.replace("\r\n", "\n")
     body = _cut(_own_section(), body, *OWN_ENDS)
     body = _import_line().sub("", _cut(_comment(), body, "-->"))
@@ -233,6 +246,13 @@ def rules(name: str, text: str) -> Iterator[ImportDraft]:
                 # it leads to what is below it, and says nothing by itself
                 title = shortened(f"{heading} > {title}")
             yield draft._replace(title=title, created=part.date, paths=paths)
+
+
+def _below_folder(name: str) -> tuple[str, ...]:
+    """The glob of the files for which the rules of a file hold, none for all."""
+    folder = _own_folder().sub("", os.path.dirname(name))
+    literal = re.sub(r"([\\*?\[\]!#])", r"\\\1", folder)
+    return (f"{literal}/**",) if folder else ()
 
 
 def _cut(pattern: re.Pattern[str], text: str, *ends: str) -> str:
@@ -391,13 +411,19 @@ def read(path: Path, form: str = "", inside: Path | None = None) -> ImportSource
     if not is_known:
         hint = f"name a file with rules, or its format with --from: {', '.join(FORMS)}"
         raise UsageError(f"{path}: no known format", hint)
-    drafts = topics(files) if form == CLAUDE else _rules_in(files)
+    drafts = topics(files) if form == CLAUDE else _rules_in(files, _from(inside, path))
     return ImportSource(form=form, drafts=tuple(drafts), problems=tuple(problems))
 
 
-def _rules_in(files: Mapping[str, str]) -> Iterator[ImportDraft]:
+def _from(inside: Path | None, path: Path) -> str:
+    """The folder in which a path's files are named, as the root names it; "" outside."""
+    folder = path if path.is_dir() else path.parent
+    return folder.relative_to(inside).as_posix() if inside else ""
+
+
+def _rules_in(files: Mapping[str, str], folder: str) -> Iterator[ImportDraft]:
     for name, text in files.items():
-        yield from rules(name, text)
+        yield from rules(os.path.normpath(os.path.join(folder, name)), text)
 
 
 def untaken(root: Path, known: Container[str]) -> str:
@@ -451,10 +477,20 @@ def _rule_files(path: Path) -> list[Path]:
     files = [name for name in names if name.is_file()]
     for folder in folders:
         files += _below(folder, (".mdc", ".md"))
+    if not inside:
+        files += _deeper(path)
     once: dict[str, Path] = {}
     for file in sorted(files, key=Path.is_symlink):  # a link is another file's name
         once.setdefault(os.path.realpath(file), file)
     return list(once.values())
+
+
+def _deeper(path: Path) -> list[Path]:
+    """The files with rules in the folders below, of those that git tracks."""
+    names = [f"*/{name}" for name in NAMES]
+    names += [f"*/{folder}/*.{end}" for folder in FOLDERS for end in ("mdc", "md")]
+    files = (path / name for name in git.tracked(path, *names))
+    return [file for file in files if file.is_file()]
 
 
 def _below(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:

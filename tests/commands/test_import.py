@@ -1,5 +1,6 @@
 """mem import: what other memories know, taken over once."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -252,6 +253,45 @@ def test_rules_under_two_names_are_read_once(project):
     got = project.mem("import", ".")
     assert got.out.splitlines()[1:] == ["1 added"]
     assert "source: agents-md:AGENTS.md" in project.read("MEMORY.md").replace("'", "")
+
+
+def test_rules_of_a_folder_hold_for_its_files(project):
+    """By their own paths, else those of the folder; at the root for all. An edit in
+    the folder tells them, one elsewhere does not."""
+    project.write("AGENTS.md", "- Never mock the payment gateway.\n")
+    project.write("pkg/web/AGENTS.md", "- Always render the footer on the server.\n")
+    project.write(
+        "pkg/[id]/.cursor/rules/a.mdc", "- Never sleep in a test of the clock.\n"
+    )
+    project.write(
+        "pkg/api/.cursor/rules/b.mdc",
+        "---\nglobs: '*.sql'\n---\n- Always name the schema of a table.\n",
+    )
+    project.git("add", ".")
+    project.ok("import", "pkg/web/AGENTS.md")
+    project.ok("import", ".")
+    found = {
+        entry.extra["source"]: entry.extra.get("paths") for entry in entries(project)
+    }
+    assert found == {
+        "agents-md:AGENTS.md": None,
+        "agents-md:pkg/web/AGENTS.md": ["pkg/web/**"],
+        "agents-md:pkg/[id]/.cursor/rules/a.mdc": ["pkg/\\[id\\]/**"],
+        "agents-md:pkg/api/.cursor/rules/b.mdc": ["*.sql"],
+    }
+    told = {}
+    for number, name in enumerate(("pkg/web/a.py", "pkg/a.py", "pkg/[id]/a.py")):
+        call = {
+            "session_id": f"s{number}",
+            "cwd": str(project.root),
+            "hook_event_name": "PreToolUse",
+            "tool_name": "Write",
+            "tool_input": {"file_path": str(project.root / name), "content": "1"},
+        }
+        told[name] = project.mem("hook", "pre-tool", input=json.dumps(call)).out
+    assert "render the footer" in told["pkg/web/a.py"]
+    assert told["pkg/a.py"] == ""
+    assert "Never sleep" in told["pkg/[id]/a.py"]
 
 
 def test_what_was_archived_or_merged_is_not_written_again(project):
