@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.errors import UsageError
+from memcli.exchange import rule_places
 from memcli.memory import front_matter, grammar, parser
 from memcli.memory.values import Problem
 from memcli.memory.words import in_one_line, is_day
-from memcli.project import git
 from memcli.storage.files import Unreadable, read_text
-from memcli.text.matching import table, verbose
+from memcli.text.matching import verbose
 
 TITLE = 100
 _MARKS = "#>*-+ \t"
@@ -106,17 +106,6 @@ def _wish() -> str:
 def _commands() -> str:
     """Where commands for a shell begin, by the language of their code."""
     return r"^ [ \t]* (?: ``` | ~~~ ) [ \t]* (?: (?:ba|z|fi|power)? sh (?:ell)? | console ) \b"
-
-
-@verbose
-def _own_folder() -> str:
-    """The folder in which a tool keeps the rules of the folder around it."""
-    return r"""
-        (?: ^ | / ) (?:
-            \.cursor/rules | \.claude/rules | \.github/instructions
-          | (?: \.github | \.claude ) \Z
-        ) (?: / .* )? \Z
-    """
 
 
 class ImportDraft(NamedTuple):
@@ -219,8 +208,6 @@ def words(value: object) -> tuple[str, ...]:
 RULES = "agents-md"
 CLAUDE = "claude"
 FORMS = (RULES, CLAUDE)
-NAMES = table("exchange/rule_files.txt").split()
-FOLDERS = (".cursor/rules", ".claude/rules", ".github/instructions")
 TYPES = ("user", "feedback", "project", "reference")
 OWN_ENDS = ("<!-- mem: end -->", "<!-- mem: export end -->")
 RULE_WORDS = 4  # A list item of fewer words is no rule by itself
@@ -232,7 +219,7 @@ def rules(name: str, text: str) -> Iterator[ImportDraft]:
     values, body = split_front(text)
     paths = words(values.get("globs") or values.get("paths") or values.get("applyTo"))
     paths = tuple(path for path in paths if path not in ("*", "**", "**/*"))
-    paths = paths or _below_folder(name)
+    paths = paths or rule_places.below_folder(name)
     body = body.replace("\r\n", "\n")
     body = _cut(_own_section(), body, *OWN_ENDS)
     body = _import_line().sub("", _cut(_comment(), body, "-->"))
@@ -246,13 +233,6 @@ def rules(name: str, text: str) -> Iterator[ImportDraft]:
                 # it leads to what is below it, and says nothing by itself
                 title = shortened(f"{heading} > {title}")
             yield draft._replace(title=title, created=part.date, paths=paths)
-
-
-def _below_folder(name: str) -> tuple[str, ...]:
-    """The glob of the files for which the rules of a file hold, none for all."""
-    folder = _own_folder().sub("", os.path.dirname(name))
-    literal = re.sub(r"([\\*?\[\]!#])", r"\\\1", folder)
-    return (f"{literal}/**",) if folder else ()
 
 
 def _cut(pattern: re.Pattern[str], text: str, *ends: str) -> str:
@@ -462,49 +442,17 @@ def _files(path: Path, form: str) -> list[tuple[Path, str]]:
     """The files of a path, each with its name in it."""
     if not path.is_dir():
         return [(path, path.name)]
-    files = _rule_files(path) if form in ("", RULES) else []
+    files = rule_places.rule_files(path) if form in ("", RULES) else []
     if not files and form != RULES:
         if (path / "memory" / "MEMORY.md").is_file():
             path = path / "memory"
-        files = _below(path, (".md",))
+        files = rule_places.files_below(path, (".md",))
     return [(file, file.relative_to(path).as_posix()) for file in files]
-
-
-def _rule_files(path: Path) -> list[Path]:
-    inside = path.as_posix().endswith(FOLDERS)
-    folders = [path] if inside else [path / folder for folder in FOLDERS]
-    names = [*(path / name for name in NAMES), path / ".github" / NAMES[-1]]
-    files = [name for name in names if name.is_file()]
-    for folder in folders:
-        files += _below(folder, (".mdc", ".md"))
-    if not inside:
-        files += _deeper(path)
-    once: dict[str, Path] = {}
-    for file in sorted(files, key=Path.is_symlink):  # a link is another file's name
-        once.setdefault(os.path.realpath(file), file)
-    return list(once.values())
-
-
-def _deeper(path: Path) -> list[Path]:
-    """The files with rules in the folders below, of those that git tracks."""
-    names = [f"*/{name}" for name in NAMES]
-    names += [f"*/{folder}/*.{end}" for folder in FOLDERS for end in ("mdc", "md")]
-    files = (path / name for name in git.tracked(path, *names))
-    return [file for file in files if file.is_file()]
-
-
-def _below(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
-    files = []
-    for base, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        paths = (Path(base, name) for name in sorted(names) if name.endswith(suffixes))
-        files += [path for path in paths if not path.is_symlink()]
-    return files
 
 
 def _form(path: Path, files: Mapping[str, str]) -> str:
     """The format of files, told by their names, else by their contents."""
-    if any(_is_rule_file(path, name) for name in files):
+    if any(rule_places.is_rule_file(path, name) for name in files):
         return RULES
     for name, text in files.items():
         if is_topic(split_front(text)[0]):
@@ -513,9 +461,3 @@ def _form(path: Path, files: Mapping[str, str]) -> str:
         if is_index and not parser.parse(text, name).entries:
             return CLAUDE
     return ""
-
-
-def _is_rule_file(path: Path, name: str) -> bool:
-    folder = path.parent if path.is_file() else path / os.path.dirname(name)
-    known = os.path.basename(name) in NAMES or name.endswith(".mdc")
-    return known or folder.as_posix().endswith(FOLDERS)

@@ -2,6 +2,7 @@
 tokens."""
 
 import datetime
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -196,10 +197,15 @@ def outdated(app: HookApp, layers: Layers, known: InContext) -> list[str]:
 
 
 def by_standing(layers: Layers, found: Sequence[Candidate]) -> list[str]:
-    """The ids of the nearest copies, the weightiest first."""
-    own = layers.search.nearest(found)
-    score = layers.search.standing(own)
-    return sorted(score, key=lambda entry: (-score[entry], entry))
+    """The ids of the nearest copies, the weightiest first; what weighs the same goes by
+    its place in the files."""
+    return list(layers.search.standing(layers.search.nearest(found)))
+
+
+def here_of(app: HookApp) -> str:
+    """The folder in which the session stands, from the root, with a slash behind."""
+    project = app.project
+    return f"{os.path.relpath(project.cwd, project.root or project.cwd)}/"
 
 
 def _recent(app: HookApp) -> str:
@@ -224,11 +230,13 @@ def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Hit]:
     binding = by_standing(layers, app.index.entries.about(all_files, {(GUARD, "*")}))
     where = view.select(layers.files, Filters(type=("corrective", "directive")))
     day = _recent(app)
-    recent = by_standing(layers, app.index.entries.foremost(where, MOST_RECENT, day))
+    here = here_of(app)
+    entries = app.index.entries
+    recent = by_standing(layers, entries.foremost(where, MOST_RECENT, day, here=here))
     chosen = list(dict.fromkeys([*binding, *again, *recent]))
     most = LESSONS + LESSONS // 2 + len(again)
     if len(chosen) < most:
-        chosen += by_standing(layers, app.index.entries.foremost(where, TOP))
+        chosen += by_standing(layers, entries.foremost(where, TOP, here=here))
     return layers.showing.each("lessons", list(dict.fromkeys(chosen))[:most])
 
 

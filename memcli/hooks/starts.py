@@ -12,6 +12,7 @@ from memcli.hooks.standing import (
     LESSONS,
     MOST_RECENT,
     by_standing,
+    here_of,
     layers_of,
     outdated,
     standing,
@@ -149,7 +150,8 @@ def _news(
     """The lessons that are new since a day, and those that have changed."""
     layers = layers_of(app)
     lessons = view.select(layers.files, Filters(type=("corrective", "directive")))
-    newest = app.index.entries.foremost(lessons, MOST_RECENT, day)
+    here = here_of(app)
+    newest = app.index.entries.foremost(lessons, MOST_RECENT, day, here=here)
     recent = by_standing(layers, newest)
     chosen = dict.fromkeys([*outdated(app, layers, known), *recent])
     seen = known.told | loaded

@@ -145,6 +145,14 @@ _SHOWN_WITH = f"""
     AND other.around = own.around
     WHERE own.entry {ONE_OF} AND own.around != '' ORDER BY other.offset
 """
+_OF_HERE = """
+    CASE WHEN json_valid(metadata) AND json_type(metadata, '$.paths') = 'array'
+        AND json_array_length(metadata, '$.paths') > 0
+    THEN EXISTS (
+        SELECT 1 FROM json_each(metadata, '$.paths') AS glob WHERE glob.value NOT LIKE '%/**'
+        OR instr(?, substr(ltrim(glob.value, '/'), 1, length(ltrim(glob.value, '/')) - 2)) = 1
+    ) ELSE 1 END
+"""  # whether an entry is about more than folders, or about one around a folder
 _CREATED = "nullif(json_extract(metadata, '$.created'), '')"
 _START = f"coalesce(json_extract(metadata, '$.started_at'), {_CREATED}, date)"
 
@@ -233,14 +241,22 @@ class Entries:
         )
 
     def foremost(
-        self, scope: Scope, most: int, since: str = "", *, headings: bool = False
+        self,
+        scope: Scope,
+        most: int,
+        since: str = "",
+        *,
+        here: str = "",
+        headings: bool = False,
     ) -> list[Candidate]:
-        """Of the entries that pass, made on a day or later, the most important; or of
-        the latest the sections of prose with a title."""
+        """Of the entries that pass, made on a day or later, the most important, less
+        those about folders that `here` is not in; or of the latest the sections of
+        prose with a title."""
         if not headings:
-            order = "importance DESC, date DESC"
+            order = "importance DESC, date DESC, offset"
             by = "chunks_date" if since else "chunks_important"
-            return self._first(scope, "date >= ?", since, order=order, most=most, by=by)
+            which = f"date >= ? AND {_OF_HERE}"
+            return self._first(scope, which, since, here, order=order, most=most, by=by)
         where, values = self._condition(scope)
         order = "ORDER BY date DESC, source, offset DESC, entry"
         latest = f"chunks INDEXED BY chunks_date WHERE part = 0 AND date >= '' AND {where} {order}"

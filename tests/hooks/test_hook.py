@@ -174,6 +174,36 @@ def transcript(
 WISH = "No, don't use unittest here. Always use pytest for new tests, never unittest."
 
 
+def test_rules_of_equal_weight_start_in_the_order_of_their_file(
+    project: Project,
+) -> None:
+    """Not by their ids; those of a folder where the session stands in it alone."""
+    rules = [
+        ("Never round twice", "f1", None),
+        ("Always render on the server", "a1", ["pkg/web/**"]),
+        ("Never mock the gateway", "e2", None),
+        ("Always name the schema", "a3", None),
+    ]
+    same = {"kind": "preference", "type": "directive", "created_at": "2026-11-15"}
+    project.write(
+        "MEMORY.md",
+        "".join(
+            project.entry(title, f"{title}.", id=id, **same, **({"paths": paths} if paths else {}))
+            for title, id, paths in rules
+        ),
+    )  # fmt: skip
+    project.write("pkg/web/page.py", "x = 1\n")
+    project.commit()
+    project.mem("index")
+    text = heard(project, "session-start", source="startup")
+    titles = [title for title, _, paths in rules if not paths]
+    assert sorted(titles, key=text.index) == titles
+    assert "on the server" not in text
+    inside = str(project.root / "pkg/web")
+    start = {"source": "startup", "session_id": "inside", "cwd": inside}
+    assert "on the server" in heard(project, "session-start", **start)
+
+
 def test_a_session_starts_with_norms_and_lessons(shop: Project) -> None:
     """The start shows norms, then corrections and directives, those of the last two
     weeks first."""
