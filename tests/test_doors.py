@@ -43,7 +43,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "providers/llm/__init__": ({"read_text"}, "the replies that the user's file names"),
     "sessions/discover": ({"glob"}, "the agents' own stores in the user's home"),
     "sessions/reader": ({"open"}, "decompresses what a door has opened"),
-    "exchange/importers": (
+    "exchange/rule_places": (
         {"walk"},
         "a folder that the user names; links are not followed",
     ),
