@@ -23,6 +23,8 @@ from memcli.index.whole import changing
 from memcli.project import git
 from memcli.text.matching import verbose
 
+QUESTIONS = 10
+"""To git about lost names for each second of a check: as many on every machine."""
 Pair = tuple[str, Anchor]  # an entry, and what it names
 
 
@@ -327,6 +329,11 @@ def update(
     is_due = head != seen["head"] or (again and _has_untold(known))
     if is_due or named - known.keys():
         tree = Codebase(top, root, deadline)
+        tree.questions = round(seconds * QUESTIONS)
+        if head == seen["head"] and not fresh:
+            tree.asked = {
+                each: fate.at for each, fate in known.items() if fate.state == UNTOLD
+            }
         said = _said(pairs, _files(index.db, root, tree))
         known, since = _found(tree, pairs, said, known, seen["head"])
         pairs |= since

@@ -35,6 +35,9 @@ class Codebase(WorkTree):
         self.since = dict[Said, int]()
         """The place on the main line since which a file has spoken of what is not
         there."""
+        self.asked: Mapping[Anchor, int] = {}
+        """At how many commits the last check looked for what it had no time to
+        find."""
 
     def fates(
         self,
@@ -72,7 +75,8 @@ class Codebase(WorkTree):
         since = self.spoken_of(missing)
         fates = removed_places(self, missing, since)
         fates |= self.declared.removed(scripts, since)
-        fates |= removed_words(self, names, since)
+        named = {said: at for said, at in self.since.items() if said[0].kind == "name"}
+        fates |= removed_words(self, names, oldest(named), self.asked)
         # What is not in this part of the history may be in the other.
         unsure = {*scripts, *names} if self.has_gaps else set()
         unsure |= {*missing} if git.is_shallow(self.top) else set()
@@ -128,7 +132,7 @@ class Codebase(WorkTree):
         left = {anchor.text.encode(): anchor for anchor in wanted}
         there = dict[Anchor, Fate]()
         size = 0
-        for path in files:
+        for path in sorted(files):
             if not left or is_prose(path):
                 continue
             if size > MOST_BYTES or self.is_late:

@@ -3,14 +3,18 @@
 import re
 import time
 from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from memcli.index.fates import GONE, NEVER, PENDING, Anchor, Fate
+from memcli.index.fates import GONE, NEVER, PENDING, UNTOLD, Anchor, Fate
 from memcli.index.sayings import UNKNOWN
 from memcli.index.worktree import CODE, WorkTree
 from memcli.project import git
 from memcli.text.matching import verbose
 
-BATCH = 50  # names that one question to git is about
+if TYPE_CHECKING:
+    from subprocess import CompletedProcess
+
+TOO_LATE = 124  # what git.run returns when the time is up
 MOST_COMMITS = 2000  # of memory that are known of
 SAMPLES = (7, 20)
 """So many commits of memory are looked at for a lost name, then so many more."""
@@ -34,27 +38,44 @@ def _code_before() -> str:
     """
 
 
+class _Unanswered(Exception):
+    """The questions or the time of this check are used up."""
+
+
 def removed_words(
-    tree: WorkTree, missing: Collection[Anchor], since: Mapping[Anchor, int]
+    tree: WorkTree,
+    missing: Collection[Anchor],
+    since: Mapping[Anchor, int],
+    asked: Mapping[Anchor, int],
 ) -> dict[Anchor, Fate]:
     """What stood in the code when memory came to speak of it, or at a later commit of
-    memory."""
+    memory. `since` is of all names, so that every check looks at the same commits; what
+    there is no time for is untold, and `asked` of how many commits it was looked for
+    at."""
     left = set(missing)
-    if not left:
-        return {}
-    commits = _of_memory(tree)
+    commits = _of_memory(tree) if left else None
     if commits is None:
         return {}
-    spoken = {anchor: since.get(anchor, UNKNOWN) for anchor in missing}
-    known = [place for place in sorted(set(spoken.values())) if place >= 0]
+    known = {place for place in since.values() if place >= 0}
     fates: dict[Anchor, Fate] = {}
-    for place in dict.fromkeys([*_some(commits), *known]):
-        told = {anchor for anchor in left if spoken[anchor] <= place}
-        stood = set(_standing(tree, tree.line[place], told))
-        left -= stood
-        fates |= _last_seen(tree, stood, place)
-    if tree.is_late:
-        return fates
+    history = _History(tree)
+    number = 0
+    places = dict.fromkeys([*_some(commits), *sorted(known)])
+    try:
+        for number, place in enumerate(places):
+            told = {
+                anchor
+                for anchor in left
+                if since.get(anchor, UNKNOWN) <= place
+                and asked.get(anchor, 0) <= number
+            }
+            stood = history.standing(tree.line[place], told)
+            for anchor, fate in history.last_seen(stood, place):
+                fates[anchor] = fate
+                left.discard(anchor)
+    except _Unanswered:
+        done = {anchor: max(number, asked.get(anchor, 0)) for anchor in left}
+        return fates | {each: Fate(UNTOLD, at=at) for each, at in done.items()}
     return fates | dict.fromkeys(left, Fate(NEVER))
 
 
@@ -73,33 +94,6 @@ def _some(places: list[int]) -> list[int]:
     first."""
     coarse, fine = (max(1, len(places) // parts) for parts in SAMPLES)
     return [*places[::coarse], *places[-1:], *places[::fine]]
-
-
-def _standing(
-    tree: WorkTree, commit: str, wanted: Collection[Anchor]
-) -> Iterator[Anchor]:
-    """Those of the names that the code had at a commit."""
-    names = list(wanted)
-    for start in range(0, len(names), BATCH):
-        some = names[start : start + BATCH]
-        given = [part for anchor in some for part in ("-e", anchor.text)]
-        words = _words(tree, {anchor.text for anchor in some}, *given, commit)
-        yield from (anchor for anchor in some if anchor.text in words)
-
-
-def _words(tree: WorkTree, names: set[str], *asked: str) -> set[str]:
-    """The names that stand in the code, and not in a remark or a text alone; a clone
-    may lack some of it."""
-    left = tree.deadline - time.monotonic()
-    if left <= 0:
-        return set()
-    done = git.run(("grep", "-hwFI", *asked, "--", *LIVING), tree.top, left)
-    tree.has_gaps |= done.returncode > 1
-    found = set[str]()
-    for line in done.stdout.splitlines():
-        if len(line) <= LONGEST:
-            found.update(_of_code(line, names - found))
-    return found
 
 
 def _of_code(line: str, names: Collection[str]) -> Iterator[str]:
@@ -121,26 +115,63 @@ def _of_code(line: str, names: Collection[str]) -> Iterator[str]:
                 break
 
 
-def _last_seen(tree: WorkTree, words: set[Anchor], place: int) -> dict[Anchor, Fate]:
-    """The commits that took these away after one that had them, found by halving the
-    line."""
-    line = tree.line[place + 1 :]
-    lost = words.difference(_standing(tree, "HEAD", words))
-    fates = dict.fromkeys(words, PENDING) | {anchor: Fate(GONE) for anchor in lost}
-    spans = [(-1, len(line) - 1, lost)] if line else []
-    while spans:
-        there, gone, some = spans.pop()
-        if not some:
-            continue
-        is_next = gone - there == 1
-        if is_next and not tree.is_late:
-            shown = tree.git("show", "-s", "--format=%h %cs", line[gone]) or ""
-            removed, _, day = shown.strip().partition(" ")
-            at = place + 1 + gone
-            fate = Fate(GONE, commit=removed, day=day, at=at)
-            fates |= dict.fromkeys(some, fate)
-        else:
-            half = (there + gone) // 2
-            later = set(_standing(tree, line[half], some))
-            spans += [(there, half, some - later), (half, gone, later)]
-    return fates
+class _History:
+    """The code at the commits of the main line, asked at most so many times."""
+
+    def __init__(self, tree: WorkTree) -> None:
+        self.tree = tree
+        self.left = tree.questions
+
+    def standing(self, commit: str, wanted: Collection[Anchor]) -> set[Anchor]:
+        """Those of the names that the code had at a commit, not in a remark or a text
+        alone; a clone may lack some of it. Raises _Unanswered."""
+        found = set[str]()
+        if not wanted:
+            return set()
+        names = {anchor.text for anchor in wanted}
+        given = [part for name in sorted(names) for part in ("-e", name)]
+        done = self._run("grep", "-hwFI", *given, commit, "--", *LIVING)
+        self.tree.has_gaps |= done.returncode > 1
+        for line in done.stdout.splitlines():
+            if len(line) <= LONGEST:
+                found.update(_of_code(line, names - found))
+        return {anchor for anchor in wanted if anchor.text in found}
+
+    def _run(self, *words: str) -> "CompletedProcess[str]":
+        """What git says to one more question. Raises _Unanswered."""
+        seconds = self.tree.deadline - time.monotonic()
+        if self.left <= 0 or seconds <= 0:
+            raise _Unanswered
+        self.left -= 1
+        done = git.run(words, self.tree.top, seconds)
+        if done.returncode == TOO_LATE:
+            raise _Unanswered
+        return done
+
+    def last_seen(
+        self, words: set[Anchor], place: int
+    ) -> Iterator[tuple[Anchor, Fate]]:
+        """The commits that took these away after one that had them, found by halving
+        the line. Raises _Unanswered."""
+        line = self.tree.line[place + 1 :]
+        pending = self.standing("HEAD", words)
+        for anchor in pending:
+            yield anchor, PENDING
+        spans = [(-1, len(line) - 1, words - pending)] if line else []
+        while spans:
+            there, gone, some = spans.pop()
+            if some and gone - there == 1:
+                fate = self._removed_at(place + 1 + gone)
+                for anchor in some:
+                    yield anchor, fate
+            elif some:
+                half = (there + gone) // 2
+                later = self.standing(line[half], some)
+                spans += [(there, half, some - later), (half, gone, later)]
+
+    def _removed_at(self, at: int) -> Fate:
+        """The fate of what a commit of the main line took away. Raises _Unanswered."""
+        commit = self.tree.line[at]
+        shown = self._run("show", "-s", "--format=%h %cs", commit).stdout
+        removed, _, day = shown.strip().partition(" ")
+        return Fate(GONE, commit=removed, day=day, at=at)

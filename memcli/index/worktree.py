@@ -57,6 +57,7 @@ class WorkTree:
         self.root = root
         self.deadline = deadline
         self.revision = revision
+        self.questions = 0  # that git may be asked about lost names
         self.has_gaps = False
         """Whether old versions of files were asked for that this clone has not."""
 

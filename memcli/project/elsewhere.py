@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -29,14 +30,26 @@ def others(root: Path, listing: Listing) -> list[str]:
     view."""
     seen = {file.name for file in listing.files}
     patterns: dict[str, None] = {}
-    for name in tracked(root, "*.md"):
+    names = tracked(root)
+    surplus = _surplus(names)
+    for name in names:
         base = name.rpartition("/")[2]
         is_other = base.lower() in NEVER or base.endswith(ARCHIVE)
-        if is_other or shown(name) in seen or is_elsewhere(name):
+        is_markdown = name.endswith(".md")
+        if not is_markdown or is_other or shown(name) in seen or is_elsewhere(name):
             continue
-        if _looks_like_memory(name[:-3]):
-            patterns[_pattern_for(name)] = None
+        if pattern := _pattern_for(name, surplus):
+            patterns[pattern] = None
     return list(patterns)
+
+
+def _surplus(names: Iterable[str]) -> Counter[str]:
+    """By folder, how many more files with all in it are Markdown than are not."""
+    surplus = Counter[str]()
+    for name in names:
+        for cut in re.finditer("/", name):
+            surplus[name[: cut.start()]] += 1 if name.endswith(".md") else -1
+    return surplus
 
 
 def _looks_like_memory(name: str) -> bool:
@@ -44,14 +57,15 @@ def _looks_like_memory(name: str) -> bool:
     return _words().search(in_camel_case.lower()) is not None
 
 
-def _pattern_for(name: str) -> str:
-    """The outermost folder that looks like memory, with all in it, else the file."""
-    parts = name.split("/")[:-1]
+def _pattern_for(name: str, surplus: Counter[str]) -> str:
+    """The outermost folder that looks like memory, with all in it, else the file, ""
+    where neither does; a folder of mainly other files is a part of the code."""
+    *parts, base = name.split("/")
     for depth in range(1, len(parts) + 1):
         folder = "/".join(parts[:depth])
-        if _looks_like_memory(parts[depth - 1]):
+        if _looks_like_memory(parts[depth - 1]) and surplus[folder] >= 0:
             return f"{_literal(folder)}/**/*.md"
-    return _literal(name)
+    return _literal(name) if _looks_like_memory(base[:-3]) else ""
 
 
 def _literal(name: str) -> str:

@@ -1,8 +1,11 @@
 """What was gone before memory spoke of it is none of its names."""
 
+from subprocess import CompletedProcess
+
 import pytest
 
-from memcli.index.lost_words import _of_code
+from memcli.index import anchors
+from memcli.index.lost_words import _History, _of_code
 from tests.conftest import Project
 from tests.index.test_codebase import told
 
@@ -129,3 +132,45 @@ def test_a_name_of_several_places_means_none_of_them(
 def test_what_is_a_remark_is_no_code(line: str, is_code: bool) -> None:
     """A name that only a remark or a text has never stood in the code."""
     assert (list(_of_code(line, {"load_rows"})) != []) is is_code
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_check_that_is_not_done_goes_on(
+    project: Project, monkeypatch: pytest.MonkeyPatch, late: bool
+) -> None:
+    """It asks git so often and no more, keeps what it found, and the next one ends
+    where one that had time for all does; also where the time is up amid a search."""
+    names = [f"parse_row_{number}" for number in range(6)]
+    for name in names:
+        project.write(f"src/{name}.py", f"def {name}():\n    return 1\n")
+    text = " ".join(f"`{name}()`" for name in names)
+    project.write("MEMORY.md", project.entry("Rows", text, id="r1"))
+    project.commit("start")
+    for name in names:
+        project.git("rm", "-q", f"src/{name}.py")
+        later(project)
+    count = 0
+
+    def asked(self: _History, *words: str) -> CompletedProcess[str]:
+        nonlocal count
+        count += 1
+        if late and count % 9 == 0:
+            self.tree.deadline = 0
+        return ask(self, *words)
+
+    ask = _History._run
+    monkeypatch.setattr(_History, "_run", asked)
+    if not late:
+        monkeypatch.setattr(anchors, "QUESTIONS", 8 / 60)
+    found: list[str] = []
+    rounds: list[int] = []
+    while not rounds or (rounds[-1] > 0 and len(rounds) < 20):
+        count = 0
+        found.append(told(project).get("Rows", ""))
+        rounds.append(count)
+    assert max(rounds) <= 9
+    assert 2 < len(rounds) < 20
+    assert found[0].count("gone since") < len(names) == found[-1].count("gone since")
+    monkeypatch.undo()
+    project.mem("index", "--rebuild")
+    assert told(project)["Rows"] == found[-1]

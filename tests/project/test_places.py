@@ -241,3 +241,21 @@ def test_what_looks_like_memory_elsewhere_is_named_with_its_line(root):
     ):
         put(root, ".mem.toml", text=text)
         assert len(config.read_settings(root / ".mem.toml").faults) == faults
+
+
+def test_a_folder_of_code_is_no_memory(root: Path) -> None:
+    """Whatever it is called."""
+    names = ("docs.md", "core.rs", "mod.rs", "lister.rs")
+    for name in names:
+        path = root / "src/services/memory" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("# One\n", encoding="utf-8")
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    subprocess.run(["git", "add", "-A"], cwd=root, check=True)
+    found = elsewhere.others(root, look(root))
+    assert "src/services/memory/**/*.md" not in found
+    assert "src/services/memory/docs.md" not in found
+    subprocess.run(
+        ["git", "rm", "-qf", "src/services/memory/*.rs"], cwd=root, check=True
+    )
+    assert "src/services/memory/**/*.md" in elsewhere.others(root, look(root))
