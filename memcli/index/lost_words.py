@@ -58,7 +58,7 @@ def removed_words(
         return {}
     known = {place for place in since.values() if place >= 0}
     fates: dict[Anchor, Fate] = {}
-    history = _History(tree)
+    history = _SearchedHistory(tree)
     number = 0
     places = dict.fromkeys([*_some(commits), *sorted(known)])
     try:
@@ -115,7 +115,7 @@ def _of_code(line: str, names: Collection[str]) -> Iterator[str]:
                 break
 
 
-class _History:
+class _SearchedHistory:
     """The code at the commits of the main line, asked at most so many times."""
 
     def __init__(self, tree: WorkTree) -> None:

@@ -5,7 +5,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from memcli.index import anchors
-from memcli.index.lost_words import _History, _of_code
+from memcli.index.lost_words import _SearchedHistory, _of_code
 from tests.conftest import Project
 from tests.index.test_codebase import told
 
@@ -151,15 +151,15 @@ def test_a_check_that_is_not_done_goes_on(
         later(project)
     count = 0
 
-    def asked(self: _History, *words: str) -> CompletedProcess[str]:
+    def asked(self: _SearchedHistory, *words: str) -> CompletedProcess[str]:
         nonlocal count
         count += 1
         if late and count % 9 == 0:
             self.tree.deadline = 0
         return ask(self, *words)
 
-    ask = _History._run
-    monkeypatch.setattr(_History, "_run", asked)
+    ask = _SearchedHistory._run
+    monkeypatch.setattr(_SearchedHistory, "_run", asked)
     if not late:
         monkeypatch.setattr(anchors, "QUESTIONS", 8 / 60)
     found: list[str] = []
