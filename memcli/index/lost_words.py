@@ -3,16 +3,12 @@
 import re
 import time
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from memcli.index.fates import GONE, NEVER, PENDING, UNTOLD, Anchor, Fate
 from memcli.index.sayings import UNKNOWN
 from memcli.index.worktree import CODE, WorkTree
 from memcli.project import git
 from memcli.text.matching import verbose
-
-if TYPE_CHECKING:
-    from subprocess import CompletedProcess
 
 TOO_LATE = 124  # what git.run returns when the time is up
 MOST_COMMITS = 2000  # of memory that are known of
@@ -130,15 +126,16 @@ class _SearchedHistory:
             return set()
         names = {anchor.text for anchor in wanted}
         given = [part for name in sorted(names) for part in ("-e", name)]
-        done = self._run("grep", "-hwFI", *given, commit, "--", *LIVING)
-        self.tree.has_gaps |= done.returncode > 1
-        for line in done.stdout.splitlines():
+        code, lines = self._run("grep", "-hwFI", *given, commit, "--", *LIVING)
+        self.tree.has_gaps |= code > 1
+        for line in lines.splitlines():
             if len(line) <= LONGEST:
                 found.update(_of_code(line, names - found))
         return {anchor for anchor in wanted if anchor.text in found}
 
-    def _run(self, *words: str) -> "CompletedProcess[str]":
-        """What git says to one more question. Raises _Unanswered."""
+    def _run(self, *words: str) -> tuple[int, str]:
+        """The exit code of git and what it says to one more question. Raises
+        _Unanswered."""
         seconds = self.tree.deadline - time.monotonic()
         if self.left <= 0 or seconds <= 0:
             raise _Unanswered
@@ -146,7 +143,7 @@ class _SearchedHistory:
         done = git.run(words, self.tree.top, seconds)
         if done.returncode == TOO_LATE:
             raise _Unanswered
-        return done
+        return done.returncode, done.stdout
 
     def last_seen(
         self, words: set[Anchor], place: int
@@ -172,6 +169,6 @@ class _SearchedHistory:
     def _removed_at(self, at: int) -> Fate:
         """The fate of what a commit of the main line took away. Raises _Unanswered."""
         commit = self.tree.line[at]
-        shown = self._run("show", "-s", "--format=%h %cs", commit).stdout
+        _, shown = self._run("show", "-s", "--format=%h %cs", commit)
         removed, _, day = shown.strip().partition(" ")
         return Fate(GONE, commit=removed, day=day, at=at)

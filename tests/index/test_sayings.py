@@ -1,11 +1,9 @@
 """What was gone before memory spoke of it is none of its names."""
 
-from subprocess import CompletedProcess
-
 import pytest
 
 from memcli.index import anchors
-from memcli.index.lost_words import _SearchedHistory, _of_code
+from memcli.index.lost_words import _of_code, _SearchedHistory
 from tests.conftest import Project
 from tests.index.test_codebase import told
 
@@ -151,7 +149,7 @@ def test_a_check_that_is_not_done_goes_on(
         later(project)
     count = 0
 
-    def asked(self: _SearchedHistory, *words: str) -> CompletedProcess[str]:
+    def asked(self: _SearchedHistory, *words: str) -> tuple[int, str]:
         nonlocal count
         count += 1
         if late and count % 9 == 0:
