@@ -49,7 +49,7 @@ def test_vectors_of_another_model_fail(filled):
         "UPDATE meta SET value = replace(value, 'mem-256', 'other') WHERE key = 'vectors'",
     )
     found = row(filled, "vectors")
-    assert "local/other-1" in found["detail"]
+    assert "local/other-2" in found["detail"]
     assert "mem index" in found["hint"]
     assert found["status"] == "FAIL"
     filled.mem("index")
