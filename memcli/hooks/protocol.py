@@ -15,6 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memcli.named import NamedTuple
+
 if TYPE_CHECKING:
     from memcli.hooks.calls import HookApp, HookCall, Told
     from memcli.storage.state import Spool, State
@@ -25,11 +27,17 @@ START_SECONDS = 4.0  # nobody types yet
 GIT_SECONDS = 15.0
 LAST_WORDS = 0.1  # seconds for that line: a disk that hangs is not waited for
 BEAT_SECONDS = 60
-Pending = tuple[str, str, str]
-"""The event, the session, and the prompt or the source of a start, in case a hook gives
-up."""
 SPOOLED = ("pre-compact", "session-end")  # events that are noted and not answered
 LISTED = "instructions-loaded"  # an agent names a file of instructions that it loaded
+
+
+class Pending(NamedTuple):
+    """A call that is answered later when its hook gives up: `text` is the prompt, or the
+    source of a start."""
+
+    verb: str
+    session: str
+    text: str
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -85,9 +93,10 @@ def _served(
     if call is None:
         return f"{len(data)} bytes that are no call"
     if verb == "prompt":
-        pending.append((verb, call.session, call.prompt))
+        pending.append(Pending(verb=verb, session=call.session, text=call.prompt))
     elif verb == "session-start" and not call.agent:
-        pending.append((verb, call.session, call.source or "startup"))
+        source = call.source or "startup"
+        pending.append(Pending(verb=verb, session=call.session, text=source))
     if verb != "session-end" or not hasattr(os, "fork"):
         return _event(verb, call, agent, clock)
     if not os.fork():  # agents end at once, and do not wait
@@ -197,8 +206,8 @@ def _last_words(
     with suppress(Exception):  # nothing is left to say it with
         from memcli.hooks import late
 
-        for verb, session, text in pending:
-            late.keep(verb, session, text)
+        for call in pending:
+            late.keep(call.verb, call.session, call.text)
     spoken.release()
 
 

@@ -325,15 +325,15 @@ def update(
     pairs, fresh = _named(index.db, seen["chunk"])
     named = {anchor for _, anchor in pairs}
     known = _known(index.db)
+    untold = _untold(known)
     # a new commit, or time for what there was none for
-    is_due = head != seen["head"] or (again and _has_untold(known))
+    is_new = head != seen["head"]
+    is_due = is_new or (again and bool(untold))
     if is_due or named - known.keys():
         tree = Codebase(top, root, deadline)
         tree.questions = round(seconds * QUESTIONS)
-        if head == seen["head"] and not fresh:
-            tree.asked = {
-                each: fate.at for each, fate in known.items() if fate.state == UNTOLD
-            }
+        if not (is_new or fresh):
+            tree.asked = untold
         said = _said(pairs, _files(index.db, root, tree))
         known, since = _found(tree, pairs, said, known, seen["head"])
         pairs |= since
@@ -361,8 +361,10 @@ def _found(
     return fates, {pair: tree.since[each] for pair, each in said.items()}
 
 
-def _has_untold(fates: Mapping[Anchor, Fate]) -> bool:
-    return any(fate.state == UNTOLD for fate in fates.values())
+def _untold(fates: Mapping[Anchor, Fate]) -> dict[Anchor, int]:
+    """The names that git could not tell of in time: at how many commits each was looked
+    for."""
+    return {each: fate.at for each, fate in fates.items() if fate.state == UNTOLD}
 
 
 def _summed(pairs: Iterable[Pair], fates: Mapping[Anchor, Fate]) -> Checked:

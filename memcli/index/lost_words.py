@@ -52,20 +52,14 @@ def removed_words(
     commits = _of_memory(tree) if left else None
     if commits is None:
         return {}
-    known = {place for place in since.values() if place >= 0}
     fates: dict[Anchor, Fate] = {}
     history = _SearchedHistory(tree)
     number = 0
-    places = dict.fromkeys([*_some(commits), *sorted(known)])
     try:
-        for number, place in enumerate(places):
-            told = {
-                anchor
-                for anchor in left
-                if since.get(anchor, UNKNOWN) <= place
-                and asked.get(anchor, 0) <= number
-            }
-            stood = history.standing(tree.line[place], told)
+        for number, place in enumerate(_looked_at(commits, since)):
+            spoken = {each for each in left if since.get(each, UNKNOWN) <= place}
+            due = {each for each in spoken if asked.get(each, 0) <= number}
+            stood = history.standing(tree.line[place], due)
             for anchor, fate in history.last_seen(stood, place):
                 fates[anchor] = fate
                 left.discard(anchor)
@@ -83,6 +77,13 @@ def _of_memory(tree: WorkTree) -> list[int] | None:
     if logged is None:
         return None
     return [tree.places.get(commit, UNKNOWN) for commit in logged.split()]
+
+
+def _looked_at(commits: list[int], since: Mapping[Anchor, int]) -> list[int]:
+    """The places that are looked at, in this order: some commits of memory, then those
+    since which it speaks of a name."""
+    known = {place for place in since.values() if place >= 0}
+    return list(dict.fromkeys([*_some(commits), *sorted(known)]))
 
 
 def _some(places: list[int]) -> list[int]:

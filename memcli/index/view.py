@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from memcli.errors import MemError, UsageError
+from memcli.errors import MemError, UsageError, one_of
 from memcli.index.lexical import Query
 from memcli.memory import values
 from memcli.memory.values import LEVELS, OUTERMOST, Place, Problem
@@ -245,15 +245,15 @@ class Filters(NamedTuple):
 def check(filters: Filters, now: datetime.date) -> Filters:
     """`filters` with other names for levels resolved and dates made ISO. Raises
     UsageError."""
+    for name in filters.level:
+        one_of("--level", name, (*LEVELS, *values.LEVEL_WORDS))
+    for name in filters.type:
+        one_of("--type", name, values.TYPES)
+    for name in filters.kind:
+        one_of("--kind", name, values.KINDS)
+    for name in filters.store:
+        one_of("--store", name, values.STORES)
     level = tuple(values.LEVEL_WORDS.get(name, name) for name in filters.level)
-    for what, given, allowed in (
-        ("level", level, LEVELS), ("type", filters.type, values.TYPES),
-        ("kind", filters.kind, values.KINDS), ("store", filters.store, values.STORES),
-    ):  # fmt: skip
-        extra = " (also team, dispatch, session)" if what == "level" else ""
-        for name in (name for name in given if name not in allowed):
-            hint = f"one of {', '.join(allowed)}{extra}"
-            raise UsageError(f"--{what} {name}: unknown {what}", hint)
     since, until = (
         day_of(option, getattr(filters, option), now) for option in ("since", "until")
     )

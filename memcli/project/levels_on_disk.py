@@ -7,7 +7,7 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import TypeVar
@@ -41,11 +41,6 @@ MOST_FILES = 500
 COUNTED = files.ENTRIES
 """Names beyond those that are looked at, for the number of what is left out."""
 MOST_BYTES = 1 << 20
-LINKS_WITHIN = 64 << 10  # so many bytes of a `MEMORY.md` are read for its links
-_LINK = (  # inline or by reference; in `<>` with blanks
-    rb"\](?:\(|:[ \t]*)(?:<([^<>#:\n]{1,200}\.md)(?=[>#])"
-    rb"|((?:[^()<>\s#:]|\([^()<>\s#:]{0,50}\)){1,200}\.md)(?![^)\s#]))"
-)
 
 
 def list_files(
@@ -344,10 +339,10 @@ class _FoundWalk(_Walk):
         places = [name for row in rows for name in self.expanded(row)]
         self.newest([name for folder in places for name in self.names_in(folder)])
         for folder in self._indexed():
-            for link in _links(f"{folder}/MEMORY.md", self.base):
-                path = os.path.normpath(os.path.join(folder, link))
-                name = os.path.relpath(path, self.base)
-                if path.startswith(self.base + os.sep) and not is_elsewhere(name):
+            from memcli.project.indexes import linked  # most have none
+
+            for name in linked(folder, self.base):
+                if not is_elsewhere(name):
                     self.find(name)
 
     def _worded(self) -> Iterator[str]:
@@ -460,19 +455,6 @@ def is_elsewhere(name: str) -> bool:
         return True
     outer = (".git", ".sessions", ".teaparty", ".mem", "tasks")
     return parts[0] in outer or "proxy-tasks" in parts
-
-
-def _links(path: str, base: str) -> list[str]:
-    try:
-        with files.open_file(path, base) as opened:
-            begin = opened.read(LINKS_WITHIN)
-    except OSError:
-        return []
-    matches = dict.fromkeys(inner or plain for inner, plain in re.findall(_LINK, begin))
-    coded = partial(
-        re.sub, rb"%([0-9A-Fa-f]{2})", lambda code: bytes.fromhex(code[1].decode())
-    )
-    return [os.fsdecode(coded(link)) for link in matches]
 
 
 def claude_folders(root: Path, home: Path, environ: Mapping[str, str]) -> list[Path]:

@@ -81,13 +81,17 @@ class HistoryLayer:
         changed = set(hit.doc.about.get("paths", ()))
         if hit.doc.source == "commit" and changed:
             return changed <= {item.made.path for item in items}
-        entries = filter(None, (self._learned.get(item.key) for item in items))
-        events = {event for each in entries for event in _events(each.values)}
+        events = self._sources(items)
         if any(doc.event in events for doc in hit.docs[: hit.best + 1]):
             return True
         texts = (f"{item.made.title}\n{item.made.text}" for item in items)
         title = hit.docs[hit.best].title
         return any(self._states(sentence, title, SAID) for sentence in _said(texts))
+
+    def _sources(self, items: Iterable[Hit]) -> set[str]:
+        """The events that shown entries were learned from."""
+        entries = filter(None, (self._learned.get(item.key) for item in items))
+        return {event for each in entries for event in _events(each.values)}
 
     @property
     def strong(self) -> bool:

@@ -220,9 +220,9 @@ class Search:
                 cosine=signals.cosine.get(chunk.rowid),
                 words=signals.words.get(chunk.rowid),
             )
-            known = best.get(chunk.entry)
-            if known is None or match.relevance > known.relevance:
-                best[chunk.entry] = match
+            best[chunk.entry] = max(
+                best.get(chunk.entry, match), match, key=lambda each: each.relevance
+            )
         return best
 
     def _fused(self, chunks: Iterable[Candidate], signals: Signals) -> dict[int, float]:
