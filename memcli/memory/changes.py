@@ -346,11 +346,13 @@ class ChangeSet:
     def set(self, spot: Spot, **values: Any) -> None:
         """Set values of an entry; None removes a key."""
         plan = self._plan(spot)
-        fields = {key: value for key, value in values.items() if key in Entry._fields}
-        others = {key: value for key, value in values.items() if key not in fields}
-        extra = given({**plan.now.extra, **others})
+        fields: dict[str, Any] = {}
+        extra = dict(plan.now.extra)
+        for key, value in values.items():
+            holder = fields if key in Entry._fields else extra
+            holder[key] = value
         plan.values.update(values)
-        plan.now = plan.now._replace(**given(fields), extra=extra)
+        plan.now = plan.now._replace(**given(fields), extra=given(extra))
 
     def replace(self, spot: Spot, body: str, because: str = "") -> None:
         """Give an entry another body; with `because`, the old one goes to the

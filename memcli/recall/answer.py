@@ -223,8 +223,10 @@ class Layers:
         """The newest episodes of those that bear on the task."""
 
         def when(candidate: Candidate) -> tuple[str, str]:
-            dates = map(candidate.values.get, ("ended_at", "started_at", "created"))
-            return str(next(filter(None, dates), candidate.date)), candidate.entry
+            values = candidate.values
+            begun = values.get("started_at") or values.get("created")
+            moment = values.get("ended_at") or begun or candidate.date
+            return str(moment), candidate.entry
 
         found = self.search.nearest(self.index.entries.latest(self.scope, 3 * EPISODES))
         newest = sorted(filter(bears, found), key=when, reverse=True)[:EPISODES]

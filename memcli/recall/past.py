@@ -165,12 +165,16 @@ def _by_meaning(
     """Hits by their words, and by the sentences in them that are nearest to the task
     as a whole and word by word."""
     said = [_reread(hit) for hit in hits]
-    values = iter(near(list(chain.from_iterable(said))))
-    pairs = (islice(values, len(sentences)) for sentences in said)
-    nearest = [sum(map(max, zip(*each, strict=True))) for each in pairs]
-    words = fusion.scale({at: hit.score for at, hit in enumerate(hits)})
-    total = [words[at] + weights.SENTENCE * nearest[at] for at in words]
-    return [hits[at] for at in sorted(words, key=total.__getitem__, reverse=True)]
+    # asked for once, for the sentences of all hits
+    likenesses = iter(near(list(chain.from_iterable(said))))
+    total = fusion.scale({place: hit.score for place, hit in enumerate(hits)})
+    for place, sentences in enumerate(said):
+        pairs = list(islice(likenesses, len(sentences)))
+        to_whole = max((whole for whole, _ in pairs), default=0.0)
+        to_words = max((word for _, word in pairs), default=0.0)
+        total[place] += weights.SENTENCE * (to_whole + to_words)
+    ranked = sorted(total, key=total.__getitem__, reverse=True)
+    return [hits[place] for place in ranked]
 
 
 def _reread(hit: PastStretch) -> list[str]:
