@@ -245,15 +245,15 @@ class Filters(NamedTuple):
 def check(filters: Filters, now: datetime.date) -> Filters:
     """`filters` with other names for levels resolved and dates made ISO. Raises
     UsageError."""
-    for name in filters.level:
-        one_of("--level", name, (*LEVELS, *values.LEVEL_WORDS))
+    level = tuple(values.LEVEL_WORDS.get(name, name) for name in filters.level)
+    for name in level:
+        one_of("--level", name, LEVELS)
     for name in filters.type:
         one_of("--type", name, values.TYPES)
     for name in filters.kind:
         one_of("--kind", name, values.KINDS)
     for name in filters.store:
         one_of("--store", name, values.STORES)
-    level = tuple(values.LEVEL_WORDS.get(name, name) for name in filters.level)
     since, until = (
         day_of(option, getattr(filters, option), now) for option in ("since", "until")
     )

@@ -86,7 +86,7 @@ def test_what_is_in_view(
         (["--job", "j2", "--task", "t2"], "tasks: t1, u1"),
         (
             ["--level", "planet"],
-            "one of global, project, job, task, team, dispatch, session",
+            "one of global, project, job, task",
         ),
         (["--store", "attic"], "one of memory, institutional, proxy, archive"),
         (["--until", "2026-02-30"], "write 2026-03-01"),
