@@ -10,11 +10,11 @@ import typer
 from memcli.errors import UsageError
 
 
-def run(main: Callable[..., int | None]) -> None:
+def run(main: Callable[..., int | None]):
     """Run a program on the command line, and exit with what it returns."""
 
     @functools.wraps(main)
-    def program(**given: object) -> None:
+    def program(**given: object):
         try:
             sys.exit(main(**given))
         except UsageError as error:

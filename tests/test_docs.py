@@ -30,7 +30,7 @@ def text(page: str) -> str:
     return (DOCS / page).read_text(encoding="utf-8")
 
 
-def test_generated_parts_are_up_to_date() -> None:
+def test_generated_parts_are_up_to_date():
     """What cog would write into the pages stands there already; figures of changed code
     are marked."""
     flags = f"'--check', '--check-fail-msg={generate.REGENERATE}'"
@@ -46,14 +46,14 @@ def test_generated_parts_are_up_to_date() -> None:
 
 
 @pytest.mark.parametrize("command", list(commands()))
-def test_command_is_documented(command: str) -> None:
+def test_command_is_documented(command):
     """Every command has a section, and a row in the table at the top."""
     assert f"\n## `mem {command}`\n" in text("commands.md")
     assert f"| [`mem {command}`](#mem-{command}) |" in text("commands.md")
 
 
 @pytest.mark.parametrize("key", list(config.Config._fields))
-def test_configuration_key_is_documented(key: str) -> None:
+def test_configuration_key_is_documented(key):
     """Every key has a row with its default."""
     row = next(
         line
@@ -66,13 +66,13 @@ def test_configuration_key_is_documented(key: str) -> None:
 @pytest.mark.parametrize(
     "error", MemError.__subclasses__(), ids=lambda error: error.__name__
 )
-def test_exit_code_is_documented(error: type[MemError]) -> None:
+def test_exit_code_is_documented(error):
     """Every error's code has a row."""
     assert f"\n| {error.code} | " in text("commands.md")
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name)
-def test_links_lead_somewhere(path: Path) -> None:
+def test_links_lead_somewhere(path):
     """A relative link names a file of the repository, its anchor a heading there."""
     page = without_code(path.read_text(encoding="utf-8"))
     for target in re.findall(r"\]\(([^)\s]+)\)", page):
@@ -101,7 +101,7 @@ def anchors(path: Path) -> set[str]:
     }
 
 
-def test_every_page_is_reachable_from_the_readme() -> None:
+def test_every_page_is_reachable_from_the_readme():
     """README links to every page of docs/."""
     page = (generate.ROOT / "README.md").read_text(encoding="utf-8")
     assert {path.name for path in DOCS.glob("*.md")} <= set(
@@ -112,9 +112,7 @@ def test_every_page_is_reachable_from_the_readme() -> None:
 @pytest.mark.parametrize(
     "path", [p for p in CONSOLE if p.name != "README.md"], ids=name
 )
-def test_console_blocks_show_what_the_program_prints(
-    path: Path, tmp_path: Path
-) -> None:
+def test_console_blocks_show_what_the_program_prints(path, tmp_path):
     """Every command, run in order in a copy of the example, prints what stands below
     it."""
     differences = console.compare(path.read_text(encoding="utf-8"), tmp_path)
@@ -128,7 +126,7 @@ def examples(page: str) -> list[str]:
     )
 
 
-def test_example_entries_of_the_format_page_parse() -> None:
+def test_example_entries_of_the_format_page_parse():
     """No example of the format has a problem, and each holds at least one entry or
     section."""
     found = examples("memory-format.md")
@@ -139,7 +137,7 @@ def test_example_entries_of_the_format_page_parse() -> None:
         assert memory.entries or sections(memory)
 
 
-def test_the_first_example_writes_every_core_key() -> None:
+def test_the_first_example_writes_every_core_key():
     """The example that the format page begins with is complete."""
     (entry,) = parse(examples("memory-format.md")[0], "MEMORY.md").entries
     block = examples("memory-format.md")[0].split("---\n")[1]
@@ -150,12 +148,12 @@ def test_the_first_example_writes_every_core_key() -> None:
 @pytest.mark.parametrize(
     "word", [*LEVELS, *STORES, *TYPES, *KINDS, *PRIORITIES, *STATUSES, *CORE_KEYS]
 )
-def test_format_page_knows_the_word(word: str) -> None:
+def test_format_page_knows_the_word(word):
     """Every level, store, type, kind, priority, status and core key is explained."""
     assert f"`{word}`" in text("memory-format.md")
 
 
-def test_modules_that_the_pages_name_exist() -> None:
+def test_modules_that_the_pages_name_exist():
     """`memcli/x.py` is a file, and `x.py` in the page of design one of the package."""
     for page in ("design.md", "../.github/CONTRIBUTING.md"):
         for module in re.findall(r"`(memcli/[\w/]+\.\w+)`", text(page)):
@@ -176,7 +174,7 @@ WHERE = re.findall(
 @pytest.mark.parametrize(
     "row", [row for row in WHERE if "`memcli/" in row[1]], ids=lambda row: row[0]
 )
-def test_what_a_newcomer_opens_is_there(row: tuple[str, str]) -> None:
+def test_what_a_newcomer_opens_is_there(row):
     """A path of the table exists, and a name stands in a file that its row names."""
     spans = re.findall(r"`([^`]+)`", row[1])
     paths = [generate.ROOT / span for span in spans if span.startswith("memcli/")]
@@ -188,7 +186,7 @@ def test_what_a_newcomer_opens_is_there(row: tuple[str, str]) -> None:
 
 
 @pytest.mark.unit
-def test_a_group_of_verbs_has_one_name() -> None:
+def test_a_group_of_verbs_has_one_name():
     """A module of `cli` with the signatures, one of `views` with the words; what the
     table says of verbs without a file of their own."""
     for group, names in GROUPS.items():
@@ -216,7 +214,7 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 @pytest.mark.parametrize(
     "path", [*PAGES, *sorted(generate.ROOT.glob(".github/*.md"))], ids=name
 )
-def test_options_that_pages_name_exist(path: Path) -> None:
+def test_options_that_pages_name_exist(path):
     """`mem COMMAND --option` is said of a command that has the option."""
     unknown = []
     for spoken in _COMMAND.finditer(path.read_text(encoding="utf-8")):

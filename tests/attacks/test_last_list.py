@@ -160,7 +160,7 @@ def test_init_sweeps_what_a_killed_one_left_of_its_index(kept):
     assert not left.exists()
 
 
-def test_doctor_takes_out_what_a_killed_one_left_in_the_state_folder(kept: Project):
+def test_doctor_takes_out_what_a_killed_one_left_in_the_state_folder(kept):
     assert kept.shell("index", "-q").code == 0
     left = state_dir() / "indexes" / ".abc.mem-tmp-99999999-ab"
     left.touch()

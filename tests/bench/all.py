@@ -213,7 +213,7 @@ def main(
     runs: int = 9,
     sizes: str = "1000,10000",
     scale: float = 1.0,
-) -> None:
+):
     """Measure sections, or all; the scale is that of the rows."""
     given = Given(runs=runs, sizes=sizes, scale=scale)
     for name in sections or MEASURES:

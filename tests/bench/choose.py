@@ -75,7 +75,7 @@ class Remembered:
     """A source whose answers are kept: only the ranking is made anew. They are kept
     packed, so that nothing that a search does to one reaches the next."""
 
-    def __init__(self, source: OwnIndex) -> None:
+    def __init__(self, source: OwnIndex):
         self.source = source
         self.known: dict[bytes, bytes] = {}
 
@@ -142,7 +142,7 @@ def score(question: Question, hits: Sequence[Any]) -> Score:
 class Bench:
     """All questions, asked with any numbers; what was asked is known."""
 
-    def __init__(self, stores: Sequence[Store]) -> None:
+    def __init__(self, stores: Sequence[Store]):
         self.asked = [
             (store, _source(store), question)
             for store in stores
@@ -240,7 +240,7 @@ def stores(worlds: Worlds, most: int) -> Iterator[Store]:
     yield from worlds.decisions()
 
 
-def table(title: str, bench: Bench, scores: Sequence[Score]) -> None:
+def table(title: str, bench: Bench, scores: Sequence[Score]):
     """Means in percent, a line a set."""
     print(title)
     for name, own in by_set(bench, scores).items():
@@ -251,7 +251,7 @@ def table(title: str, bench: Bench, scores: Sequence[Score]) -> None:
         )
 
 
-def changes(bench: Bench, before: Sequence[Score], after: Sequence[Score]) -> None:
+def changes(bench: Bench, before: Sequence[Score], after: Sequence[Score]):
     """What each set gains, in points of recall and 1/rank (mean of both), with the
     interval of 95 % when questions are drawn again."""
     drawn = random.Random(SEED)
@@ -279,7 +279,7 @@ def by_set(bench: Bench, scores: Sequence[Score]) -> dict[str, list[Score]]:
     return found
 
 
-def losses(bench: Bench, until: float) -> None:
+def losses(bench: Bench, until: float):
     """What each set loses when a number does nothing, in points of recall and
     1/rank."""
     usual = bench.scores({name: getattr(weights, name) for name in OFF})
@@ -315,7 +315,7 @@ def main(
     embedder: str = "local",
     most: int = 60,
     minutes: float = 8.0,
-) -> None:
+):
     """Choose from sets of public questions; of each so many at the most, 0: all."""
     bench = Bench(list(stores(Worlds(sets, cache, embedder), most)))
     until = time.monotonic() + 60 * minutes

@@ -31,7 +31,7 @@ def cpu() -> float:
     return used.user + used.system + used.children_user + used.children_system
 
 
-def git(top: Path, *words: str) -> None:
+def git(top: Path, *words: str):
     """Run git there."""
     who = "-c", "user.name=x", "-c", "user.email=x@example.com"
     run = ["git", "-C", str(top), *who, *words]
@@ -43,7 +43,7 @@ def path_of(number: int) -> str:
     return f"src/part_{number % 200:03}/unit_{number:05}.py"
 
 
-def build(top: Path, files: int, entries: int) -> None:
+def build(top: Path, files: int, entries: int):
     """A repository with so many files of code and so many entries that name them."""
     git(top, "init", "-q")
     for number in range(files):
@@ -83,7 +83,7 @@ def checked(top: Path, again: int) -> tuple[float, anchors.Checked]:
     return 1000 * (cpu() - before) / again, found
 
 
-def main(files: int = 20_000, entries: int = 300, rounds: int = 5) -> None:
+def main(files: int = 20_000, entries: int = 300, rounds: int = 5):
     """Build, commit and check."""
     with tempfile.TemporaryDirectory() as folder:
         top = Path(folder)

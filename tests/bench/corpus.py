@@ -79,7 +79,7 @@ def texts(count: int) -> Iterator[tuple[str, str]]:
         yield title, body[:size].strip()
 
 
-def write_tree(root: Path, count: int, layout: str = "many") -> None:
+def write_tree(root: Path, count: int, layout: str = "many"):
     """Write `count` entries below `root/tasks`, and a small MEMORY.md."""
     (root / "tasks").mkdir(parents=True)
     subprocess.run(["git", "init", "-q", str(root)], check=True)

@@ -123,7 +123,7 @@ def main(
     *,
     sessions: int = 50,
     sets: Annotated[list[str], typer.Option("--set")] = (),
-) -> None:
+):
     """Play sessions on folders of questions, under settings such as embedder=none."""
     for folder in folders:
         data = load(folder)

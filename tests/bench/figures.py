@@ -87,7 +87,7 @@ def _content(path: Path) -> bytes:
     return ast.dump(tree).encode()
 
 
-def _without_docstring(node: ast.AST) -> None:
+def _without_docstring(node: ast.AST):
     documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     if isinstance(node, documented) and ast.get_docstring(node) is not None:
         node.body = node.body[1:]
@@ -101,7 +101,7 @@ def load() -> dict[str, Any]:
     return measured
 
 
-def save(section: str, values: Mapping[str, Any]) -> None:
+def save(section: str, values: Mapping[str, Any]):
     """Put the figures of a section into the file, with what they are of."""
     measured = load()
     measured[section] = {

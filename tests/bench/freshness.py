@@ -165,7 +165,7 @@ def main(
     kind: Annotated[str, typer.Option("--of")] = "own",
     display: Annotated[bool, typer.Option("--show")] = False,
     marks: int = 0,
-) -> None:
+):
     """Measure the documents of clones, with --of guides the pages for users, too, with
     --of memory what agents read; show what is missed and false, and so many marks to
     read."""
@@ -197,7 +197,7 @@ def main(
         show("MARK", few)
 
 
-def report(whole: Result, today: list[Verdict]) -> None:
+def report(whole: Result, today: list[Verdict]):
     """Print how many names have the mark that they should have."""
     shown = (
         ("gone names found", whole.gone, True),
@@ -214,7 +214,7 @@ def having_mark(verdicts: Iterable[Verdict]) -> list[Verdict]:
     return [verdict for verdict in verdicts if verdict.fate is not None]
 
 
-def show(title: str, verdicts: Iterable[Verdict]) -> None:
+def show(title: str, verdicts: Iterable[Verdict]):
     for verdict in verdicts:
         print(title, line_of(verdict))
 

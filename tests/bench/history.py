@@ -78,7 +78,7 @@ def _first_memory(top: Path) -> int:
 class Snapshot:
     """The tree of one commit, with its documents of a kind (see `DOCUMENTS`)."""
 
-    def __init__(self, top: Path, commit: str, kind: str = "own") -> None:
+    def __init__(self, top: Path, commit: str, kind: str = "own"):
         self.top = top
         self.commit = commit
         self.kind = kind

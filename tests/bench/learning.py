@@ -355,7 +355,7 @@ def told(
     return f"{name:42} {share_right}, 95 %: {low:.0%} to {high:.0%}"
 
 
-def report(results: Sequence[Outcome]) -> None:
+def report(results: Sequence[Outcome]):
     """Print all figures, those of other languages and the trouble."""
     lessons = Counter(lesson.clear for result in results for lesson in result.lessons)
     repositories = {result.session["repository"] for result in results}
@@ -373,7 +373,7 @@ def report(results: Sequence[Outcome]) -> None:
     report_rest(results)
 
 
-def report_rest(results: Sequence[Outcome]) -> None:
+def report_rest(results: Sequence[Outcome]):
     """Print how many episodes there are, and what failed."""
     episodes = sum(result.episodes for result in results)
     quiet = sum(result.episodes for result in results if not result.session["teaches"])
@@ -383,7 +383,7 @@ def report_rest(results: Sequence[Outcome]) -> None:
             print(f"{result.session['id']}: {result.failed}")
 
 
-def show(results: Sequence[Outcome]) -> None:
+def show(results: Sequence[Outcome]):
     """Print every entry with the verdict on it."""
     for result in results:
         for state, entries in (("kept", result.kept), ("proposed", result.proposed)):

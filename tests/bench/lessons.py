@@ -26,7 +26,7 @@ Lesson = tuple[str, str]  # its title and its body
 class LabelledSet:
     """A folder of labelled sessions."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path):
         spec = importlib.util.spec_from_file_location("score", folder / "score.py")
         assert spec is not None and spec.loader is not None
         self.score: Any = importlib.util.module_from_spec(spec)
@@ -94,7 +94,7 @@ def figures(given: LabelledSet, chosen: Mapping[str, Sequence[Lesson]]) -> str:
     )
 
 
-def main(folder: Path, *, show: bool = False) -> None:
+def main(folder: Path, *, show: bool = False):
     given = LabelledSet(folder)
     kept: dict[str, list[Lesson]] = {}
     likely: dict[str, list[Lesson]] = {}

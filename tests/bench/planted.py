@@ -176,7 +176,7 @@ def judged(top: Path, plants: Sequence[Plant], seconds: float) -> list[Fate | No
 
 def main(
     clones: list[Path], *, each: int = 10, seconds: float = 200, show: bool = False
-) -> None:
+):
     """Plant so many of each kind in clones and judge them; show what is wrong."""
     counts: dict[str, list[int]] = {}
     for clone in clones:

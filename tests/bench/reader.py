@@ -74,7 +74,7 @@ def left_in(file: tuple[str, str]) -> Iterator[tuple[str, str]]:
                 yield row, row
 
 
-def report(given: lessons.LabelledSet, read: Mapping[str, Session], out: Path) -> None:
+def report(given: lessons.LabelledSet, read: Mapping[str, Session], out: Path):
     """Write the prompts; score those sessions that have replies."""
     sizes = []
     calls = []
@@ -99,7 +99,7 @@ def report(given: lessons.LabelledSet, read: Mapping[str, Session], out: Path) -
     print(lessons.figures(given, chosen) if chosen else "no session is answered yet")
 
 
-def main(folder: Path, out: Path) -> None:
+def main(folder: Path, out: Path):
     out.mkdir(parents=True, exist_ok=True)
     given = lessons.LabelledSet(folder)
     report(

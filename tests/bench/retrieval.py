@@ -187,7 +187,7 @@ def main(
     *,
     sets: Annotated[list[str], typer.Option("--set")] = (),
     against: list[str] = (),
-) -> None:
+):
     results = [evaluate(load(folder), sets, against) for folder in folders]
     print(
         f"{'set':<14} {'mode':<7} {'questions':>22} "
@@ -203,7 +203,7 @@ def main(
             print(f"{result['set']:<14} recall@10 {gained}")
 
 
-def _print_rows(name: str, result: dict[str, Any]) -> None:
+def _print_rows(name: str, result: dict[str, Any]):
     for part in ("without adversarial", "with adversarial"):
         row = result[part]
         label = f"{row['questions']} {part.split()[0]}"

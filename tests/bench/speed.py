@@ -157,7 +157,7 @@ def plain_index(path: Path, count: int) -> Cost:
     return Cost(time.perf_counter() - started, time.process_time() - worked, 0)
 
 
-def warm(arms: Sequence[Arm], folder: Path) -> None:
+def warm(arms: Sequence[Arm], folder: Path):
     """Make the table of word vectors, which is made once for all repositories of a
     user."""
     (folder / "warm").mkdir()
@@ -289,7 +289,7 @@ def main(
     mem: list[str] = (),
     cpu: bool = False,
     hooks: bool = False,
-) -> None:
+):
     one_of("--layout", layout, LAYOUTS)
     arms = [
         Arm(program, name) for name in embedders.split(",") for program in ("", *mem)

@@ -56,7 +56,7 @@ class Given(NamedTuple):
 class World:
     """A repository, and a user with nothing in the home but it."""
 
-    def __init__(self, folder: Path, arm: speed.Arm) -> None:
+    def __init__(self, folder: Path, arm: speed.Arm):
         self.root = folder / "root"
         self.home = folder
         self.arm = arm
@@ -178,7 +178,7 @@ def log(given: Given) -> Values:
     return {"seconds": whole.worked, "wall to the first line": first}
 
 
-def _commits(top: Path, count: int) -> None:
+def _commits(top: Path, count: int):
     """Commits of a file of a hundred entries, each changes one; by fast-import."""
     dice = random.Random(5)
     bodies = [f"Body {number} as it began." for number in range(100)]
@@ -257,7 +257,7 @@ def _session(here: World, write: Callable[[Path, int], None], size: int) -> Path
     return path
 
 
-def write_talk(path: Path, size: int) -> None:
+def write_talk(path: Path, size: int):
     """A session of talk: long answers, seven tenths of its bytes, and short questions."""
     bodies = [body for _, body in texts(2_000)]
     dice = random.Random(9)
@@ -281,13 +281,13 @@ def write_talk(path: Path, size: int) -> None:
 
 
 class _Failing(Handler):
-    def do_POST(self) -> None:
+    def do_POST(self):
         self.given()
         self.send(b'{"type": "error", "error": {"message": "overloaded"}}', status=529)
 
 
 class _Hanging(Handler):
-    def do_POST(self) -> None:
+    def do_POST(self):
         time.sleep(20)
 
 
@@ -380,7 +380,7 @@ def main(
     scale: float = 1.0,
     runs: int = 3,
     large: bool = False,
-) -> None:
+):
     """Measure rows, or all."""
     for name in rows or ROWS:
         one_of("ROW", name, tuple(ROWS))

@@ -22,7 +22,7 @@ def place(line: int, start: int) -> dict[str, object]:
     return {"line": line, "at": at, "digest": learning.digest(RULE)}
 
 
-def test_each_session_is_in_the_part_of_its_repository() -> None:
+def test_each_session_is_in_the_part_of_its_repository():
     sessions = rows("sessions.jsonl")
     assert {session["part"] for session in sessions} == set(PARTS)
     for session in sessions:
@@ -36,7 +36,7 @@ def test_each_session_is_in_the_part_of_its_repository() -> None:
     assert most[0][1] <= 6
 
 
-def test_each_label_belongs_to_a_session_that_teaches() -> None:
+def test_each_label_belongs_to_a_session_that_teaches():
     teaching = {row["id"] for row in rows("sessions.jsonl") if row["teaches"]}
     lessons = rows("lessons.jsonl")
     assert {lesson["session"] for lesson in lessons} == teaching
@@ -46,7 +46,7 @@ def test_each_label_belongs_to_a_session_that_teaches() -> None:
             assert where["at"][0] < where["at"][1]
 
 
-def test_a_quote_is_found_where_its_label_says_and_where_it_moved_to() -> None:
+def test_a_quote_is_found_where_its_label_says_and_where_it_moved_to():
     turns = [turn("Hello", 1), turn(SPOKEN, 5)]
     there = learning.located(place(5, 8), turns)
     moved = learning.located(place(4, 90), turns)
@@ -54,7 +54,7 @@ def test_a_quote_is_found_where_its_label_says_and_where_it_moved_to() -> None:
     assert learning.located(place(5, 8), turns[:1]) is None
 
 
-def test_an_entry_is_right_in_the_words_of_the_lesson_only() -> None:
+def test_an_entry_is_right_in_the_words_of_the_lesson_only():
     quote = learning.Quote(RULE, frozenset({"@50"}))
     worded = "All checks live in a directory named checks"
     lesson = learning.Lesson(quotes=(quote,), worded=worded, clear=True)
@@ -67,7 +67,7 @@ def test_an_entry_is_right_in_the_words_of_the_lesson_only() -> None:
     assert not learning.says(entry("Thanks for the quick answer"), lesson)
 
 
-def test_an_interval_holds_the_share_and_widens_with_fewer_repositories() -> None:
+def test_an_interval_holds_the_share_and_widens_with_fewer_repositories():
     many = {f"a/{number}": (number % 2, 1) for number in range(60)}
     few = dict(list(many.items())[:6])
     for counts in (many, few):
@@ -78,7 +78,7 @@ def test_an_interval_holds_the_share_and_widens_with_fewer_repositories() -> Non
     assert wide[1] - wide[0] > narrow[1] - narrow[0]
 
 
-def test_a_session_of_a_longer_file_is_cut_to_its_lines() -> None:
+def test_a_session_of_a_longer_file_is_cut_to_its_lines():
     data = b"# one\na\n# two\nb"
     assert cut_to(data, None) == data
     cut = cut_to(data, [3, 4])
@@ -86,14 +86,14 @@ def test_a_session_of_a_longer_file_is_cut_to_its_lines() -> None:
     assert hashlib.sha256(cut).digest() != hashlib.sha256(data).digest()
 
 
-def test_two_readers_agree_by_more_than_chance_only_where_they_differ() -> None:
+def test_two_readers_agree_by_more_than_chance_only_where_they_differ():
     same = agreement.kappa([True, False, True, False], [True, False, True, False])
     assert same == agreement.Agreement(alike=4, sessions=4, kappa=1.0)
     chance = agreement.kappa([True, True, False, False], [True, False, True, False])
     assert (chance.alike, chance.kappa) == (2, 0.0)
 
 
-def test_labels_meet_where_their_characters_do() -> None:
+def test_labels_meet_where_their_characters_do():
     one = {"session": "a", "turn": 2, "at": [10, 20], "also": []}
     touching = {"session": "a", "turn": 2, "at": [20, 30], "also": []}
     elsewhere = {"turn": 2, "at": [15, 16]}
@@ -102,7 +102,7 @@ def test_labels_meet_where_their_characters_do() -> None:
     assert agreement.met([one], [{**one, "session": "b"}]) == 0
 
 
-def test_what_was_read_twice_is_in_the_labels() -> None:
+def test_what_was_read_twice_is_in_the_labels():
     twice = set((HERE / "read_twice.txt").read_text("utf-8").split())
     assert twice <= {row["id"] for row in rows("sessions.jsonl")}
     assert {row["session"] for row in rows("second.jsonl")} <= twice

@@ -20,7 +20,7 @@ PINNED = {
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_a_source_is_pinned_and_has_readers_and_one_use(name: str) -> None:
+def test_a_source_is_pinned_and_has_readers_and_one_use(name):
     source = SOURCES[name]
     packages = [
         (kind, package) for kind in PINNED for package in source.get(kind, "").split()
@@ -33,7 +33,7 @@ def test_a_source_is_pinned_and_has_readers_and_one_use(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in SOURCES if use_of(n) != TRIED])
-def test_the_notices_name_a_source_with_its_packages_and_licence(name: str) -> None:
+def test_the_notices_name_a_source_with_its_packages_and_licence(name):
     source = SOURCES[name]
     lines = NOTICES.read_text(encoding="utf-8").splitlines()
     (row,) = [line for line in lines if line.startswith(f"| {name} |")]
@@ -44,7 +44,7 @@ def test_the_notices_name_a_source_with_its_packages_and_licence(name: str) -> N
     assert is_counted == (use_of(name) in (TRAIN, ACROSS))
 
 
-def test_rows_that_did_not_move_are_packed_as_they_were(tmp_path: Path) -> None:
+def test_rows_that_did_not_move_are_packed_as_they_were(tmp_path):
     rng = np.random.default_rng(1)
     pieces = [f"{MARK}{letter}" for letter in "abcdefgh"]
     before = [

@@ -24,7 +24,7 @@ RESULTS = (2, 5, 20, 60, 200)
 """Lines of the results of tools."""
 
 
-def write_session(path: Path, size: int) -> None:
+def write_session(path: Path, size: int):
     """A Claude Code session of about `size` bytes, always the same."""
     written = 0
     with path.open("wb") as file:

@@ -59,7 +59,7 @@ def sampled(found: Sequence[Any], most: int, seed: int) -> list[Any]:
 class Worlds:
     """The stores of a folder of sets, kept below `cache`."""
 
-    def __init__(self, sets: Path, cache: Path, embedder: str) -> None:
+    def __init__(self, sets: Path, cache: Path, embedder: str):
         self.sets = sets
         self.cache = cache / embedder
         self.cache.mkdir(parents=True, exist_ok=True)
@@ -188,7 +188,7 @@ class Worlds:
             ]
             yield Store(None, record, questions)
 
-    def _decided(self, record: HistoryRecord, folder: Path, world: str) -> None:
+    def _decided(self, record: HistoryRecord, folder: Path, world: str):
         for about in rows(folder / "chats.jsonl"):
             if about["world"] not in ("any", world):
                 continue

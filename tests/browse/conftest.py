@@ -9,7 +9,7 @@ from tests.browse.driver import MISSING, Browser
 
 
 @pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def browser(tmp_path_factory) -> Iterator[Browser]:
     """One Chromium for all."""
     if MISSING:
         pytest.skip(f"no {' and no '.join(MISSING)} on this machine")

@@ -19,7 +19,7 @@ MISSING = [name for name in ("chromium", "chromedriver") if shutil.which(name) i
 class Browser:
     """One window; close it at the end."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -54,7 +54,7 @@ class Browser:
 
     def open(
         self, address: str, width: int = 1200, height: int = 800, *, dark: bool = False
-    ) -> None:
+    ):
         """Go to an address, in a window of that size."""
         self.cdp(
             "Emulation.setDeviceMetricsOverride",
@@ -85,7 +85,7 @@ class Browser:
             time.sleep(0.05)
         raise AssertionError(f"never true: {script}")
 
-    def press(self, keys: str) -> None:
+    def press(self, keys: str):
         """Press keys, one after the other."""
         steps = [
             {"type": kind, "value": key}
@@ -125,11 +125,11 @@ class Browser:
             url for url in urls if not url.startswith(BROWSERS_OWN)
         ]  # its own first window
 
-    def shot(self, path: Path) -> None:
+    def shot(self, path: Path):
         """Keep what is to be seen."""
         path.write_bytes(base64.b64decode(self._ask("GET", "/screenshot")))
 
-    def close(self) -> None:
+    def close(self):
         try:
             self._ask("DELETE", "")
         finally:

@@ -13,7 +13,7 @@ WORDS = "cart checkout parser importer worker billing mailer index cache session
 ASKED = ("p", "pa", "par", "cart worker", "the", "zzz", "c", "")
 
 
-def main() -> None:
+def main():
     number = int((*sys.argv, 10_000)[1])
     chance = random.Random(1)
     with tempfile.TemporaryDirectory() as folder:

@@ -13,7 +13,6 @@ import pytest
 from memcli.commands.browse import BrowseReport
 from memcli.views import page
 from tests.browse.driver import Browser
-from tests.conftest import Project
 
 HEALTH = {
     "score": 50.0,
@@ -72,7 +71,7 @@ def item(number: int, **more: Any) -> dict[str, Any]:
     }
 
 
-def shown(browser: Browser, tmp_path: Any, made: BrowseReport, **window: Any) -> None:
+def shown(browser: Browser, tmp_path: Any, made: BrowseReport, **window: Any):
     """Open a page of these; neither the console nor the network has anything to say."""
     place = tmp_path / "page.html"
     place.write_text(page.render(made), "utf-8")
@@ -83,7 +82,7 @@ def shown(browser: Browser, tmp_path: Any, made: BrowseReport, **window: Any) ->
 
 
 @pytest.mark.unit
-def test_nothing_but_the_pages_own_script_and_style_may_run() -> None:
+def test_nothing_but_the_pages_own_script_and_style_may_run():
     """By the policy: their hashes, no address, no reach; memory cannot end the element
     it is in."""
     text = page.render(
@@ -113,7 +112,7 @@ def test_nothing_but_the_pages_own_script_and_style_may_run() -> None:
     )
 
 
-def test_hostile_text_is_text(browser: Browser, tmp_path: Any) -> None:
+def test_hostile_text_is_text(browser, tmp_path):
     """In a title, a body, a tag, a file's name, an id, a reason: it is read, and does
     nothing."""
     made = [
@@ -154,7 +153,7 @@ def test_hostile_text_is_text(browser: Browser, tmp_path: Any) -> None:
     assert len(browser.requests()) == 0
 
 
-def test_search_filter_keys_and_copy(browser: Browser, tmp_path: Any) -> None:
+def test_search_filter_keys_and_copy(browser, tmp_path):
     """Words must all occur, -word must not; arrows go on, Esc clears; a command is
     copied."""
     links = [("supports", "id-00002-abc")]
@@ -194,7 +193,7 @@ def test_search_filter_keys_and_copy(browser: Browser, tmp_path: Any) -> None:
     assert browser.log() == []
 
 
-def test_a_small_dark_screen(browser: Browser, tmp_path: Any) -> None:
+def test_a_small_dark_screen(browser, tmp_path):
     """360 px: the list, then the entry over it, nothing wider than the screen; dark by
     itself."""
     wide = item(1, text="`" + "long_name_" * 40 + "`\n\n" + "x" * 400)
@@ -218,9 +217,7 @@ def test_a_small_dark_screen(browser: Browser, tmp_path: Any) -> None:
     )
 
 
-def test_ten_thousand_entries_are_a_window_of_rows(
-    browser: Browser, tmp_path: Any
-) -> None:
+def test_ten_thousand_entries_are_a_window_of_rows(browser, tmp_path):
     """Only the rows in sight exist, wherever one scrolls; each has its place for a
     screen reader."""
     shown(browser, tmp_path, report(*(item(number) for number in range(10_000))))
@@ -237,9 +234,7 @@ def test_ten_thousand_entries_are_a_window_of_rows(
     )
 
 
-def test_each_control_has_a_name_and_colours_contrast(
-    browser: Browser, tmp_path: Any
-) -> None:
+def test_each_control_has_a_name_and_colours_contrast(browser, tmp_path):
     """Landmarks, one heading, labels; text on its ground has 4.5 to 1 in light and in
     dark."""
     for dark in (False, True):
@@ -276,7 +271,7 @@ def _luminance(colour: list[float]) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def test_the_page_is_for_its_owner_and_holds_no_secret(project: Project) -> None:
+def test_the_page_is_for_its_owner_and_holds_no_secret(project):
     """In the cache, 0600; retired, archived and prose units are in it, what a secret
     was is not."""
     project.write(
@@ -301,7 +296,7 @@ def test_the_page_is_for_its_owner_and_holds_no_secret(project: Project) -> None
     assert project.mem("browse", "--json", "--type", "directive").json["items"] == []
 
 
-def test_life_relations_and_pairs_are_in_it(project: Project) -> None:
+def test_life_relations_and_pairs_are_in_it(project):
     """What git says of each entry, what it names, and what contradicts it, with the
     commands' words."""
     five = project.entry(
@@ -332,7 +327,7 @@ def test_life_relations_and_pairs_are_in_it(project: Project) -> None:
     ]
 
 
-def test_health_is_a_part_of_the_page(project: Project) -> None:
+def test_health_is_a_part_of_the_page(project):
     """mem health --html writes the same page, which begins there."""
     project.remembers("Herd", "zebra")
     result = project.mem("health", "--out", "out.html")
@@ -343,7 +338,7 @@ def test_health_is_a_part_of_the_page(project: Project) -> None:
     assert project.mem("health", "--out", "no/such/folder/x.html").code == 2
 
 
-def test_what_tells_titles_apart_is_seen(browser: Browser, tmp_path: Any) -> None:
+def test_what_tells_titles_apart_is_seen(browser, tmp_path):
     """A section's own name stands first in its row, no two circles have one label, and
     beside the list an entry is open from the start."""
     begun = "Retry the payment of a customer whose card was declined"

@@ -19,7 +19,6 @@ from memcli.app import Options, opened
 from memcli.cli.serve import PageServer
 from memcli.commands.browse import browse
 from memcli.index.view import Filters
-from tests.browse.driver import Browser
 from tests.conftest import Project
 
 
@@ -66,7 +65,7 @@ def ask(
     return answer.status, answer.read().decode()
 
 
-def test_only_the_page_itself_is_answered(project: Project) -> None:
+def test_only_the_page_itself_is_answered(project):
     """Another host (DNS rebinding), origin or token, none at all, a second tab:
     refused, and nothing changed."""
     path = project.remembers("Herd", "zebra", id="e1")
@@ -114,7 +113,7 @@ def done(server: PageServer, **task: str) -> dict[str, Any]:
     return dict(json.loads(text))
 
 
-def test_buttons_are_the_commands(project: Project) -> None:
+def test_buttons_are_the_commands(project):
     """Edit, retire, restore, merge and undo write what the commands write; errors are
     said."""
     twin = "Always freeze the clock in cart tests because discounts depend on dates."
@@ -160,7 +159,7 @@ def test_buttons_are_the_commands(project: Project) -> None:
         assert path.read_text().count(twin) == 1
 
 
-def test_a_person_edits_in_the_browser(browser: Browser, project: Project) -> None:
+def test_a_person_edits_in_the_browser(browser, project):
     """From the button to the file, and back with Undo; the address is out of sight;
     then it ends."""
     path = project.remembers("Herd", "zebra", id="e1")
@@ -193,7 +192,7 @@ def test_a_person_edits_in_the_browser(browser: Browser, project: Project) -> No
 
 
 @pytest.mark.process
-def test_control_c_ends_it(project: Project) -> None:
+def test_control_c_ends_it(project):
     """Quietly, and nothing listens any more."""
     project.remembers("Herd", "zebra")
     words = [sys.executable, "-m", "memcli", "browse", "--serve"]
@@ -223,7 +222,7 @@ def test_control_c_ends_it(project: Project) -> None:
 
 
 @pytest.mark.parametrize("value", ["\ud800", "a\udfffb", "\udcff"])
-def test_half_a_character_in_a_request_is_refused(project: Project, value: str):
+def test_half_a_character_in_a_request_is_refused(project, value):
     """JSON may name a lone surrogate, which no file can hold."""
     project.remembers("Cart total", "It is kept in cents.")
     before = project.data("MEMORY.md")

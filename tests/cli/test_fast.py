@@ -3,7 +3,6 @@
 import pytest
 
 from memcli.cli.fast import plain
-from tests.conftest import Project
 
 LINES = """zebra|zebra stripes|--ranked zebra|zebra --json|--json --explain zebra|nothing of the kind
 zebra --limit 1 --max-tokens 200|zebra --format text -q|zebra --set decay=none --set limit=1|-- --zebra
@@ -13,7 +12,7 @@ zebra --format bogus|zebra --shared|zebra --set nonsense=1""".replace("\n", "|")
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_both_ways_give_the_same_answer(project: Project, line: str) -> None:
+def test_both_ways_give_the_same_answer(project, line):
     """Output, talk and exit code are those of the line through Typer."""
     project.write(
         "MEMORY.md",
@@ -30,12 +29,12 @@ def test_both_ways_give_the_same_answer(project: Project, line: str) -> None:
         "|"
     ),
 )
-def test_other_lines_need_typer(line: str) -> None:
+def test_other_lines_need_typer(line):
     """Filters, help and whatever is wrong are left to the one parser."""
     assert plain(line.split()) is None
 
 
-def test_an_empty_value_of_an_option_is_refused(project: Project) -> None:
+def test_an_empty_value_of_an_option_is_refused(project):
     """Of every command that takes one, and in the fast way of recall, too."""
     for line in (
         ["add", "Zebra", "--command", ""],

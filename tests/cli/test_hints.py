@@ -101,7 +101,7 @@ def shell(line: str, folder: Path) -> Result:
 @pytest.mark.parametrize(
     "scene", SCENES, ids=lambda scene: scene.splitlines()[0].lstrip("# ")
 )
-def test_a_hint_is_followed(scene: str, project: Project) -> None:
+def test_a_hint_is_followed(scene, project):
     """What it says to type is typed, and works."""
     project.write(
         "MEMORY.md",
@@ -137,7 +137,7 @@ def typed(words: str, project: Project) -> Result:
 
 
 @pytest.mark.unit
-def test_every_hint_is_walked() -> None:
+def test_every_hint_is_walked():
     """A new one needs a scene."""
     walked = "\n".join(
         line[2:] for line in PAGE.splitlines() if line[:2] in ("> ", "- ")
@@ -152,7 +152,7 @@ def test_every_hint_is_walked() -> None:
 
 
 @pytest.mark.unit
-def test_every_command_line_that_is_told_exists() -> None:
+def test_every_command_line_that_is_told_exists():
     """Advice of health, words of the installer and what hooks say, too."""
     made = program()
     seen = 0

@@ -12,7 +12,7 @@ MEM = [sys.executable, "-m", "memcli"]
 
 
 @pytest.fixture
-def long(project: Project) -> Project:
+def long(project) -> Project:
     """Sixty entries: more than the fifty lines of the terminal."""
     entries = (
         project.entry(f"Title {number}", "zebra", id=f"{number:08}-x")
@@ -29,7 +29,7 @@ def on_terminal(project: Project, *words: str, env: Mapping[str, str]) -> str:
 
 
 @pytest.mark.process
-def test_a_long_answer_is_paged_and_a_short_one_is_not(long: Project) -> None:
+def test_a_long_answer_is_paged_and_a_short_one_is_not(long):
     """Of list and recall; `cat` and nothing are no pager, and a missing one is passed
     over."""
     assert on_terminal(long, "list", env={}).count("PAGED") > 50
@@ -42,14 +42,14 @@ def test_a_long_answer_is_paged_and_a_short_one_is_not(long: Project) -> None:
 
 
 @pytest.mark.process
-def test_a_pipe_is_never_paged(long: Project) -> None:
+def test_a_pipe_is_never_paged(long):
     """Nor is JSON."""
     assert "PAGED" not in long.shell("list", env={"GIT_PAGER": "sed s/^/PAGED/"}).out
     assert "PAGED" not in on_terminal(long, "list", "--json", env={})
 
 
 @pytest.mark.process
-def test_a_repository_names_no_pager(long: Project) -> None:
+def test_a_repository_names_no_pager(long):
     """core.pager counts in the person's own configuration alone."""
     long.git("config", "core.pager", "sed s/^/HOSTILE/")
     long.write("~/.gitconfig", '[core]\n\tpager = "sed s/^/OWN/"\n')

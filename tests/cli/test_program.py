@@ -19,7 +19,7 @@ COMMANDS = list(commands())
 
 
 @pytest.fixture
-def many(project: Project) -> Project:
+def many(project) -> Project:
     """Entries enough that a list does not fit into a pipe."""
     text = "".join(
         project.entry(
@@ -36,7 +36,7 @@ def on_tty(command: list[str], cwd: Path, **env: str) -> str:
     return read_terminal(command, cwd, env=env, talk=False)
 
 
-def test_auto_is_text_on_a_terminal_and_the_prompt_in_a_pipe(project: Project) -> None:
+def test_auto_is_text_on_a_terminal_and_the_prompt_in_a_pipe(project):
     """The hits are the same; colour comes on a terminal only, and never with
     NO_COLOR."""
     project.remembers("Herd", "zebra")
@@ -56,7 +56,7 @@ def test_auto_is_text_on_a_terminal_and_the_prompt_in_a_pipe(project: Project) -
     assert "\x1b" not in project.shell("recall", "zebra", "--format", "text").out
 
 
-def test_a_terminal_gets_no_escapes_from_files(project: Project) -> None:
+def test_a_terminal_gets_no_escapes_from_files(project):
     """list, show and the diff of add print no escape sequence of a memory file."""
     project.remembers("Herd \x1b]0;evil\x07", "zebra \x1b[2J", id="9f9f9f9f-x")
     for args in (
@@ -69,7 +69,7 @@ def test_a_terminal_gets_no_escapes_from_files(project: Project) -> None:
         assert "\x1b" not in shown and "\x07" not in shown, args
 
 
-def test_a_reader_that_leaves_is_no_error(many: Project) -> None:
+def test_a_reader_that_leaves_is_no_error(many):
     """`mem list | head -1` prints one line and nothing on stderr."""
     for args in ("list", "recall zebra --max-tokens 0 --limit 1000", "list --json"):
         script = f"{' '.join(MEM)} {args} | head -1"
@@ -85,7 +85,7 @@ def test_a_reader_that_leaves_is_no_error(many: Project) -> None:
         assert process.returncode == 141
 
 
-def test_a_closed_or_full_stdout_is_named_without_a_traceback(many: Project) -> None:
+def test_a_closed_or_full_stdout_is_named_without_a_traceback(many):
     """/dev/full is a refusal, exit 5; a closed stdout or stderr is borne."""
     for redirect, code in ((">/dev/full", 5), (">&-", 0), ("2>&-", 0), ("<&-", 0)):
         script = f"{' '.join(MEM)} list {redirect}"
@@ -110,7 +110,7 @@ def test_a_closed_or_full_stdout_is_named_without_a_traceback(many: Project) -> 
 
 
 @pytest.mark.parametrize(("how", "code"), [("SIG_DFL", 130), ("SIG_IGN", 0)])
-def test_ctrl_c_is_130_and_quiet(project: Project, how: str, code: int) -> None:
+def test_ctrl_c_is_130_and_quiet(project, how, code):
     """An interrupt while standard input is awaited, without a traceback; one that
     whoever started the program has switched off, as a shell does for what runs in the
     background, is none."""
@@ -158,7 +158,7 @@ def test_ctrl_c_is_130_and_quiet(project: Project, how: str, code: int) -> None:
         ["recall", "x", "--root", "/no/such"],
     ],
 )
-def test_wrong_usage_is_exit_2_with_a_hint(project: Project, args: list[str]) -> None:
+def test_wrong_usage_is_exit_2_with_a_hint(project, args):
     """Unknown commands, options and values are named, with the next command."""
     result = project.mem(*args)
     assert (result.code, result.out) == (2, "")
@@ -166,8 +166,8 @@ def test_wrong_usage_is_exit_2_with_a_hint(project: Project, args: list[str]) ->
 
 
 def test_the_help_lists_every_command_once_the_daily_ones_first(
-    project: Project,
-) -> None:
+    project,
+):
     """Those for every day with what they do, the others by name; mem help explains
     each."""
     out = project.mem("--help").out
@@ -191,9 +191,7 @@ def test_the_help_lists_every_command_once_the_daily_ones_first(
     ],
 )
 @pytest.mark.parametrize("value", ["abc", "-1", "nan"])
-def test_a_number_that_cannot_be_used_is_answered_alike(
-    project: Project, args: list[str], allowed: str, value: str
-) -> None:
+def test_a_number_that_cannot_be_used_is_answered_alike(project, args, allowed, value):
     """The option with what was given, what is allowed, exit 2; it does not matter why
     it does not fit."""
     result = project.mem(*args, value)
@@ -204,7 +202,7 @@ def test_a_number_that_cannot_be_used_is_answered_alike(
 @pytest.mark.parametrize(
     ("shell", "name"), [("bash", "mem.bash"), ("zsh", "_mem"), ("fish", "mem.fish")]
 )
-def test_completion_prints_the_script(project: Project, shell: str, name: str) -> None:
+def test_completion_prints_the_script(project, shell, name):
     """What the repository keeps for that shell; another shell is a usage error."""
     script = (Path(__file__).parents[2] / "completions" / name).read_text(
         encoding="utf-8"
@@ -218,7 +216,7 @@ def test_completion_prints_the_script(project: Project, shell: str, name: str) -
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_names_every_option(name: str, project: Project) -> None:
+def test_help_names_every_option(name, project):
     """`mem COMMAND --help` (and -h) fits 24 lines of 80 columns and mentions each
     option; `mem help` says what each is for."""
     result = project.mem(name, "--help", env={"COLUMNS": "80"})
@@ -248,9 +246,7 @@ def test_help_names_every_option(name: str, project: Project) -> None:
         ["show", "--json", "9f9f"],
     ],
 )
-def test_stdout_is_the_answer_and_stderr_is_talk(
-    project: Project, args: list[str]
-) -> None:
+def test_stdout_is_the_answer_and_stderr_is_talk(project, args):
     """A note about the index goes to stderr; stdout is the same as without it."""
     project.remembers("Herd", "zebra", id="9f9f9f9f-x")
     clean = project.mem(*args)
@@ -281,9 +277,7 @@ def test_stdout_is_the_answer_and_stderr_is_talk(
         ("init --home-git URL", "sync --git URL"),
     ],
 )
-def test_a_line_with_options_of_before_goes_on_to_work(
-    project: Project, line: str, now: str
-) -> None:
+def test_a_line_with_options_of_before_goes_on_to_work(project, line, now):
     """It is written over, and said how it is written now; nothing else is guessed."""
     command, *words = line.split()
     option = next(word.partition("=")[0] for word in words if word[:2] == "--")
@@ -296,13 +290,13 @@ def test_a_line_with_options_of_before_goes_on_to_work(
         assert f"{option} is written " in result.err
 
 
-def test_an_option_that_cannot_be_written_over_is_named(project: Project) -> None:
+def test_an_option_that_cannot_be_written_over_is_named(project):
     result = project.mem("recall", "carts", "--ids-out", "ids.txt")
     assert result.code == 2
     assert "hint: it is now mem recall --json" in result.err
 
 
-def test_the_option_of_another_command_is_no_hint(project: Project) -> None:
+def test_the_option_of_another_command_is_no_hint(project):
     """What `mem reinforce` or `mem extract` once had says nothing of `mem undo`."""
     elsewhere = {**EARLIER["extract"], **MOVED["reinforce"], **MOVED["guard"]}
     for option in elsewhere:
@@ -312,7 +306,7 @@ def test_the_option_of_another_command_is_no_hint(project: Project) -> None:
         assert result.err.endswith("hint: mem undo --help\n"), result
 
 
-def test_no_option_of_before_is_an_option_of_now() -> None:
+def test_no_option_of_before_is_an_option_of_now():
     """The table names only what is gone, and there are no more options than a person
     reads."""
     made: Any = program()

@@ -15,9 +15,7 @@ JOB = ".mem/jobs/shop"
 class Talk:
     """A transcript in the making; every turn has a uuid that follows from its place."""
 
-    def __init__(
-        self, cwd: Path, session: str = "s-1", day: str = "2026-11-20"
-    ) -> None:
+    def __init__(self, cwd: Path, session: str = "s-1", day: str = "2026-11-20"):
         self.cwd = cwd
         self.session = session
         self.day = day

@@ -20,7 +20,7 @@ def two(project: Project) -> list[str]:
     return ["--root", str(project.root), "--root", str(bank)]
 
 
-def test_each_is_asked_and_named(project: Project) -> None:
+def test_each_is_asked_and_named(project):
     """The best of both by relevance, each called by its repository; no proxy, no
     history."""
     roots = two(project)
@@ -37,7 +37,7 @@ def test_each_is_asked_and_named(project: Project) -> None:
     assert project.mem("list", *roots).code == 2
 
 
-def test_a_user_may_list_them(project: Project) -> None:
+def test_a_user_may_list_them(project):
     """`roots` of the user's file are asked outside of a project, never what a
     repository says."""
     _, shop, _, bank = two(project)

@@ -1,7 +1,6 @@
 """mem add: one entry at the end of a level's MEMORY.md."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +21,7 @@ def last(project: Project, name: str = "MEMORY.md") -> Entry:
     return entries(project, name)[-1]
 
 
-def test_a_first_entry_creates_the_file(project: Project) -> None:
+def test_a_first_entry_creates_the_file(project):
     """The first line is the title, the rest the body, dated today, with the stage."""
     project.write(".current-stage", "design\n")
     result = project.mem(
@@ -50,7 +49,7 @@ def test_a_first_entry_creates_the_file(project: Project) -> None:
     assert re.fullmatch(said, plain)
 
 
-def test_every_option_is_written(project: Project) -> None:
+def test_every_option_is_written(project):
     """Without --type and --importance the kind decides."""
     project.mem(
         "add",
@@ -99,7 +98,7 @@ def test_every_option_is_written(project: Project) -> None:
     )
 
 
-def test_levels_have_their_files(project: Project, tmp_path: Path) -> None:
+def test_levels_have_their_files(project, tmp_path):
     """A task's is in its worktree where there is one; outside of any root, the global
     alone."""
     for folder in ("tasks/plain", "tasks/tree/worktree"):
@@ -142,7 +141,7 @@ def test_levels_have_their_files(project: Project, tmp_path: Path) -> None:
         ["--importance", "x"],
     ],
 )
-def test_what_cannot_be_is_refused(project: Project, args: list[str]) -> None:
+def test_what_cannot_be_is_refused(project, args):
     """Unknown places and values are exit 2 with a hint, and nothing is written
     anywhere."""
     (project.root / ".mem/jobs/j/tasks").mkdir(parents=True)
@@ -152,7 +151,7 @@ def test_what_cannot_be_is_refused(project: Project, args: list[str]) -> None:
     assert not list(project.root.rglob("MEMORY.md"))
 
 
-def test_text_comes_from_stdin(project: Project) -> None:
+def test_text_comes_from_stdin(project):
     """`-` reads it, with CRLF; what is no text, or nothing to remember, is refused."""
     project.mem("add", "-", input="Title here\r\nBody é line\r\n".encode())
     assert last(project).body == f"## [{TODAY}] Title here\nBody é line"
@@ -165,7 +164,7 @@ def test_text_comes_from_stdin(project: Project) -> None:
         assert len(entries(project)) == 1
 
 
-def test_a_long_text_wants_a_word(project: Project) -> None:
+def test_a_long_text_wants_a_word(project):
     """64 KB are taken; more is refused."""
     words = "word " * 14_000
     assert project.mem("add", "-", input=words).code == 5
@@ -176,7 +175,7 @@ def test_a_long_text_wants_a_word(project: Project) -> None:
 @pytest.mark.parametrize(
     "option", ["", "--title", "--tag", "--step", "--path", "--command"]
 )
-def test_a_secret_is_refused_and_not_shown(project: Project, option: str) -> None:
+def test_a_secret_is_refused_and_not_shown(project, option):
     """Exit 5 wherever the secret stands; nothing is written, and it is printed
     nowhere."""
     result = project.mem(
@@ -188,7 +187,7 @@ def test_a_secret_is_refused_and_not_shown(project: Project, option: str) -> Non
     assert not project.has("MEMORY.md")
 
 
-def test_what_is_known_is_reinforced(project: Project) -> None:
+def test_what_is_known_is_reinforced(project):
     """Once, with today's date; an opposite and another number are added."""
     body = "Because others queue behind it."
     project.remembers(LOCK, body, created_at="2026-01-01")
@@ -201,7 +200,7 @@ def test_what_is_known_is_reinforced(project: Project) -> None:
         assert project.mem("add", LOCK.replace(*change)).out.startswith("added to")
 
 
-def test_a_title_that_stands_already_is_not_written_twice(project: Project) -> None:
+def test_a_title_that_stands_already_is_not_written_twice(project):
     """Nothing more is reinforced, case and width aside; a text or another line of it is
     added, and so is an episode of that title."""
     body = "Because others queue behind it.\nAsk the owner of the table first."
@@ -220,8 +219,8 @@ def test_a_title_that_stands_already_is_not_written_twice(project: Project) -> N
 
 
 def test_what_stands_elsewhere_or_was_retired_is_added_when_asked(
-    project: Project,
-) -> None:
+    project,
+):
     """A task's own checkout is not written from here, and one job does not swallow
     another's; what was retired comes back only when that is asked for."""
     project.remembers(LOCK, "So.", status="retired")
@@ -263,7 +262,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
-def test_any_text_is_one_entry(project: Project, text: str, eol: str) -> None:
+def test_any_text_is_one_entry(project, text, eol):
     """Delimiters, fences and controls; all others stay to the byte, line ends too."""
     old = (
         (project.entry("Old", "Old body.") + "\nSome prose.\n")
@@ -288,7 +287,7 @@ def test_any_text_is_one_entry(project: Project, text: str, eol: str) -> None:
 @pytest.mark.parametrize(
     "before", [None, "", "no newline", "# Head\n\ntext\n", "a\r\nb\r\n"]
 )
-def test_dry_run_is_a_diff_that_git_takes(project: Project, before: str | None) -> None:
+def test_dry_run_is_a_diff_that_git_takes(project, before):
     """--dry-run prints a diff for git apply and writes nothing; applied, it is what add
     writes."""
     path = project.root / "MEMORY.md"
@@ -301,7 +300,7 @@ def test_dry_run_is_a_diff_that_git_takes(project: Project, before: str | None) 
 
 
 @pytest.mark.parametrize("glob", ["[", "src/[ab", "[]", "x[!a/b"])
-def test_a_bracket_that_is_not_closed_is_no_glob(project: Project, glob: str) -> None:
+def test_a_bracket_that_is_not_closed_is_no_glob(project, glob):
     """It would match nothing for ever; one that is closed or escaped is taken."""
     refused = project.mem("add", "Freeze time", "--path", glob)
     assert refused.code == 2
@@ -311,7 +310,7 @@ def test_a_bracket_that_is_not_closed_is_no_glob(project: Project, glob: str) ->
         assert added.code == 0, added.err
 
 
-def test_a_level_without_its_job_reinforces_nothing(project: Project) -> None:
+def test_a_level_without_its_job_reinforces_nothing(project):
     """Although the project knows the very words."""
     project.mem("add", "Freeze time in cart tests")
     before = (project.root / "MEMORY.md").read_bytes()

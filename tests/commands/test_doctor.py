@@ -583,7 +583,7 @@ def test_dry_run_shows_the_diff_and_names_the_rest(healthy):
     assert snapshot(healthy) == before
 
 
-def test_a_hook_that_fails_ever_since_is_a_warning(healthy: Project) -> None:
+def test_a_hook_that_fails_ever_since_is_a_warning(healthy):
     """One that went well again is only told of."""
     log_hook(state_dir(), "2026-11-21T10:00:00Z prompt 9 ms: ValueError: x")
     detail = row_of(healthy.mem("doctor", "--json"), "hooks", "WARN")["detail"]

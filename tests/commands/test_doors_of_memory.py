@@ -10,7 +10,7 @@ import pytest
 
 from memcli import Memory
 from memcli.errors import RefusedError
-from tests.commands.test_sync import Machine, in_step, pair, remote
+from tests.commands.test_sync import in_step, pair, remote
 from tests.conftest import Project, Result
 from tests.work import calls
 
@@ -25,13 +25,13 @@ def ids(project: Project, *, archived: bool = False) -> dict[str, str]:
     return {row["title"]: row["id"] for row in rows}
 
 
-def retire(project: Project, text: str, because: str = "it moved") -> None:
+def retire(project: Project, text: str, because: str = "it moved"):
     project.mem("add", text)
     project.ok("retire", ids(project)[text.rstrip(".")], "--because", because)
 
 
 @pytest.fixture
-def gone(project: Project) -> Project:
+def gone(project) -> Project:
     """A project in which a rule was taken back, and another one holds."""
     project.mem("add", "Tabs are four wide")
     project.mem("add", RULE)
@@ -49,7 +49,7 @@ def refused(done: Result) -> bool:
     return "taken back" in said and "it moved" in said
 
 
-def test_import_leaves_out_what_was_taken_back(gone: Project) -> None:
+def test_import_leaves_out_what_was_taken_back(gone):
     """It says when and why; the rest comes in; `--again` takes it, too."""
     gone.write("CLAUDE.md", f"# Rules\n\n- {RULE}\n- Never commit a lock file.\n")
     result = gone.mem("import", "CLAUDE.md", "--from", "agents-md")
@@ -60,7 +60,7 @@ def test_import_leaves_out_what_was_taken_back(gone: Project) -> None:
     assert lives(gone)
 
 
-def test_the_python_interface_asks_the_door(gone: Project) -> None:
+def test_the_python_interface_asks_the_door(gone):
     """MCP's tool is this method; `again` writes."""
     memory = Memory(gone.root)
     with pytest.raises(RefusedError, match="taken back"):
@@ -69,7 +69,7 @@ def test_the_python_interface_asks_the_door(gone: Project) -> None:
     assert lives(gone)
 
 
-def test_extract_names_what_would_write_it_again(gone: Project) -> None:
+def test_extract_names_what_would_write_it_again(gone):
     """Neither kept nor proposed, whatever its case."""
     said = f"From now on: {RULE.upper()}"
     gone.write("talk.md", f"User: {said}\nAssistant: Noted.\n")
@@ -79,7 +79,7 @@ def test_extract_names_what_would_write_it_again(gone: Project) -> None:
     assert gone.mem("inbox", "--json").json["proposals"] == []
 
 
-def test_restore_asks_for_its_words_too(gone: Project) -> None:
+def test_restore_asks_for_its_words_too(gone):
     """An entry of the same words is refused; the one that was retired comes back."""
     gone.mem("add", RULE, "--again")
     second = next(name for title, name in ids(gone).items() if "billing" in title)
@@ -92,7 +92,7 @@ def test_restore_asks_for_its_words_too(gone: Project) -> None:
     assert lives(gone)
 
 
-def test_a_merge_brings_nothing_back(gone: Project) -> None:
+def test_a_merge_brings_nothing_back(gone):
     """Said anew on a branch that does not know it was taken back: retired in the
     merge."""
     gone.mem("init")
@@ -111,7 +111,7 @@ def test_a_merge_brings_nothing_back(gone: Project) -> None:
     assert sorted(ids(gone)) == ["Colons are aligned", "Tabs are four wide"]
 
 
-def test_a_merge_names_what_says_the_opposite(project: Project) -> None:
+def test_a_merge_names_what_says_the_opposite(project):
     """The driver's last line, `mem compact --check` and doctor."""
     project.mem("init")
     project.mem("add", "Tabs are four wide")
@@ -139,8 +139,8 @@ def test_a_merge_names_what_says_the_opposite(project: Project) -> None:
 
 
 def test_sync_takes_in_nothing_that_was_taken_back_here(
-    pair: tuple[Machine, Machine],
-) -> None:
+    pair,
+):
     """Retired on one machine, said anew on the other: it stays back on both."""
     one, two = pair
     rule = "Never answer mails on Sundays."
@@ -162,8 +162,8 @@ def test_sync_takes_in_nothing_that_was_taken_back_here(
 
 
 def test_sync_does_not_bring_back_what_was_forgotten(
-    pair: tuple[Machine, Machine],
-) -> None:
+    pair,
+):
     """The words are in neither file after it."""
     one, two = pair
     rule = "The door code is quokkazanzi seven."
@@ -176,7 +176,7 @@ def test_sync_does_not_bring_back_what_was_forgotten(
     assert "quokkazanzi" not in one.text() + two.text()
 
 
-def test_a_thousand_tombstones_cost_little(project: Project) -> None:
+def test_a_thousand_tombstones_cost_little(project):
     """Adding reads each of them once: four times as many, four times the work."""
 
     blocks = [
@@ -192,14 +192,14 @@ def test_a_thousand_tombstones_cost_little(project: Project) -> None:
         project.mem("index")
         words = ("add", f"The colour of queue {number} is mauve today")
 
-        def add(words: tuple[str, ...] = words) -> None:
+        def add(words: tuple[str, ...] = words):
             project.ok(*words)
 
         took.append(calls(add))
     assert took[1] < 6 * took[0], took
 
 
-def test_a_torn_archive_holds_as_far_as_it_can_be_read(gone: Project) -> None:
+def test_a_torn_archive_holds_as_far_as_it_can_be_read(gone):
     """What can be read is asked, doctor names the rest."""
     gone.mem("compact")
     archive = gone.root / "MEMORY.archive.md"
@@ -208,7 +208,7 @@ def test_a_torn_archive_holds_as_far_as_it_can_be_read(gone: Project) -> None:
 
 
 @pytest.mark.parametrize("beside", [False, True])
-def test_add_supersedes_another_value(project: Project, beside: bool) -> None:
+def test_add_supersedes_another_value(project, beside):
     """It says so; `--beside` keeps both; three values are a series, and stay."""
     project.mem("add", "The minimum SDK is 26")
     result = project.mem(
@@ -232,14 +232,14 @@ def test_add_supersedes_another_value(project: Project, beside: bool) -> None:
         ("Issue 12 is fixed", "Issue 14 is fixed"),
     ],
 )
-def test_other_things_are_not_superseded(project: Project, old: str, new: str) -> None:
+def test_other_things_are_not_superseded(project, old, new):
     """What is about something else stays beside it."""
     project.mem("add", old)
     assert "supersedes" not in project.mem("add", new).out
     assert len(ids(project)) == 2
 
 
-def test_both_name_each_other(project: Project) -> None:
+def test_both_name_each_other(project):
     """mem show, mem log and mem why, of the old and of the new."""
     project.write("gate.py", "PORT = 9090\n")
     project.mem("add", "The gateway listens on port 8080", "--path", "gate.py")

@@ -10,7 +10,7 @@ from tests.conftest import Project, Result
 
 
 @pytest.fixture
-def copies(world: Path) -> Iterator[Path]:
+def copies(world) -> Iterator[Path]:
     """Where copies for the editor lie; none is left there."""
     yield world / "tmp"
     assert not list((world / "tmp").glob("mem-edit-*"))
@@ -34,9 +34,7 @@ def filled(project: Project) -> str:
     return text
 
 
-def test_what_the_editor_changed_is_spliced_back(
-    project: Project, copies: Path
-) -> None:
+def test_what_the_editor_changed_is_spliced_back(project, copies):
     """One entry's words; every other byte stays; undo takes it back. A backup of the
     editor is gone with the copy."""
     text = filled(project)
@@ -51,9 +49,7 @@ def test_what_the_editor_changed_is_spliced_back(
     assert project.read("MEMORY.md") == text
 
 
-def test_an_editor_that_changes_nothing_writes_nothing(
-    project: Project, copies: Path
-) -> None:
+def test_an_editor_that_changes_nothing_writes_nothing(project, copies):
     """Exit 0, and no copy is left, nor of one that cannot be run."""
     text = filled(project)
     assert (
@@ -66,7 +62,7 @@ def test_an_editor_that_changes_nothing_writes_nothing(
     assert project.read("MEMORY.md") == text
 
 
-def test_a_copy_is_kept_when_the_original_changed(project: Project) -> None:
+def test_a_copy_is_kept_when_the_original_changed(project):
     """So it is when the text is no entry any more, or holds a secret: exit 5 or 3, the
     copy named."""
     filled(project)
@@ -87,7 +83,7 @@ def test_a_copy_is_kept_when_the_original_changed(project: Project) -> None:
         assert path.read_text() == before
 
 
-def test_options_change_values_without_an_editor(project: Project) -> None:
+def test_options_change_values_without_an_editor(project):
     """Title, text, a path, kind and importance, by splice; --dry-run shows the diff."""
     text = filled(project)
     options = (
@@ -117,7 +113,7 @@ def test_options_change_values_without_an_editor(project: Project) -> None:
 
 
 @pytest.mark.parametrize("option", ["--title", "--body"])
-def test_nothing_is_no_title_and_no_text(project: Project, option: str) -> None:
+def test_nothing_is_no_title_and_no_text(project, option):
     """An empty one is refused by name, from stdin too, and no editor is asked for."""
     text = filled(project)
     for given, stdin in (("", b""), ("  ", b""), ("-", b"\n")):
@@ -129,7 +125,7 @@ def test_nothing_is_no_title_and_no_text(project: Project, option: str) -> None:
     assert project.read("MEMORY.md") == text
 
 
-def test_prose_is_edited_as_it_stands(project: Project) -> None:
+def test_prose_is_edited_as_it_stands(project):
     """A section has an id, too; values it has none."""
     filled(project)
     listed = [line for line in project.mem("list").out.splitlines() if "Notes" in line]

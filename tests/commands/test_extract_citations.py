@@ -6,14 +6,13 @@ import pytest
 
 from memcli.memory.parser import parse
 from tests.commands.talk import Talk, saved
-from tests.conftest import Project
 
 LATER = 1_800_000_000  # than the session, which is of November 2026
 EARLIER = 1_700_000_000
 
 
 @pytest.mark.parametrize("changed", [EARLIER, LATER])
-def test_the_lines_that_a_person_names_are_kept(project: Project, changed: int) -> None:
+def test_the_lines_that_a_person_names_are_kept(project, changed):
     """With their sketch, as if `mem add --rests-on` had named them; not those of a
     file that was changed since, which may be others by now."""
     code = project.write("src/cart.py", "".join(f"step_{n} = {n}\n" for n in range(9)))

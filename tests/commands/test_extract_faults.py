@@ -1,15 +1,12 @@
 """mem extract where something it reads or remembers is damaged, missing or in the
 way."""
 
-from pathlib import Path
-
 from tests.commands.talk import entries, in_job, saved, state, talk
-from tests.conftest import Project
 
 RULES = ("--engine", "rules")
 
 
-def test_a_task_that_is_not_there_is_named(project: Project) -> None:
+def test_a_task_that_is_not_there_is_named(project):
     """With the folder it would have; nothing is learned into the job instead."""
     in_job(project)
     before = state(project)
@@ -29,8 +26,8 @@ def test_a_task_that_is_not_there_is_named(project: Project) -> None:
 
 
 def test_a_memory_file_that_is_no_text_is_named_and_the_session_learned_from(
-    project: Project,
-) -> None:
+    project,
+):
     """What it knows cannot be looked at; it is not written to either."""
     bad = project.write("tasks/broken.md", b"---\nid: x\n---\n\xff\n")
     result = project.mem("extract", saved(project, talk(project)), *RULES)
@@ -43,9 +40,7 @@ def test_a_memory_file_that_is_no_text_is_named_and_the_session_learned_from(
     assert bad.read_bytes() == b"---\nid: x\n---\n\xff\n"
 
 
-def test_a_state_file_that_is_no_database_is_said_and_costs_nothing(
-    project: Project, world: Path
-) -> None:
+def test_a_state_file_that_is_no_database_is_said_and_costs_nothing(project, world):
     """The session is read from its start, and nothing in it is learned again."""
     path = saved(project, talk(project))
     project.ok("extract", path, *RULES)

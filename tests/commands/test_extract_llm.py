@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from tests.commands.talk import credentials, entries, item, leaky, saved, state, talk
-from tests.conftest import Project
 from tests.providers.llm.server import Api, Step, serve
 
 LLM = ("--engine", "llm")
 
 
 @pytest.fixture
-def api(monkeypatch: pytest.MonkeyPatch, project: Project) -> Iterator[Api]:
+def api(monkeypatch, project) -> Iterator[Api]:
     monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN", raising=False)
     with serve() as api:
         for name, value in api.environ.items():
@@ -24,7 +23,7 @@ def api(monkeypatch: pytest.MonkeyPatch, project: Project) -> Iterator[Api]:
         yield api
 
 
-def answers(api: Api, **replies: Any) -> None:
+def answers(api: Api, **replies: Any):
     """Let the model answer one call with the items of each scope."""
     items = [
         {"scope": scope, **one} for scope, reply in replies.items() for one in reply
@@ -40,7 +39,7 @@ LESSON = item(
 )
 
 
-def test_what_the_model_says_is_written(project: Project, api: Api) -> None:
+def test_what_the_model_says_is_written(project, api):
     """Over HTTP with the real SDK; the key is never in what is said; the second run
     sends nothing."""
     answers(api, observations=[LESSON])
@@ -54,9 +53,7 @@ def test_what_the_model_says_is_written(project: Project, api: Api) -> None:
     assert state(project) == before
 
 
-def test_one_call_holds_a_digest_and_leaves_five_lessons(
-    project: Project, api: Api
-) -> None:
+def test_one_call_holds_a_digest_and_leaves_five_lessons(project, api):
     """However long the session; what is left out, over the most or without a quote is
     named."""
     given = talk(project)
@@ -95,9 +92,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_a_reply_of_no_use_fails_and_the_rules_take_the_session(
-    project: Project, api: Api, what: str
-) -> None:
+def test_a_reply_of_no_use_fails_and_the_rules_take_the_session(project, api, what):
     """Exit 4, the scopes named; what rules find is written once, and nobody is asked
     again."""
     api.steps.append(BAD[what])
@@ -113,7 +108,7 @@ def test_a_reply_of_no_use_fails_and_the_rules_take_the_session(
     assert state(project) == before
 
 
-def test_no_secret_is_in_a_request(project: Project, api: Api) -> None:
+def test_no_secret_is_in_a_request(project, api):
     """40 tokens of 12 kinds in words, input, output and the file's name: in no body,
     message or file."""
     planted = credentials()

@@ -59,8 +59,6 @@ def right(project: Project, said: str, meant: str) -> bool:
 
 
 @pytest.mark.parametrize(("said", "meant"), CASES)
-def test_what_is_meant_is_retired_and_only_that(
-    project: Project, said: str, meant: str
-) -> None:
+def test_what_is_meant_is_retired_and_only_that(project, said, meant):
     """One repository for each."""
     assert right(project, said, meant)

@@ -9,7 +9,6 @@ import pytest
 
 from memcli.cli.program import run
 from memcli.providers.embed import local
-from tests.conftest import Project
 
 PROMPT = "The upstream is rate-limiting us: our Retrier goes past its attempt budget and crosses the window"
 CHAT = [
@@ -29,7 +28,7 @@ ONLY = "--history", "only"
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def shop(tmp_path, monkeypatch) -> Path:
     """A repository with a commit, a session of Claude Code, and no memory."""
     root = tmp_path / "shop"
     home = tmp_path / "home"
@@ -61,7 +60,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def commit(message: str) -> None:
+def commit(message: str):
     who = "-c", "user.name=Ana", "-c", "user.email=a@x"
     subprocess.run(
         ["git", *who, "commit", "-q", "--allow-empty", "-m", message], check=True
@@ -73,9 +72,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> 
     return capsys.readouterr().out
 
 
-def test_history_is_found_without_any_memory(
-    shop: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_history_is_found_without_any_memory(shop, capsys):
     """In a block, in one list, by its handle; the second run reads nothing; nothing in
     the tree."""
     report = json.loads(said(capsys, "index", "--history", "--json"))
@@ -114,9 +111,7 @@ def test_history_is_found_without_any_memory(
     assert [path.name for path in shop.iterdir()] == [".git"]
 
 
-def test_recall_adds_a_new_commit_and_doctor_names_the_record(
-    shop: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_recall_adds_a_new_commit_and_doctor_names_the_record(shop, capsys):
     """Few new commits are there without being asked for."""
     said(capsys, "index", "--history")
     commit(
@@ -128,9 +123,7 @@ def test_recall_adds_a_new_commit_and_doctor_names_the_record(
     assert next(row for row in rows if row["name"] == "history")["status"] == "PASS"
 
 
-def test_commits_that_have_only_a_subject_are_shown_side_by_side(
-    shop: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commits_that_have_only_a_subject_are_shown_side_by_side(shop, capsys):
     """Those that share the task's words alone do not make each other old; one word is
     enough."""
     words = (
@@ -151,7 +144,7 @@ def test_commits_that_have_only_a_subject_are_shown_side_by_side(
     assert said(capsys, "recall", "manual").count("of the manual") == 5
 
 
-def test_a_commit_is_quoted_in_whole_sentences(project: Project) -> None:
+def test_a_commit_is_quoted_in_whole_sentences(project):
     """Lines are joined where a mailer broke them; what no page shows is left out."""
     project.write("cart.py", "x = 1\n")
     project.commit(
@@ -172,9 +165,7 @@ def test_a_commit_is_quoted_in_whole_sentences(project: Project) -> None:
     ]
 
 
-def test_the_first_commits_of_a_repository_are_found_by_recall(
-    shop: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_first_commits_of_a_repository_are_found_by_recall(shop, capsys):
     """It had none when the record was made."""
     subprocess.run(["git", "checkout", "-q", "--orphan", "anew"], check=True)
     said(capsys, "index", "--history")
@@ -182,9 +173,7 @@ def test_the_first_commits_of_a_repository_are_found_by_recall(
     assert "c:" in said(capsys, "recall", "do tombstones keep tags?", *ONLY)
 
 
-def test_what_is_forgotten_stays_forgotten(
-    shop: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_forgotten_stays_forgotten(shop, capsys):
     """The transcript is still there; a dry run deletes nothing."""
     said(capsys, "extract")
     assert "would forget" in said(
@@ -207,9 +196,7 @@ def test_what_is_forgotten_stays_forgotten(
     assert "nothing was said" in said(capsys, "extract", str(session))
 
 
-def test_switched_off_nothing_is_kept(
-    shop: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_switched_off_nothing_is_kept(shop, capsys):
     """Neither by extract nor when asked."""
     said(capsys, "extract", "--set", "history=false")
     said(capsys, "index", "--history", "--set", "history=false", code=2)
@@ -217,7 +204,7 @@ def test_switched_off_nothing_is_kept(
 
 
 @pytest.fixture
-def talkative(shop: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+def talkative(shop, capsys) -> Path:
     """Seven commits about caching, each in its own words."""
     for part in "menus prices users photos orders carts ratings".split():
         commit(f"Cache {part}\n\nCaching {part} of a shop makes its {part} page fast.")
@@ -227,8 +214,8 @@ def talkative(shop: Path, capsys: pytest.CaptureFixture[str]) -> Path:
 
 @pytest.mark.usefixtures("talkative")
 def test_without_a_bound_of_tokens_history_has_as_many_hits_as_asked_for(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    capsys,
+):
     """Within a bound five are the most."""
     asked = "recall", "why is caching fast", *ONLY, "--json", "--max-tokens"
     bounded = json.loads(said(capsys, *asked, "9000", "--limit", "9"))["hits"]
@@ -240,10 +227,10 @@ def test_without_a_bound_of_tokens_history_has_as_many_hits_as_asked_for(
 
 @pytest.mark.usefixtures("vectors", "talkative")
 def test_a_damaged_table_leaves_history_to_its_words(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    tmp_path,
+    monkeypatch,
+    capsys,
+):
     """That is said once."""
     table = tmp_path / "vectors.sqlite"
     table.write_bytes(b"\xff" * 9999)

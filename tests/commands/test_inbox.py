@@ -50,7 +50,7 @@ def started(project: Project, session: str) -> str:
     return str(told.get("additionalContext", ""))
 
 
-def test_a_slip_is_proposed_and_not_written(project: Project) -> None:
+def test_a_slip_is_proposed_and_not_written(project):
     """It stands in no file and in no answer, but in the inbox, with the words
     around."""
     (session,) = learn(project).json["sessions"]
@@ -69,7 +69,7 @@ def test_a_slip_is_proposed_and_not_written(project: Project) -> None:
     assert "mem keep ID" in shown
 
 
-def test_the_same_session_proposes_it_once(project: Project) -> None:
+def test_the_same_session_proposes_it_once(project):
     """Read again, grown or not, it leaves no second one."""
     learn(project)
     learn(project)
@@ -78,7 +78,7 @@ def test_the_same_session_proposes_it_once(project: Project) -> None:
     assert len(waiting(project)) == 2
 
 
-def test_a_session_proposes_three_at_most(project: Project) -> None:
+def test_a_session_proposes_three_at_most(project):
     """Also when it is read in parts."""
     given = slip(project)
     for name in ("yarn lockfile", "left pad", "moment library", "jquery plugin"):
@@ -89,7 +89,7 @@ def test_a_session_proposes_three_at_most(project: Project) -> None:
     assert len(waiting(project)) == 3
 
 
-def test_keep_writes_an_entry_with_its_provenance(project: Project) -> None:
+def test_keep_writes_an_entry_with_its_provenance(project):
     """As a person words and places it; it is confirmed, and waits no longer."""
     learn(project)
     (one,) = waiting(project)
@@ -114,7 +114,7 @@ def test_keep_writes_an_entry_with_its_provenance(project: Project) -> None:
     assert not waiting(project)
 
 
-def test_undo_of_a_keep_lets_the_proposal_wait_again(project: Project) -> None:
+def test_undo_of_a_keep_lets_the_proposal_wait_again(project):
     """As it did before, to be kept once more."""
     learn(project)
     before = waiting(project)
@@ -132,7 +132,7 @@ def test_undo_of_a_keep_lets_the_proposal_wait_again(project: Project) -> None:
     assert [entry.id for entry in entries(project)] == [before[0]["id"]]
 
 
-def test_keep_takes_several_or_none(project: Project) -> None:
+def test_keep_takes_several_or_none(project):
     """An id that is not known writes nothing; so does a title for two."""
     given = slip(project).user("No, don't use the moment library.").agent("Sorry.")
     project.mem("extract", saved(project, given, "s-1.jsonl"))
@@ -148,7 +148,7 @@ def test_keep_takes_several_or_none(project: Project) -> None:
     assert len(entries(project)) == 2
 
 
-def test_what_was_dropped_does_not_come_back(project: Project) -> None:
+def test_what_was_dropped_does_not_come_back(project):
     """Neither proposed nor kept, from this session or another, in other words."""
     learn(project)
     (one,) = waiting(project)
@@ -164,7 +164,7 @@ def test_what_was_dropped_does_not_come_back(project: Project) -> None:
     assert entries(project)
 
 
-def test_said_again_by_the_person_it_is_kept(project: Project) -> None:
+def test_said_again_by_the_person_it_is_kept(project):
     """In another session; the entry names both, and counts as confirmed."""
     learn(project)
     learn(project, "s-2")
@@ -177,7 +177,7 @@ def test_said_again_by_the_person_it_is_kept(project: Project) -> None:
     assert not waiting(project)
 
 
-def test_a_long_prompt_sent_again_is_not_said_again(project: Project) -> None:
+def test_a_long_prompt_sent_again_is_not_said_again(project):
     """It is tried once more, word for word."""
     text = f"{SLIP} {'The page of the shop shows the sums of all carts. ' * 5}"
     learn(project, "s-1", text)
@@ -185,7 +185,7 @@ def test_a_long_prompt_sent_again_is_not_said_again(project: Project) -> None:
     assert len(waiting(project)) == 1 and not entries(project)
 
 
-def test_a_kept_rule_said_again_is_confirmed(project: Project) -> None:
+def test_a_kept_rule_said_again_is_confirmed(project):
     """Only then does it weigh as much as its kind, and stand in the baseline."""
     rule = "Never log the proxy password, not even in debug builds."
     learn(project, "s-1", rule, "Understood.")
@@ -198,7 +198,7 @@ def test_a_kept_rule_said_again_is_confirmed(project: Project) -> None:
     assert "Never log" in started(project, "n-2").partition("## Always")[2]
 
 
-def test_the_next_start_names_two(project: Project) -> None:
+def test_the_next_start_names_two(project):
     """One line each, once, to the first session that comes; a yes is asked for."""
     project.remembers("Known", "The cart has a clock.")
     given = slip(project).user("No, don't use the moment library.").agent("Sorry.")
@@ -212,7 +212,7 @@ def test_the_next_start_names_two(project: Project) -> None:
     assert "said last time, not kept" not in started(project, "n-3")
 
 
-def test_what_nobody_answers_runs_out(project: Project) -> None:
+def test_what_nobody_answers_runs_out(project):
     """After thirty days; it is not proposed again."""
     learn(project)
     later = {"MEM_NOW": "2027-01-20"}
@@ -224,7 +224,7 @@ def test_what_nobody_answers_runs_out(project: Project) -> None:
     assert project.mem("inbox", "--json", env=later).json["proposals"] == []
 
 
-def test_fifty_wait_at_once(project: Project) -> None:
+def test_fifty_wait_at_once(project):
     """The oldest run out."""
     things = [f"{'abcdefghijklmnopqrs'[n // 3] * 5}{n}" for n in range(54)]
     for number in range(0, 54, 3):
@@ -235,7 +235,7 @@ def test_fifty_wait_at_once(project: Project) -> None:
     assert len(waiting(project)) == 50
 
 
-def test_a_torn_state_file_loses_proposals_and_no_entry(project: Project) -> None:
+def test_a_torn_state_file_loses_proposals_and_no_entry(project):
     """It is said; what is learned is written all the same."""
     learn(project)
     path = state_dir() / "state.db"
@@ -255,7 +255,7 @@ def test_a_torn_state_file_loses_proposals_and_no_entry(project: Project) -> Non
     assert len(entries(project)) == 1
 
 
-def test_learn_says_what_becomes_of_what_rules_find(project: Project) -> None:
+def test_learn_says_what_becomes_of_what_rules_find(project):
     """`keep` writes all of it, `off` nothing."""
     path = saved(project, slip(project), "s-1.jsonl")
     project.mem("extract", path, "--set", "learn=off")
@@ -266,7 +266,7 @@ def test_learn_says_what_becomes_of_what_rules_find(project: Project) -> None:
     assert not waiting(project)
 
 
-def test_the_python_interface_has_the_same(project: Project) -> None:
+def test_the_python_interface_has_the_same(project):
     """inbox, keep and drop of `memcli.Memory`."""
     learn(project, "s-1")
     memory = Memory(project.root)
@@ -278,7 +278,7 @@ def test_the_python_interface_has_the_same(project: Project) -> None:
     assert dropped is None or len(dropped.dropped) == len(others)
 
 
-def test_the_page_has_them(project: Project) -> None:
+def test_the_page_has_them(project):
     """A tab of the page; its buttons keep and drop."""
     learn(project, "s-1")
     before = Memory(project.root).inbox()

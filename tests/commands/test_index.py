@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from tests.conftest import Project
-
 
 def snapshot(folder: Path) -> dict[str, tuple[int, bytes]]:
     """Every file below a folder with its content and mtime."""
@@ -14,9 +12,7 @@ def snapshot(folder: Path) -> dict[str, tuple[int, bytes]]:
     }
 
 
-def test_check_says_what_is_stale_and_writes_nothing(
-    project: Project, world: Path
-) -> None:
+def test_check_says_what_is_stale_and_writes_nothing(project, world):
     """Changed, new and gone files by name; exit 1; every byte and mtime stays, in the
     tree and outside."""
     project.remembers("One")
@@ -39,7 +35,7 @@ def test_check_says_what_is_stale_and_writes_nothing(
     assert (snapshot(project.root), snapshot(world)) == before
 
 
-def test_json_lists_every_file_with_its_place(project: Project) -> None:
+def test_json_lists_every_file_with_its_place(project):
     """Level, store, entries; version 1; stdout is JSON alone."""
     project.write("MEMORY.md", "# Heading\n\nProse.\n\n" + project.entry("One"))
     project.write("~/institutional.md", "Norms.\n")
@@ -63,8 +59,8 @@ def test_json_lists_every_file_with_its_place(project: Project) -> None:
 
 
 def test_an_embedder_that_cannot_work_is_exit_4_and_the_index_is_up_to_date(
-    project: Project,
-) -> None:
+    project,
+):
     """A missing key is named, with what to do; --json says the same."""
     project.remembers("A")
     result = project.mem("index", "--json", env={"MEM_EMBEDDER": "openai"})

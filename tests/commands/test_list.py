@@ -1,9 +1,7 @@
 """mem list: every entry in view once, newest first."""
 
-from tests.conftest import Project
 
-
-def test_newest_first_then_by_place(project: Project) -> None:
+def test_newest_first_then_by_place(project):
     """Without a date comes last; of equal dates, what stands later in its file was
     written later."""
     days = {
@@ -20,7 +18,7 @@ def test_newest_first_then_by_place(project: Project) -> None:
     assert [row["title"] for row in rows] == ["new", "same", "old", "none"]
 
 
-def test_recent_cuts_and_total_counts_all(project: Project) -> None:
+def test_recent_cuts_and_total_counts_all(project):
     """`--recent N` keeps the newest N; none or a negative number is a usage error."""
     project.write(
         "MEMORY.md",
@@ -33,7 +31,7 @@ def test_recent_cuts_and_total_counts_all(project: Project) -> None:
         assert project.mem("list", "--limit", number).code == 2
 
 
-def test_a_row_has_the_values_of_the_entry(project: Project) -> None:
+def test_a_row_has_the_values_of_the_entry(project):
     """As they count: defaults and floors applied, age from the last reinforcement."""
     text = project.entry(
         "Zebra",
@@ -69,7 +67,7 @@ def test_a_row_has_the_values_of_the_entry(project: Project) -> None:
     assert rows["Prose"]["line"] < 18
 
 
-def test_text_is_a_line_per_entry_whatever_the_title(project: Project) -> None:
+def test_text_is_a_line_per_entry_whatever_the_title(project):
     """Tabs, newlines, escape sequences and bidi characters do not break a line or a
     terminal."""
     odd = [
@@ -89,7 +87,7 @@ def test_text_is_a_line_per_entry_whatever_the_title(project: Project) -> None:
     assert all(line.count("\t") == 5 for line in result.out.splitlines())
 
 
-def test_filters_that_nothing_passes_are_said(project: Project) -> None:
+def test_filters_that_nothing_passes_are_said(project):
     """The answer stays empty, on stderr stands why; --quiet has neither."""
     project.remembers()
     result = project.mem("list", "--tag", "nope")
@@ -97,7 +95,7 @@ def test_filters_that_nothing_passes_are_said(project: Project) -> None:
     assert project.mem("list", "--tag", "nope", "--quiet")[:] == (0, "", "")
 
 
-def test_bullets_of_one_heading_are_told_apart(project: Project) -> None:
+def test_bullets_of_one_heading_are_told_apart(project):
     """Their titles go on with how each begins, without its marks."""
     rules = (
         "Freeze the clock in tests.",
@@ -113,7 +111,7 @@ def test_bullets_of_one_heading_are_told_apart(project: Project) -> None:
     assert {row["title"] for row in rows} == {f"Rules: {rule}" for rule in rules}
 
 
-def test_explained_entries_come_by_their_weight(project: Project) -> None:
+def test_explained_entries_come_by_their_weight(project):
     """Use outweighs age; what the rows say is in --json, too."""
     project.write(
         "MEMORY.md",

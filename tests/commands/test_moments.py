@@ -3,17 +3,13 @@ way."""
 
 import pytest
 
-from tests.conftest import Project
-
 CHECKPOINT = ("extract", "--checkpoint", "design", "--assume", "complexity=low")
 PREMORTEM = ("extract", "--premortem", "deploy the cache")
 
 
 @pytest.mark.parametrize("job", ["none", "..", "../jobs/shop", ".", "shop/tasks"])
 @pytest.mark.parametrize("verb", [CHECKPOINT, PREMORTEM])
-def test_a_job_is_named_by_its_folder_alone(
-    project: Project, verb: tuple[str, ...], job: str
-) -> None:
+def test_a_job_is_named_by_its_folder_alone(project, verb, job):
     """A way to another place is no name, even if it leads to a folder that exists."""
     (project.root / ".mem/jobs/shop/tasks").mkdir(parents=True)
     before = sorted(project.root.rglob("*"))
@@ -28,9 +24,7 @@ def test_a_job_is_named_by_its_folder_alone(
 @pytest.mark.parametrize(
     ("name", "verb"), [(".assumptions.jsonl", CHECKPOINT), (".premortem.md", PREMORTEM)]
 )
-def test_a_note_that_cannot_be_read_is_not_written_over(
-    project: Project, name: str, verb: tuple[str, ...]
-) -> None:
+def test_a_note_that_cannot_be_read_is_not_written_over(project, name, verb):
     """Its line is named, and its bytes stay."""
     path = project.write(name, b"one\ntwo \xff\n")
     result = project.mem(*verb)

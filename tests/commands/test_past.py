@@ -3,7 +3,7 @@
 from tests.conftest import Project
 
 
-def lived(project: Project) -> None:
+def lived(project: Project):
     """An entry that was written, reinforced, edited, retired and archived, a commit
     each."""
     project.write(
@@ -21,7 +21,7 @@ def lived(project: Project) -> None:
     project.commit("archived")
 
 
-def test_log_tells_a_life(project: Project) -> None:
+def test_log_tells_a_life(project):
     """Every commit that did something to it, the newest first, and what is not
     committed."""
     lived(project)
@@ -42,7 +42,7 @@ def test_log_tells_a_life(project: Project) -> None:
     assert "no entry has that id" in unknown.err
 
 
-def test_log_knows_what_no_commit_had_alive(project: Project) -> None:
+def test_log_knows_what_no_commit_had_alive(project):
     """An entry that was archived before the first commit, committed or not; prose is
     told from what is not there."""
     text = project.entry("Zebra", "zebra", id="zz11aa22", status="retired")
@@ -61,7 +61,7 @@ def test_log_knows_what_no_commit_had_alive(project: Project) -> None:
     assert "is a section of prose" in prose.err
 
 
-def test_log_holds_a_commit_against_its_parents(project: Project) -> None:
+def test_log_holds_a_commit_against_its_parents(project):
     """What one branch lacks is not removed and added again; what a merge itself did is
     said to be of the merge; a renamed file is a move."""
     text = project.entry("Cart", "It expires after 30 minutes.", id="a1b2c3d4")
@@ -95,7 +95,7 @@ def test_log_holds_a_commit_against_its_parents(project: Project) -> None:
     assert "added" in told and "changed" not in told
 
 
-def test_log_goes_on_where_a_file_leaves_the_view(project: Project) -> None:
+def test_log_goes_on_where_a_file_leaves_the_view(project):
     """To a file that is no memory, and in it, also over line ends of Windows."""
     text = project.entry("Cart", "It expires after 30 minutes.", id="a1b2c3d4")
     project.write("MEMORY.md", project.entry("Other", "Stays.", id="b2c3d4e5") + text)
@@ -113,7 +113,7 @@ def test_log_goes_on_where_a_file_leaves_the_view(project: Project) -> None:
     ]
 
 
-def test_as_of_a_moment(project: Project) -> None:
+def test_as_of_a_moment(project):
     """A commit, a day; nothing in the tree changes, and a later word is not known."""
     lived(project)
     before = project.git("status", "--short")
@@ -127,7 +127,7 @@ def test_as_of_a_moment(project: Project) -> None:
         assert project.mem("recall", "x", f"--at={wrong}").code == 2
 
 
-def test_before_there_was_memory_nothing_is_advised(project: Project) -> None:
+def test_before_there_was_memory_nothing_is_advised(project):
     """That nothing was remembered then is all that can be said."""
     project.write("src/cart.py", "cart = 1\n")
     project.commit("start")
@@ -138,7 +138,7 @@ def test_before_there_was_memory_nothing_is_advised(project: Project) -> None:
         assert "nothing was remembered then" in done.err and "mem add" not in done.err
 
 
-def test_why_a_file_is_as_it_is(project: Project) -> None:
+def test_why_a_file_is_as_it_is(project):
     """Entries that name it, commits that touched it, and the one that touched the line
     last."""
     lived(project)

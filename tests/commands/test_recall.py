@@ -48,12 +48,12 @@ def layers(project: Project, *args: str) -> dict[str, list[str]]:
     return found
 
 
-def fill(project: Project, *entries: str, path: str = "MEMORY.md") -> None:
+def fill(project: Project, *entries: str, path: str = "MEMORY.md"):
     project.write(path, "".join(entries))
 
 
 @pytest.fixture
-def filled(project: Project) -> Project:
+def filled(project) -> Project:
     """One entry for each layer, and three ranked ones."""
     e = project.entry
     span = {"kind": "episode", "ended_at": "2026-11-02", "surprise": 0.8}
@@ -76,7 +76,7 @@ def filled(project: Project) -> Project:
     return project
 
 
-def test_the_best_match_comes_first_and_has_relevance_one(project: Project) -> None:
+def test_the_best_match_comes_first_and_has_relevance_one(project):
     """The entry that answers the task leads with relevance 1.0, and no hit has a score
     of 0."""
     lock = "Set the lock timeout before the deploy of a migration."
@@ -98,14 +98,14 @@ def test_the_best_match_comes_first_and_has_relevance_one(project: Project) -> N
     "task",
     ["?!", '"', "\0", "\ud800", "NEAR(", "AND x OR (", "x*", "a" * 1_000_000],
 )
-def test_any_task_gets_an_answer(project: Project, task: str) -> None:
+def test_any_task_gets_an_answer(project, task):
     """Punctuation, operators, NUL, lone surrogates and a megabyte are answered with
     exit 0."""
     fill(project, project.entry("T", "Some text about x."))
     project.ok("recall", task)
 
 
-def test_a_task_comes_from_stdin_or_after_a_double_dash(project: Project) -> None:
+def test_a_task_comes_from_stdin_or_after_a_double_dash(project):
     """`-` reads standard input, whatever its bytes; `--` lets a task begin with a
     dash."""
     fill(project, project.entry("Tricky", "About --force and zebras."))
@@ -113,7 +113,7 @@ def test_a_task_comes_from_stdin_or_after_a_double_dash(project: Project) -> Non
     assert titles(project, "--", "--force") == ["Tricky"]
 
 
-def test_damaged_memory_costs_one_line_and_no_exit_code(project: Project) -> None:
+def test_damaged_memory_costs_one_line_and_no_exit_code(project):
     """Bad values have defaults, a file that cannot be read is left out; the rest is
     answered."""
     bad = project.entry(
@@ -135,7 +135,7 @@ def test_damaged_memory_costs_one_line_and_no_exit_code(project: Project) -> Non
 @pytest.mark.parametrize(
     "verb", ["list", "index", "recall x", "health", "compact", "add Else"]
 )
-def test_memory_that_cannot_be_read_is_named(project: Project, verb: str) -> None:
+def test_memory_that_cannot_be_read_is_named(project, verb):
     """A block without its end, a pipe in a file's place: path, line and what to do
     next."""
     torn = f"---\nid: one\ntype: corrective\n## Torn\nText.\n\n{project.entry()}"
@@ -150,7 +150,7 @@ def test_memory_that_cannot_be_read_is_named(project: Project, verb: str) -> Non
     assert "no memory" not in result.err
 
 
-def test_near_duplicates_collapse_and_opposites_do_not(project: Project) -> None:
+def test_near_duplicates_collapse_and_opposites_do_not(project):
     """What says the same is one hit with `duplicates`; whole texts are compared."""
     text = "Always run the zebra migration with a short lock timeout before the deploy begins."
     fill(
@@ -169,7 +169,7 @@ def test_near_duplicates_collapse_and_opposites_do_not(project: Project) -> None
     assert len(titles(project, "quagga pipeline", "--max-tokens", "0")) == 2
 
 
-def test_filters_choose_what_is_searched(project: Project) -> None:
+def test_filters_choose_what_is_searched(project):
     """One filter repeated is or, different ones are and; an episode counts by its
     span."""
     e = project.entry
@@ -231,7 +231,7 @@ def test_filters_choose_what_is_searched(project: Project) -> None:
     ]
 
 
-def test_layers_are_shown_in_their_order(filled: Project) -> None:
+def test_layers_are_shown_in_their_order(filled):
     """Each entry in one of them; --limit counts ranked hits, filters hold for all
     layers."""
     got = layers(filled, "cache")
@@ -254,7 +254,7 @@ def test_layers_are_shown_in_their_order(filled: Project) -> None:
     assert len(ranked["ranked"]) == 6
 
 
-def test_institutional_text_is_that_of_the_place_one_is_in(project: Project) -> None:
+def test_institutional_text_is_that_of_the_place_one_is_in(project):
     """Global, project, and the job and task one is in or names; equal texts once;
     nearest last."""
     project.write("~/institutional.md", "global norm")
@@ -277,7 +277,7 @@ def test_institutional_text_is_that_of_the_place_one_is_in(project: Project) -> 
     ]
 
 
-def test_details_of_episodes(project: Project) -> None:
+def test_details_of_episodes(project):
     """auto shows the detail of a key moment among the two best, high always, none
     never."""
     detail = "\n### Detail\n- quagga said so\n"
@@ -295,7 +295,7 @@ def test_details_of_episodes(project: Project) -> None:
 
 
 @pytest.mark.parametrize("limit", [0, 90, 400])
-def test_used_is_the_size_of_the_prompt(filled: Project, limit: int) -> None:
+def test_used_is_the_size_of_the_prompt(filled, limit):
     """budget.used equals the tokens of the prompt form and stays within the limit."""
     args = ["cache", "--explain", "--max-tokens", str(limit)]
     budget = filled.mem("recall", "--json", *args).json["budget"]
@@ -306,7 +306,7 @@ def test_used_is_the_size_of_the_prompt(filled: Project, limit: int) -> None:
     assert (int(more[1]) if more else 0) == (budget["more"] if prompt else 0)
 
 
-def test_all_forms_show_the_same_hits(filled: Project) -> None:
+def test_all_forms_show_the_same_hits(filled):
     """In the same order; JSON has exactly the keys of the contract."""
     got = filled.mem("recall", "cache", "--json", "--explain").json
     for form in ("text", "prompt"):
@@ -346,7 +346,7 @@ def test_all_forms_show_the_same_hits(filled: Project) -> None:
     assert all(lines[hit["line"] - 1] == f"## {hit['title']}" for hit in ranked)
 
 
-def test_nothing_ranked_is_exit_0_with_one_line(project: Project) -> None:
+def test_nothing_ranked_is_exit_0_with_one_line(project):
     """--check makes it 1; without any memory the line says how to begin."""
     result = project.mem("recall", "x")
     assert (result.code, result.out) == (0, "")
@@ -367,7 +367,7 @@ def test_nothing_ranked_is_exit_0_with_one_line(project: Project) -> None:
     project.ok("recall", "zebra", "--check")
 
 
-def test_a_session_remembers_what_was_chosen_for_its_task(filled: Project) -> None:
+def test_a_session_remembers_what_was_chosen_for_its_task(filled):
     """Ranked hits and workflows; no memory file changes."""
     path = filled.root / "MEMORY.md"
     before = (path.read_bytes(), path.stat().st_mtime_ns)
@@ -383,7 +383,7 @@ def test_a_session_remembers_what_was_chosen_for_its_task(filled: Project) -> No
         assert sorted(history.recalled("s1")) == sorted(ids("ranked", "workflows"))
 
 
-def test_episodes_are_those_that_bear_on_the_task(project: Project) -> None:
+def test_episodes_are_those_that_bear_on_the_task(project):
     """Met by its only word, or by several of them; without a sentence that a hit
     above says already."""
     page = "Add a page for settings"
@@ -404,7 +404,7 @@ def test_episodes_are_those_that_bear_on_the_task(project: Project) -> None:
     assert not project.mem("recall", "quagga", "--json").hits
 
 
-def test_a_path_that_names_no_file_is_said(project: Project) -> None:
+def test_a_path_that_names_no_file_is_said(project):
     """The command goes on; a file of the repository is not remarked on."""
     project.write("src/cart.py", "cart = 1")
     fill(project, project.entry("Cart", "zebra", kind="fact", paths=["src/**"]))

@@ -5,10 +5,9 @@ from pathlib import Path
 from memcli.memory.parser import parse
 from memcli.storage import journal
 from memcli.storage.files import state_dir
-from tests.conftest import Project
 
 
-def test_retire_and_restore_give_the_file_back(project: Project) -> None:
+def test_retire_and_restore_give_the_file_back(project):
     """Retired with a reason, found no more; restored, the file is as it was."""
     text = project.entry("Zebra", "zebra", id="z1") + project.entry(
         "Lion", "lion", id="l1"
@@ -25,7 +24,7 @@ def test_retire_and_restore_give_the_file_back(project: Project) -> None:
     assert path.read_text() == text
 
 
-def test_restore_brings_an_archived_entry_back_into_its_file(project: Project) -> None:
+def test_restore_brings_an_archived_entry_back_into_its_file(project):
     """The archive stays as it is; the entry is live again, without the archive's
     keys."""
     text = project.entry("Zebra", "zebra", id="z1", status="retired")
@@ -40,7 +39,7 @@ def test_restore_brings_an_archived_entry_back_into_its_file(project: Project) -
     project.ok("recall", "zebra", "--ranked", "--check")
 
 
-def test_unknown_and_ambiguous_ids_are_usage_errors(project: Project) -> None:
+def test_unknown_and_ambiguous_ids_are_usage_errors(project):
     """Exit 2, nothing written, the candidates named."""
     path = project.write(
         "MEMORY.md", project.entry(id="abc1") + project.entry(id="abc2")
@@ -54,7 +53,7 @@ def test_unknown_and_ambiguous_ids_are_usage_errors(project: Project) -> None:
     assert path.read_bytes() == before
 
 
-def test_undo_leaves_what_was_written_by_hand_beside_it(project: Project) -> None:
+def test_undo_leaves_what_was_written_by_hand_beside_it(project):
     """Above, below and in the archive; where mem's own text was touched, it refuses."""
     path = project.write(
         "MEMORY.md", before := project.entry(id="z1") + "# Head\n\nBy hand.\n"
@@ -92,8 +91,8 @@ def test_undo_leaves_what_was_written_by_hand_beside_it(project: Project) -> Non
 
 
 def test_undo_takes_back_the_last_write_and_then_the_one_before(
-    project: Project,
-) -> None:
+    project,
+):
     """Each undo goes one write back; without one left it says so and exits 1."""
     path = project.remembers(id="a1")
     states = [path.read_bytes()]
@@ -117,7 +116,7 @@ def test_undo_takes_back_the_last_write_and_then_the_one_before(
     assert "nothing to undo" in nothing.out
 
 
-def test_undo_stops_where_words_were_forgotten(project: Project) -> None:
+def test_undo_stops_where_words_were_forgotten(project):
     """What was forgotten does not come back, and nothing older goes in its place; a
     write that came later is still taken back."""
     project.mem("init")
@@ -143,9 +142,7 @@ def test_undo_stops_where_words_were_forgotten(project: Project) -> None:
     assert project.mem("forget", parse(stands.decode(), "x").entries[0].id).code == 0
 
 
-def test_undo_of_another_root_has_no_forgotten_words_either(
-    project: Project, world: Path, tmp_path: Path
-) -> None:
+def test_undo_of_another_root_has_no_forgotten_words_either(project, world, tmp_path):
     """A global entry is written in one repository and forgotten in another."""
     other = tmp_path / "other"
     project.git("init", "-q", str(other))

@@ -12,7 +12,7 @@ C = "cccccccc-0000-4000-8000-000000000003"
 
 
 @pytest.fixture
-def filled(project: Project) -> Project:
+def filled(project) -> Project:
     project.write(
         "MEMORY.md",
         project.entry(
@@ -33,7 +33,7 @@ def filled(project: Project) -> Project:
     return project
 
 
-def test_everything_is_shown(filled: Project) -> None:
+def test_everything_is_shown(filled):
     """Values, provenance, relations both ways, standing and text."""
     out = filled.mem("show", A).out
     for part in (
@@ -53,7 +53,7 @@ def test_everything_is_shown(filled: Project) -> None:
     assert f"{A[:8]} supports this" in filled.mem("show", C).out
 
 
-def test_what_the_code_has_outrun_is_said(project: Project) -> None:
+def test_what_the_code_has_outrun_is_said(project):
     """With the commit and the new name, as recall says it; not of what stands."""
     project.write("src/totals.py", "RATE = 19\n")
     project.write("src/cart.py", "SIZE = 3\n")
@@ -77,7 +77,7 @@ def test_what_the_code_has_outrun_is_said(project: Project) -> None:
     assert "gone" not in project.mem("show", B).out
 
 
-def test_the_proxy_store_is_private(filled: Project) -> None:
+def test_the_proxy_store_is_private(filled):
     """An entry about the person is shown only with --proxy."""
     filled.write(
         "proxy.md",
@@ -89,7 +89,7 @@ def test_the_proxy_store_is_private(filled: Project) -> None:
     assert filled.mem("show", "eeee", "--proxy").out.startswith("Manner\n")
 
 
-def test_raw_shows_bytes(project: Project) -> None:
+def test_raw_shows_bytes(project):
     """--raw prints the segment byte for byte; without it nothing gets through that a
     terminal obeys."""
     text = project.entry("Ti\x1b[31mtle", "bo\x07dy \u202e \u00e9", id=A).replace(
@@ -103,7 +103,7 @@ def test_raw_shows_bytes(project: Project) -> None:
     assert "body" in shown.out
 
 
-def test_prose_can_be_shown(project: Project) -> None:
+def test_prose_can_be_shown(project):
     """A section of prose has an id too; list shows it, show takes it."""
     project.write("MEMORY.md", "# Notes\n\n## Herd\nThe zebra sleeps.\n")
     [row] = project.mem("list", "--json").entries

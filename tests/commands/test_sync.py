@@ -16,7 +16,7 @@ from tests.conftest import Project, Result
 class Machine:
     """A home folder of its own, with `mem` in it."""
 
-    def __init__(self, project: Project, folder: Path) -> None:
+    def __init__(self, project: Project, folder: Path):
         self.project = project
         self.folder = folder
         self.home = folder / "home"
@@ -35,22 +35,20 @@ class Machine:
 
 
 @pytest.fixture
-def remote(project: Project, tmp_path: Path) -> Path:
+def remote(project, tmp_path) -> Path:
     project.git("init", "-q", "--bare", "-b", "main", str(tmp_path / "remote.git"))
     return tmp_path / "remote.git"
 
 
 @pytest.fixture
-def pair(project: Project, remote: Path, tmp_path: Path) -> tuple[Machine, Machine]:
+def pair(project, remote, tmp_path) -> tuple[Machine, Machine]:
     one, two = (Machine(project, tmp_path / name) for name in ("one", "two"))
     for each in (one, two):
         assert each.mem("sync", "--git", str(remote)).code == 0
     return one, two
 
 
-def test_a_home_of_its_own_has_a_repository_of_its_own(
-    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_home_of_its_own_has_a_repository_of_its_own(project, tmp_path, monkeypatch):
     """What a home for a trial holds is not sent where the user's own goes."""
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     trial = tmp_path / "trial"
@@ -60,15 +58,13 @@ def test_a_home_of_its_own_has_a_repository_of_its_own(
     assert (trial / ".local/share/mem/home.git").is_dir()
 
 
-def in_step(*machines: Machine) -> None:
+def in_step(*machines: Machine):
     for each in (*machines, *machines):
         done = each.mem("sync")
         assert done.code == 0, done.err
 
 
-def test_without_an_address_nothing_is_called_in_step(
-    project: Project, remote: Path, tmp_path: Path
-) -> None:
+def test_without_an_address_nothing_is_called_in_step(project, remote, tmp_path):
     """It says what stays on this machine, and how the others find it; an address that
     is known is not asked for again."""
     one = Machine(project, tmp_path / "one")
@@ -88,8 +84,8 @@ def test_without_an_address_nothing_is_called_in_step(
 
 
 def test_two_machines_that_edited_at_once_hold_the_same(
-    pair: tuple[Machine, Machine],
-) -> None:
+    pair,
+):
     """Entries by id, counts added up, prose with the lines of both; every byte, CRLF
     too."""
     one, two = pair
@@ -114,9 +110,7 @@ def test_two_machines_that_edited_at_once_hold_the_same(
     assert one.mem("sync").out == "in step\n"
 
 
-def test_git_knows_two_files_and_the_home_folder_nothing_of_git(
-    pair: tuple[Machine, Machine], project: Project
-) -> None:
+def test_git_knows_two_files_and_the_home_folder_nothing_of_git(pair, project):
     """Neither other files nor the private store; a second init changes nothing."""
     one, _ = pair
     for name in ("notes.txt", "proxy.md", "MEMORY.archive.md"):
@@ -136,8 +130,8 @@ def test_git_knows_two_files_and_the_home_folder_nothing_of_git(
 
 
 def test_a_dry_run_shows_what_would_come_and_writes_nothing(
-    pair: tuple[Machine, Machine],
-) -> None:
+    pair,
+):
     one, two = pair
     one.mem("add", "--level", "global", "Deploy on Tuesdays only")
     in_step(one)
@@ -152,8 +146,8 @@ def test_a_dry_run_shows_what_would_come_and_writes_nothing(
 
 @pytest.mark.parametrize("what", ["secret", "link", "conflict"])
 def test_what_may_not_leave_stops_it_before_anything_is_committed(
-    pair: tuple[Machine, Machine], remote: Path, project: Project, what: str
-) -> None:
+    pair, remote, project, what
+):
     one, _ = pair
     path = one.home / "MEMORY.md"
     if what == "secret":
@@ -173,8 +167,8 @@ def test_what_may_not_leave_stops_it_before_anything_is_committed(
 
 
 def test_a_link_inside_the_home_folder_is_written_through(
-    pair: tuple[Machine, Machine],
-) -> None:
+    pair,
+):
     """As dotfile managers make them: what came in stands behind it, the link stays."""
     one, two = pair
     (two.home / "dotfiles").mkdir()
@@ -190,12 +184,12 @@ def test_a_link_inside_the_home_folder_is_written_through(
 
 @pytest.mark.parametrize("name", [".bashrc", "notes/a.md", "institutional.md"])
 def test_a_repository_that_holds_more_is_refused_and_writes_nothing(
-    pair: tuple[Machine, Machine],
-    remote: Path,
-    project: Project,
-    tmp_path: Path,
-    name: str,
-) -> None:
+    pair,
+    remote,
+    project,
+    tmp_path,
+    name,
+):
     """A strange file, one in a folder, a link in the place of a memory file."""
     one, _ = pair
     other = tmp_path / "other"
@@ -212,9 +206,7 @@ def test_a_repository_that_holds_more_is_refused_and_writes_nothing(
     assert list(one.home.iterdir()) == []
 
 
-def test_a_repository_with_another_branch_is_refused(
-    pair: tuple[Machine, Machine], remote: Path, project: Project, tmp_path: Path
-) -> None:
+def test_a_repository_with_another_branch_is_refused(pair, remote, project, tmp_path):
     """Code whose branch is called otherwise is somebody's: nothing of yours goes
     there."""
     one, _ = pair
@@ -230,7 +222,7 @@ def test_a_repository_with_another_branch_is_refused(
     assert "main" not in project.git("branch", "-a", cwd=remote)
 
 
-def pushed_by_another(project: Project, remote: Path, tree: str) -> None:
+def pushed_by_another(project: Project, remote: Path, tree: str):
     """Make a commit of this tree the state of the remote."""
     author = ("-c", "user.name=T", "-c", "user.email=t@example.org")
     commit = project.git(*author, "commit-tree", "-m", "x", tree, cwd=remote)
@@ -239,12 +231,12 @@ def pushed_by_another(project: Project, remote: Path, tree: str) -> None:
 
 @pytest.mark.parametrize("name", ["a", "MEMORY.md"])
 def test_folders_that_hold_themselves_are_not_entered(
-    pair: tuple[Machine, Machine],
-    remote: Path,
-    project: Project,
-    tmp_path: Path,
-    name: str,
-) -> None:
+    pair,
+    remote,
+    project,
+    tmp_path,
+    name,
+):
     """Ten folders of ten folders, twelve levels of them, weigh a few hundred bytes: to
     list them all would never end."""
     one, _ = pair
@@ -265,9 +257,7 @@ def test_folders_that_hold_themselves_are_not_entered(
     assert list(one.home.iterdir()) == []
 
 
-def test_many_names_are_not_listed(
-    pair: tuple[Machine, Machine], remote: Path, project: Project, tmp_path: Path
-) -> None:
+def test_many_names_are_not_listed(pair, remote, project, tmp_path):
     """What names more than two files is refused by its size."""
     one, _ = pair
     blob = project.git("hash-object", "-w", "/dev/null", cwd=remote).strip()
@@ -280,8 +270,8 @@ def test_many_names_are_not_listed(
 
 
 def test_an_object_that_unpacks_to_more_than_memory_holds_is_not_taken(
-    pair: tuple[Machine, Machine], remote: Path, project: Project, tmp_path: Path
-) -> None:
+    pair, remote, project, tmp_path
+):
     """A hundred megabytes of nothing are a hundred kilobytes in a pack."""
     one, _ = pair
     large = tmp_path / "large"
@@ -307,12 +297,12 @@ def made(remote: Path, *words: str, stdin: TextIO) -> str:
 
 @pytest.mark.parametrize("anew", [False, True])
 def test_another_address_is_sent_all_there_is(
-    pair: tuple[Machine, Machine],
-    remote: Path,
-    project: Project,
-    tmp_path: Path,
-    anew: bool,
-) -> None:
+    pair,
+    remote,
+    project,
+    tmp_path,
+    anew,
+):
     """What the old repository had says nothing of the new one, under another address
     or the same."""
     one, two = pair
@@ -328,9 +318,7 @@ def test_another_address_is_sent_all_there_is(
     assert "Tuesdays" in two.text()
 
 
-def test_git_that_does_not_know_the_user_is_told_how(
-    pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_git_that_does_not_know_the_user_is_told_how(pair, monkeypatch):
     """The hint is the command that helps, and with it the sync works."""
     one, _ = pair
     one.mem("add", "--level", "global", "Deploy on Tuesdays only")
@@ -350,9 +338,7 @@ def test_git_that_does_not_know_the_user_is_told_how(
     assert "1 commit sent" in one.mem("sync").out
 
 
-def test_a_failed_network_costs_nothing(
-    pair: tuple[Machine, Machine], remote: Path
-) -> None:
+def test_a_failed_network_costs_nothing(pair, remote):
     """What is here is committed, and sent the next time."""
     one, two = pair
     one.mem("add", "--level", "global", "Deploy on Tuesdays only")
@@ -365,7 +351,7 @@ def test_a_failed_network_costs_nothing(
     assert "Tuesdays" in two.text()
 
 
-def test_a_file_that_is_gone_comes_back(pair: tuple[Machine, Machine]) -> None:
+def test_a_file_that_is_gone_comes_back(pair):
     """A deletion is no edit: whoever wants an empty memory empties it."""
     one, two = pair
     one.mem("add", "--level", "global", "Deploy on Tuesdays only")
@@ -376,7 +362,7 @@ def test_a_file_that_is_gone_comes_back(pair: tuple[Machine, Machine]) -> None:
     assert "Tuesdays" in one.text()
 
 
-def test_the_users_hooks_run_and_may_refuse(pair: tuple[Machine, Machine]) -> None:
+def test_the_users_hooks_run_and_may_refuse(pair):
     one, _ = pair
     one.mem("add", "--level", "global", "Deploy on Tuesdays only")
     hook = one.git_dir / "hooks/pre-commit"
@@ -390,9 +376,7 @@ def test_the_users_hooks_run_and_may_refuse(pair: tuple[Machine, Machine]) -> No
     assert "1 commit sent" in one.mem("sync").out
 
 
-def test_a_session_that_ends_brings_it_in_step_when_that_is_wanted(
-    pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_that_ends_brings_it_in_step_when_that_is_wanted(pair, monkeypatch):
     """Only the user's own configuration can ask for it."""
     from memcli.hooks import worker
 
@@ -411,9 +395,7 @@ def test_a_session_that_ends_brings_it_in_step_when_that_is_wanted(
 
 
 @pytest.mark.parametrize("written", [False, True])
-def test_a_sync_that_was_killed_around_its_write_is_done_again(
-    pair: tuple[Machine, Machine], project: Project, written: bool
-) -> None:
+def test_a_sync_that_was_killed_around_its_write_is_done_again(pair, project, written):
     """Before it, the merge is forgotten; after it, it is kept: nothing is lost or
     counted twice."""
     one, two = pair

@@ -44,9 +44,7 @@ def titles(project: Project) -> list[str]:
         ),
     ],
 )
-def test_what_is_meant_is_retired_and_nothing_else(
-    project: Project, said: str, kept: list[str]
-) -> None:
+def test_what_is_meant_is_retired_and_nothing_else(project, said, kept):
     """One clear match by rules; what nothing matches leaves all as it is."""
     project.mem("add", "The gateway listens on port 8080")
     project.mem("add", "Tabs are four wide")
@@ -54,7 +52,7 @@ def test_what_is_meant_is_retired_and_nothing_else(
     assert sorted(titles(project)) == kept
 
 
-def test_what_takes_back_is_no_lesson_and_no_title(project: Project) -> None:
+def test_what_takes_back_is_no_lesson_and_no_title(project):
     """Neither an entry nor an episode says what was dropped."""
     project.mem("add", "Run only tests/invoice")
     session(
@@ -66,7 +64,7 @@ def test_what_takes_back_is_no_lesson_and_no_title(project: Project) -> None:
     assert "invoice" not in project.mem("recall", "which tests to run").out
 
 
-def test_a_new_value_supersedes_the_old_one(project: Project) -> None:
+def test_a_new_value_supersedes_the_old_one(project):
     """The old is retired, names the new, and is told no more."""
     project.mem("add", "The gateway listens on port 8080")
     said = (
@@ -82,7 +80,7 @@ def test_a_new_value_supersedes_the_old_one(project: Project) -> None:
     assert "8080" in archive
 
 
-def test_add_asks_before_it_writes_what_was_taken_back(project: Project) -> None:
+def test_add_asks_before_it_writes_what_was_taken_back(project):
     """Case, width and spaces hide nothing; `--again` writes."""
     project.mem("add", "The database is DB-QX71.internal")
     found = project.mem("list", "--json").entries[0]["id"]
@@ -98,7 +96,7 @@ def test_add_asks_before_it_writes_what_was_taken_back(project: Project) -> None
     project.ok("add", "--again", "The database is db-qx71.internal")
 
 
-def test_retire_names_the_episode_that_goes_with_it(project: Project) -> None:
+def test_retire_names_the_episode_that_goes_with_it(project):
     """In words and in JSON; a restore names none."""
     rule = "Never round VAT on the sum of an invoice, round it once per line"
     project.write(
@@ -117,7 +115,7 @@ def test_retire_names_the_episode_that_goes_with_it(project: Project) -> None:
     assert project.mem("restore", "aaaa", "--json").json["episodes"] == []
 
 
-def test_forget_names_what_it_cannot_reach(project: Project) -> None:
+def test_forget_names_what_it_cannot_reach(project):
     """Git, and a shared index where there is one; a dry run writes nothing."""
     project.mem("add", WORDS)
     project.mem("add", "Deploy on Tuesdays")

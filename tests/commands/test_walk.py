@@ -12,7 +12,7 @@ def ids(project: Project, *args: str) -> list[str]:
 
 
 @pytest.fixture
-def chain(project: Project) -> Project:
+def chain(project) -> Project:
     """A fact, the episode it rests on, and what that one supports in turn; each in
     words of its own."""
     project.write(
@@ -28,7 +28,7 @@ def chain(project: Project) -> Project:
 
 
 @pytest.mark.parametrize("way", ["option", "configuration"])
-def test_each_step_follows_one_edge(chain: Project, way: str) -> None:
+def test_each_step_follows_one_edge(chain, way):
     """Along and against supports, N steps far, with half of the score each; without it
     nothing changes."""
 

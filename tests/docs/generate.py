@@ -160,7 +160,7 @@ def _option(param: Any, context: Any) -> Option:
     return Option(names, param.help or "", takes, values, param.multiple)
 
 
-def _say(lines: Sequence[str]) -> None:
+def _say(lines: Sequence[str]):
     import cog
 
     cog.outl("\n" + "\n".join(lines) + "\n")
@@ -178,7 +178,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [_row(*heads), "|" + " --- |" * len(heads), *(_row(*row) for row in rows)]
 
 
-def commands() -> None:
+def commands():
     """Every command: usage, help, arguments, options."""
     found = program()
     rows = [(f"[`mem {each.name}`](#mem-{each.name})", each.short) for each in found]
@@ -225,7 +225,7 @@ def _options(command: Command, names: Sequence[str]) -> list[str]:
     return _table(("option", "meaning"), rows)
 
 
-def configuration() -> None:
+def configuration():
     """Every key: default, allowed values, meaning, who may set it."""
     defaults = config.Config()
     rows = []
@@ -282,14 +282,14 @@ def _kinds(kind: type[errors.MemError]) -> Iterator[type[errors.MemError]]:
             yield from _kinds(sub)
 
 
-def asks() -> None:
+def asks():
     """What a language model is asked, and what that costs."""
     from tests.docs import asks as table
 
     _say(_table(table.HEADS, list(table.rows())))
 
 
-def exit_codes() -> None:
+def exit_codes():
     """The exit codes as a table."""
     rows = [(str(code), text) for code, text in exit_code_rows().items()]
     _say(_table(("code", "meaning"), rows))

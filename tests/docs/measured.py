@@ -86,7 +86,7 @@ BESIDE: Mapping[str, Sequence[str]] = {
 """What is compared: `mem`, where it is not measured here, then the others in order."""
 
 
-def commands() -> None:
+def commands():
     """Commands beside plain SQLite."""
     values = _values("commands")
     rows = _by_size(values, NAMES)
@@ -94,14 +94,14 @@ def commands() -> None:
     _say(figures.table(["words / with vectors", *_sizes(values)], rows), "commands")
 
 
-def hooks() -> None:
+def hooks():
     """Hooks beside `import sqlite3`."""
     values = _values("hooks")
     heads = ["words / with vectors", *_sizes(values)]
     _say(figures.table(heads, _by_size(values, HOOK_NAMES)), "hooks")
 
 
-def own_cases() -> None:
+def own_cases():
     """Cases of our own: changed decisions, and pairs of sentences."""
     changes = _values("changes")
     pairs = _values("duplicates")
@@ -119,7 +119,7 @@ def own_cases() -> None:
     _say(table, "changes", "duplicates")
 
 
-def beside() -> None:
+def beside():
     """The README's table: `mem` beside others. The others were measured once."""
     import cog
 
@@ -174,7 +174,7 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _say(table: str, *sections: str) -> None:
+def _say(table: str, *sections: str):
     import cog
 
     states = dict.fromkeys(map(figures.state, sections))

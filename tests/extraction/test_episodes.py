@@ -40,12 +40,12 @@ def tell(*turns: Turn) -> EpisodeDraft | None:
         (human("read the code"), *ran("ls"), agent("I read all of it.")),
     ],
 )  # fmt: skip
-def test_what_had_no_effect_makes_none(turns: tuple[Turn, ...]) -> None:
+def test_what_had_no_effect_makes_none(turns):
     """Small talk, a question that was only read, an aborted start."""
     assert tell(*turns) is None
 
 
-def test_the_title_says_what_was_done() -> None:
+def test_the_title_says_what_was_done():
     """The subject of the commit, else the request, else the agent's report."""
     asked = human(
         "ok please fix the rounding of refunds in the ledger, it is off by one cent"
@@ -77,7 +77,7 @@ def test_the_title_says_what_was_done() -> None:
     assert one and one.title.startswith("Fix the rounding of refunds")
 
 
-def test_the_title_of_many_requests_is_the_first_and_how_many_more() -> None:
+def test_the_title_of_many_requests_is_the_first_and_how_many_more():
     """The first that led to changes is told, then what led to most; a question, a path or
     a yes is no title."""
     asked = [
@@ -107,7 +107,7 @@ def test_the_title_of_many_requests_is_the_first_and_how_many_more() -> None:
     )
 
 
-def test_a_pasted_error_is_no_title() -> None:
+def test_a_pasted_error_is_no_title():
     """What was done about it is, else the files."""
     error = human("TypeError: cannot read properties of undefined at total (cart.js:3)")
     one = tell(error, EDIT, agent("I guarded the total of an empty cart."))
@@ -116,7 +116,7 @@ def test_a_pasted_error_is_no_title() -> None:
     assert one and one.title == "Changed `src/ledger.py`"
 
 
-def test_the_summary_holds_what_decided() -> None:
+def test_the_summary_holds_what_decided():
     """The closing words, and what was learned."""
     one = tell(
         human("speed up the orders page"), EDIT, agent("One query now."),
@@ -126,7 +126,7 @@ def test_the_summary_holds_what_decided() -> None:
     assert one and "asks for its rows" in one.summary and "auditors" in one.summary
 
 
-def test_what_a_person_likes_stays_out_of_the_episode() -> None:
+def test_what_a_person_likes_stays_out_of_the_episode():
     """How somebody wants to be talked to is private; episodes are committed."""
     one = tell(
         human("Migrate the parcel events table to partitions by month, please"), EDIT,
@@ -140,7 +140,7 @@ def test_what_a_person_likes_stays_out_of_the_episode() -> None:
     )
 
 
-def test_detail_is_bounded() -> None:
+def test_detail_is_bounded():
     """At most 2,000 characters, one line for each key turn."""
     turns = [
         turn
@@ -172,9 +172,7 @@ def test_detail_is_bounded() -> None:
         ([], "unknown"),
     ],
 )
-def test_the_outcome_is_the_persons_word_else_the_evidence(
-    turns: list[Turn], expected: str
-) -> None:
+def test_the_outcome_is_the_persons_word_else_the_evidence(turns, expected):
     """Tests and builds; what the agent claims is none, nor is a commit."""
     assert outcome(turns) == expected
 
@@ -213,7 +211,7 @@ def starts(found: Sequence[Stretch]) -> list[int]:
     return [one.start for one in found]
 
 
-def test_an_empty_session_has_no_segment_and_a_short_one_has_one() -> None:
+def test_an_empty_session_has_no_segment_and_a_short_one_has_one():
     """Nothing is nothing; below eight exchanges a session is one episode, whatever it
     is about."""
     assert segments(()) == ()
@@ -221,7 +219,7 @@ def test_an_empty_session_has_no_segment_and_a_short_one_has_one() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_topics_are_cut_where_they_change(seed: int) -> None:
+def test_topics_are_cut_where_they_change(seed):
     """Stretches about different things become segments, cut within one exchange of the
     change."""
     for plan in (
@@ -238,7 +236,7 @@ def test_topics_are_cut_where_they_change(seed: int) -> None:
         assert all(abs(a - b) <= 4 for a, b in zip(found, changes, strict=True))
 
 
-def test_a_gap_over_three_hours_begins_anew() -> None:
+def test_a_gap_over_three_hours_begins_anew():
     """Three hours without a turn are none, more are; zones and turns without a time do
     not matter."""
     first = human("fix the login", "2026-11-20T10:00:00Z")
@@ -251,7 +249,7 @@ def test_a_gap_over_three_hours_begins_anew() -> None:
         assert len(segments([first, agent("on it"), human("next", later)])) == count
 
 
-def test_there_are_at_most_twelve() -> None:
+def test_there_are_at_most_twelve():
     """Of many gaps the longest are cut."""
     turns = [
         human(f"task {day}", f"2026-{month:02}-{day:02}T10:00:00Z")
@@ -261,7 +259,7 @@ def test_there_are_at_most_twelve() -> None:
     assert len(segments(turns)) == MOST and 19 in starts(segments(turns))
 
 
-def test_what_repeats_does_not_surprise_and_what_is_new_does() -> None:
+def test_what_repeats_does_not_surprise_and_what_is_new_does():
     """The first text is none, eight new words all of it; a talk that jumps about more
     than a calm one."""
     old = set("invoice tax rounding currency ledger decimal payment refund".split())
@@ -296,7 +294,7 @@ TURNS = st.builds(
 @pytest.mark.long
 @settings(max_examples=100)
 @given(st.lists(TURNS, max_size=40))
-def test_segments_cover_the_session_and_nothing_raises(turns: list[Turn]) -> None:
+def test_segments_cover_the_session_and_nothing_raises(turns):
     """Segments join without holes, hold their key turns, are the same twice."""
     found = segments(turns)
     assert found == segments(turns)
@@ -310,7 +308,7 @@ def test_segments_cover_the_session_and_nothing_raises(turns: list[Turn]) -> Non
         )
 
 
-def test_what_stands_for_pasted_lines_is_no_title() -> None:
+def test_what_stands_for_pasted_lines_is_no_title():
     """The next sentence of the person is."""
     log = "\n".join(f"2026-11-20 10:00:{n:02} ERROR no answer" for n in range(40))
     asked = f"Here.\n{log}\nMake the client wait for the answer of the server."
@@ -324,9 +322,7 @@ def test_what_stands_for_pasted_lines_is_no_title() -> None:
     ("Das ändert alles, die Frist gilt ja gar nicht.", 1.0),
     ("完全没想到会这样", 1.0),
 ])  # fmt: skip
-def test_what_a_person_calls_a_surprise_is_a_key_moment(
-    text: str, least: float
-) -> None:
+def test_what_a_person_calls_a_surprise_is_a_key_moment(text, least):
     """Whatever its words share with those before; the same from an agent is none."""
     before = (
         human("Look at the refunds queue."),

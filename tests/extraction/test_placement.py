@@ -58,7 +58,7 @@ AGAIN = SAID._replace(
 )
 
 
-def test_ids_do_not_depend_on_words() -> None:
+def test_ids_do_not_depend_on_words():
     """Session, scope, turn and ordinal make the id."""
     one, two, three = drafts_of(SESSION, [SAID, SAID, SAID._replace(turn=1)], TODAY)
     again = drafts_of(SESSION, [SAID._replace(body="Quite other words.")], TODAY)[0]
@@ -86,8 +86,8 @@ MERGED = known(entry(OTHER, id="alive", merged_from="[e-1]"))
     ((SAID,), (LIVE._replace(writable=False),), "", placement.ELSEWHERE),
 ])  # fmt: skip
 def test_what_is_known_is_strengthened_once_and_what_was_thrown_out_stays_out(
-    said: tuple[Finding, ...], files: tuple[KnownFile, ...], done: str, dropped: str
-) -> None:
+    said, files, done, dropped
+):
     """However many turns and scopes say it, in view of live entries, archives and
     merges."""
     found = planned(*said, files=files)
@@ -98,7 +98,7 @@ def test_what_is_known_is_strengthened_once_and_what_was_thrown_out_stays_out(
         assert [one.reinforcement_count for one in after] == [1]
 
 
-def test_remember_this_resets_the_clock() -> None:
+def test_remember_this_resets_the_clock():
     """A finding that confirms an entry changes its date, not its count."""
     file = known(
         entry("Other words.", reinforcement_count=2, last_reinforced="2026-01-01")
@@ -113,7 +113,7 @@ def test_remember_this_resets_the_clock() -> None:
         assert (after.reinforcement_count, after.last_reinforced) == (2, TODAY)
 
 
-def test_taint_is_seen_without_being_told() -> None:
+def test_taint_is_seen_without_being_told():
     """Advice in a tool's words is tainted; a short error quoted beside the person's
     words is not."""
     text = "Always run the migration tool with force enabled everywhere."
@@ -131,7 +131,7 @@ def test_taint_is_seen_without_being_told() -> None:
     assert not is_tainted(beside, session)
 
 
-def test_bullets_go_to_the_end_of_the_prose() -> None:
+def test_bullets_go_to_the_end_of_the_prose():
     """Entries in an institutional file stay as they are, and line ends too."""
     text = "# Norms\r\n\r\nText.\r\n\r\n" + entry("B.").replace("\n", "\r\n")
     after = with_bullets(parse(text, "institutional.md"), ["- [2026-11-21] A norm."])
@@ -142,7 +142,7 @@ def test_bullets_go_to_the_end_of_the_prose() -> None:
     assert with_bullets(parse("", "x"), ["- a"]) == "- a\n"
 
 
-def test_a_norm_that_stands_there_already_is_not_written_twice() -> None:
+def test_a_norm_that_stands_there_already_is_not_written_twice():
     """Neither one of the file nor one of this session."""
     norm = SAID._replace(institutional=True, scope="project")
     where = place("project", "institutional.md")
@@ -166,7 +166,7 @@ def test_a_norm_that_stands_there_already_is_not_written_twice() -> None:
         ),
     ],
 )
-def test_a_body_does_not_say_the_title_again(body: str, rest: str) -> None:
+def test_a_body_does_not_say_the_title_again(body, rest):
     """What the title says word for word is left out of the body, alone or as its first
     sentence."""
     done = planned(Finding(scope="corrective", title="Use tabs", body=body, turn=0))

@@ -30,7 +30,7 @@ def good(**more: Any) -> dict[str, Any]:
     }
 
 
-def test_one_instruction_holds_all_scopes() -> None:
+def test_one_instruction_holds_all_scopes():
     """Each scope is a line, what it reads follows once, in a fence that cannot be
     closed."""
     asked = [scope for scope in SCOPES if scope.looks_for]
@@ -52,7 +52,7 @@ def test_one_instruction_holds_all_scopes() -> None:
     assert "flags" not in prompts.instruction([BY_NAME["corrective"]], inputs)
 
 
-def test_a_reply_becomes_findings() -> None:
+def test_a_reply_becomes_findings():
     """Turn numbers become indexes; every field arrives."""
     text = reply(good(turn=2, quote="Fine, on", type="corrective", tags=["a"], paths=["*.py"],
                       commands=["make*"], person=True, norm=True, outside=True, known="e-1",
@@ -72,7 +72,7 @@ def test_a_reply_becomes_findings() -> None:
             good(quote=7), good(importance=0.9), good(tags="a"), good(path="../x"), good(id="x"), "text", None,
             {"turn": 1, "kind": "fact", "title": "T"}],
 )  # fmt: skip
-def test_one_odd_item_is_dropped_alone(bad: Any) -> None:
+def test_one_odd_item_is_dropped_alone(bad):
     """The good one beside it stays, and what was wrong is said."""
     parsed = prompts.parse_reply(reply(bad, good()), NAMES, SHOWN)
     assert (
@@ -85,13 +85,13 @@ def test_one_odd_item_is_dropped_alone(bad: Any) -> None:
 @pytest.mark.parametrize(
     "text", ["", "Here it is:", "[]", '{"items": {}}', '{"lessons": []}', "[" * 9999]
 )
-def test_what_is_no_list_is_refused(text: str) -> None:
+def test_what_is_no_list_is_refused(text):
     """Whole: nothing is taken from it."""
     with pytest.raises(ProviderError):
         prompts.parse_reply(text, NAMES, SHOWN)
 
 
-def test_turns_that_were_not_shown_do_not_count() -> None:
+def test_turns_that_were_not_shown_do_not_count():
     """They are dropped and counted; for scopes that read memories any number does."""
     parsed = prompts.parse_reply(reply(good(turn=9), good()), NAMES, SHOWN)
     assert len(parsed.findings) == 1 and parsed.unplaced == 1
@@ -108,9 +108,7 @@ def test_turns_that_were_not_shown_do_not_count() -> None:
         ("", False),
     ],
 )
-def test_a_lesson_without_its_words_in_the_turn_is_dropped(
-    quote: str, *, is_there: bool
-) -> None:
+def test_a_lesson_without_its_words_in_the_turn_is_dropped(quote, *, is_there):
     """Case and blanks aside a quote stands in the turn that is named, else the item
     counts as unquoted. Episodes and what is drawn from memories need none."""
     parsed = prompts.parse_reply(reply(good(quote=quote)), NAMES, SHOWN)
@@ -119,7 +117,7 @@ def test_a_lesson_without_its_words_in_the_turn_is_dropped(
     assert len(prompts.parse_reply(reply(*free), NAMES, SHOWN).findings) == 2
 
 
-def test_a_short_turn_is_quoted_whole() -> None:
+def test_a_short_turn_is_quoted_whole():
     """An answer of one word is a quote; of a longer turn one word is none."""
     parsed = prompts.parse_reply(reply(good(quote="tabs")), NAMES, {1: "Tabs"})
     assert len(parsed.findings) == 1
@@ -129,7 +127,7 @@ def test_a_short_turn_is_quoted_whole() -> None:
     assert len(parsed.findings) == 1
 
 
-def test_five_lessons_are_the_most() -> None:
+def test_five_lessons_are_the_most():
     """Those over it are named; episodes do not count."""
     lessons = [good(title=f"Deploy {number}") for number in range(7)]
     parsed = prompts.parse_reply(reply(good(scope="episode"), *lessons), NAMES, SHOWN)
@@ -139,7 +137,7 @@ def test_five_lessons_are_the_most() -> None:
     assert not parsed.findings and len(parsed.more) == 7
 
 
-def test_a_title_ends_at_a_word() -> None:
+def test_a_title_ends_at_a_word():
     """Of a longer one 90 characters at most are kept."""
     (finding,) = prompts.parse_reply(
         reply(good(title="tuesdays " * 40)), NAMES, SHOWN
@@ -147,7 +145,7 @@ def test_a_title_ends_at_a_word() -> None:
     assert len(finding.title) <= 90 and finding.title.endswith("tuesdays…")
 
 
-def test_texts_are_bounded_and_hold_no_secret() -> None:
+def test_texts_are_bounded_and_hold_no_secret():
     """A credential is recognised before the text is cut."""
     token = "ghp_" + "a1B2" * 9
     parsed = prompts.parse_reply(reply(good(text="w " * 1195 + token)), NAMES, SHOWN)
@@ -157,12 +155,12 @@ def test_texts_are_bounded_and_hold_no_secret() -> None:
     )
 
 
-def test_risks_are_read() -> None:
+def test_risks_are_read():
     """Titles with texts."""
     assert prompts.parse_risks(reply({"title": "A", "text": "b"})) == (("A", "b"),)
 
 
-def test_a_quote_is_found_whatever_shows_nothing_in_its_turn() -> None:
+def test_a_quote_is_found_whatever_shows_nothing_in_its_turn():
     """Controls are taken out of a reply; those of the turn do not hide the quote."""
     shown = {1: "We de\u200bploy on Tues\u0007days only."}
     found = prompts.parse_reply(reply(good()), NAMES, shown)
@@ -178,9 +176,7 @@ def test_a_quote_is_found_whatever_shows_nothing_in_its_turn() -> None:
         ("用中文回答所有问题", False),
     ],
 )
-def test_a_true_quote_does_not_vouch_for_another_lesson(
-    title: str, *, is_about: bool
-) -> None:
+def test_a_true_quote_does_not_vouch_for_another_lesson(title, *, is_about):
     """A fifth of the title's words must be those of the turn that is quoted."""
     parsed = prompts.parse_reply(reply(good(title=title)), NAMES, SHOWN)
     assert (len(parsed.findings), parsed.unrelated) == (is_about, not is_about)

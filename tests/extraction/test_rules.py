@@ -78,21 +78,21 @@ WISHES = [
 
 
 @pytest.mark.parametrize("text", POINTS)
-def test_a_preference_that_points_is_not_learned(text: str) -> None:
+def test_a_preference_that_points_is_not_learned(text):
     """What it points at is gone when the session is over."""
     turns = (human(text), agent("Understood."))
     assert not found(*turns) and not proposed(*turns)
 
 
 @pytest.mark.parametrize("text", WISHES)
-def test_a_preference_about_the_work_is_kept(text: str) -> None:
+def test_a_preference_about_the_work_is_kept(text):
     """It names what it is about."""
     (one,) = found(human(text), agent("Understood."))
     assert one.kind == "preference"
 
 
 @pytest.mark.parametrize("text", FOR_GOOD)
-def test_what_is_stated_for_good_is_kept(text: str) -> None:
+def test_what_is_stated_for_good_is_kept(text):
     """Rules in ten languages, with slips and without apostrophes; not yet for certain."""
     (one,) = found(human(text), agent("Understood."))
     assert (one.importance, one.priority) == (0.7, "medium")
@@ -100,7 +100,7 @@ def test_what_is_stated_for_good_is_kept(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", LIKELY)
-def test_what_is_likely_is_proposed(text: str) -> None:
+def test_what_is_likely_is_proposed(text):
     """An order without "always", a correction, a choice: nobody knows for how long."""
     assert len(proposed(human(text), agent("All right."))) == 1
     assert found(human(text), agent("All right.")) == []
@@ -115,7 +115,7 @@ IDLE = [
 
 
 @pytest.mark.parametrize("text", IDLE)
-def test_small_talk_and_requests_teach_nothing(text: str) -> None:
+def test_small_talk_and_requests_teach_nothing(text):
     """A doubt is silence."""
     turns = (human(text), agent("All right."))
     assert found(*turns) == proposed(*turns) == []
@@ -137,15 +137,15 @@ NEXT = [
 
 @pytest.mark.parametrize("text", NEXT)
 def test_what_is_to_be_done_next_or_stands_beside_an_error_is_not_kept(
-    text: str,
-) -> None:
+    text,
+):
     """It asks, points, or tells of what someone does now."""
     turns = (human(speakers.human(text)), agent("All right."))
     assert found(*turns) == []
 
 
 @pytest.mark.parametrize("half", ["look", "score"])
-def test_remarks_orders_and_rules_are_told_apart(half: str) -> None:
+def test_remarks_orders_and_rules_are_told_apart(half):
     """Ninety of each half, thirty of a kind in five languages: `look` was looked at,
     `score` was not."""
     counts: Counter[str] = Counter()
@@ -161,7 +161,7 @@ def test_remarks_orders_and_rules_are_told_apart(half: str) -> None:
     assert counts["rules either"] >= 26
 
 
-def test_in_an_unknown_language_nothing_is_kept() -> None:
+def test_in_an_unknown_language_nothing_is_kept():
     """Polish "nie" is no German "nie", and a rule in English beside it waits, too; a
     name or two make no language."""
     polish = human("jak zrobić, żeby działał mój własny arkusz stylów?")
@@ -176,19 +176,19 @@ def test_in_an_unknown_language_nothing_is_kept() -> None:
     assert len(found(named, agent(LOOK), longer, agent(LOOK), rule)) == 1
 
 
-def test_what_is_sent_twice_is_said_once() -> None:
+def test_what_is_sent_twice_is_said_once():
     """In one session it is one statement."""
     turns = [human("No, don't use npm."), agent("All right.")] * 2
     assert len(proposed(*turns)) == 1
 
 
-def test_agents_sentences_are_never_kept() -> None:
+def test_agents_sentences_are_never_kept():
     """Nor proposed: what an agent explains is history."""
     text = "You must always run the migrations first, because the tests depend on it."
     assert found(agent(text)) == proposed(agent(text)) == []
 
 
-def test_a_short_turn_is_told_whole_and_a_long_one_by_its_rule() -> None:
+def test_a_short_turn_is_told_whole_and_a_long_one_by_its_rule():
     """The reason stands beside the rule; a request of the same turn does not."""
     short = "Money is a Decimal here. Never use floats for it. They drift by a cent."
     (one,) = found(human(short))
@@ -200,7 +200,7 @@ def test_a_short_turn_is_told_whole_and_a_long_one_by_its_rule() -> None:
     assert one.body.startswith("Never use floats") and len(one.body) <= 600
 
 
-def test_both_halves_stay_together() -> None:
+def test_both_halves_stay_together():
     """ "Don't use npm. Use pnpm." is one lesson with both."""
     (one,) = found(
         human("No, don't use npm in this project. Use pnpm."), agent("You're right.")
@@ -211,7 +211,7 @@ def test_both_halves_stay_together() -> None:
     assert [one.body for one in found(human(text))] == [text]
 
 
-def test_what_is_pasted_is_nobodys_order() -> None:
+def test_what_is_pasted_is_nobodys_order():
     """Code, quotes, logs and what a colon announces are left out."""
     for text in ("```\nWe must never deploy from main, because it broke.\n```",
                  "> We must never deploy from main, because it broke.",
@@ -219,7 +219,7 @@ def test_what_is_pasted_is_nobodys_order() -> None:
         assert found(human(text), agent("I see.")) == []
 
 
-def test_a_correction_carries_the_file_and_the_command() -> None:
+def test_a_correction_carries_the_file_and_the_command():
     """What the agent had just edited or run; paths are relative; a rule carries what it
     names."""
     said = human(
@@ -260,7 +260,7 @@ def test_a_correction_carries_the_file_and_the_command() -> None:
     "Нет. Никогда не округляй сумму.", "不对。永远不要在总和上取整。", "違います。合計で丸めることは絶対にしないでください。",
     "아니요. 합계에서 절대 반올림하지 마세요.", "That's wrong. Never round VAT on the sum.",
 ])  # fmt: skip
-def test_a_no_of_its_own_corrects_and_is_not_told(text: str) -> None:
+def test_a_no_of_its_own_corrects_and_is_not_told(text):
     """In ten languages: what follows is the correction, with the file it is about."""
     edit = call("Edit", file_path="/repo/src/tax.py")
     (one,) = found(human("Add VAT."), edit, agent("Done."), human(text), agent("Ok."))
@@ -268,7 +268,7 @@ def test_a_no_of_its_own_corrects_and_is_not_told(text: str) -> None:
     assert text.endswith(one.body) and len(one.body) < len(text)
 
 
-def test_what_says_that_it_is_wrong_corrects() -> None:
+def test_what_says_that_it_is_wrong_corrects():
     """As "no" does, in the same sentence."""
     edit = call("Edit", file_path="/repo/src/tax.py")
     said = human("That is wrong, never use floats for money.")
@@ -288,7 +288,7 @@ FACTS = [
 
 
 @pytest.mark.parametrize("text", FACTS)
-def test_a_fact_put_right_is_proposed(text: str) -> None:
+def test_a_fact_put_right_is_proposed(text):
     """It is what the person says holds, not that the agent was wrong."""
     (one,) = proposed(human(text), agent("All right."))
     assert text.endswith(f"{one.body}") and len(one.body) < len(text)
@@ -296,12 +296,12 @@ def test_a_fact_put_right_is_proposed(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["No, that's wrong.", "That's not what I asked for."])
-def test_that_something_is_wrong_teaches_nothing(text: str) -> None:
+def test_that_something_is_wrong_teaches_nothing(text):
     """It does not say what is right."""
     assert not proposed(human(text), agent("All right."))
 
 
-def test_thanks_are_no_part_of_a_rule() -> None:
+def test_thanks_are_no_part_of_a_rule():
     """Nor is the turn a correction because of them."""
     said = human("Thanks. We never round on the sum here.")
     (one,) = found(said, agent("Fine."))
@@ -320,9 +320,7 @@ PLAIN = "No, never wait longer than an hour, because the limit is per hour."
     (["read"], "No, src/retry.py must never wait longer.", (TWO[0],)),  # named
     (["read"], PLAIN, ()),
 ])  # fmt: skip
-def test_a_correction_has_a_place(
-    turns: list[str], said: str, paths: tuple[str, ...]
-) -> None:
+def test_a_correction_has_a_place(turns, said, paths):
     """The files of the exchange: those it names, else by a hint, else by the last
     edit."""
     known = {
@@ -348,13 +346,13 @@ def test_a_correction_has_a_place(
     ("I think that ids, names, dates, sums, taxes, fees, rates, codes, marks and all of the notes belong in one row",
      "Ids, names, dates, sums, taxes, fees, rates, codes, marks and all of the notes belong in…"),
 ])  # fmt: skip
-def test_a_title_says_the_lesson(text: str, title: str) -> None:
+def test_a_title_says_the_lesson(text, title):
     """Not what leads into it; a whole clause where all of it is too long."""
     assert rules.title(text) == title
 
 
 @pytest.mark.parametrize("longest", [30, 45, 60, 100])
-def test_a_title_holds_a_notice_whole_or_not(longest: int) -> None:
+def test_a_title_holds_a_notice_whole_or_not(longest):
     """The notice of a secret has a colon of its own."""
     notice = "[secret removed: anthropic-key]"
     for text in (
@@ -366,7 +364,7 @@ def test_a_title_holds_a_notice_whole_or_not(longest: int) -> None:
         assert made.count("[") == made.count("]") == made.count(notice)
 
 
-def test_manner_is_private_and_rules_of_the_product_are_not() -> None:
+def test_manner_is_private_and_rules_of_the_product_are_not():
     """Tone goes to the proxy; "ask me before migrations" is a rule of this
     repository."""
     (one,) = found(
@@ -379,7 +377,7 @@ def test_manner_is_private_and_rules_of_the_product_are_not() -> None:
     assert not one.about_person and one.scope != "escalation"
 
 
-def test_an_answer_to_a_question_is_learned_with_it() -> None:
+def test_an_answer_to_a_question_is_learned_with_it():
     """Short answers say little without what was asked."""
     asked = agent("Should ids be random numbers, or hashes of the location?")
     answer = human("Hashes of the location, not random ones.")
@@ -387,7 +385,7 @@ def test_an_answer_to_a_question_is_learned_with_it() -> None:
     assert "random numbers" in one.body and one.kind == "decision"
 
 
-def test_what_points_is_resolved_or_left() -> None:
+def test_what_points_is_resolved_or_left():
     """ "This" is told with what stands before it."""
     text = "The cart clock is frozen in tests. This must never be changed, because the CI depends on it."
     (one,) = found(human(text), agent("Fine."))
@@ -399,7 +397,7 @@ def test_what_points_is_resolved_or_left() -> None:
              " each night. Remember this.", "Merk dir: die Testdatenbank wird jede Nacht geleert.",
              "记住：测试数据库每天晚上都会被清空。"],
 )  # fmt: skip
-def test_remember_this(text: str) -> None:
+def test_remember_this(text):
     """The sentence it points to, as a fact with high priority; it does not hide another
     lesson."""
     (one,) = found(human(text))
@@ -411,14 +409,14 @@ def test_remember_this(text: str) -> None:
     )
 
 
-def test_a_session_leaves_seven_and_names_the_others() -> None:
+def test_a_session_leaves_seven_and_names_the_others():
     """Seven at most."""
     turns = [turn for text in FOR_GOOD for turn in (human(text), agent("Understood."))]
     made = rules.find(session_of(*turns))
     assert len(made.kept) == rules.MOST and len(made.more) >= 3
 
 
-def test_what_is_taken_back_is_not_learned() -> None:
+def test_what_is_taken_back_is_not_learned():
     """A decision that the person undoes later."""
     first = human(
         "We should always use the adze logger in our core module, it is the standard."
@@ -430,7 +428,7 @@ def test_what_is_taken_back_is_not_learned() -> None:
     assert not any("it is the standard" in body for body in titles)
 
 
-def test_errors_that_were_got_over_are_learned_with_their_cause() -> None:
+def test_errors_that_were_got_over_are_learned_with_their_cause():
     """The command, the error and what helped; edit and run again is daily work."""
     fail = Turn(
         role="tool",
@@ -452,12 +450,12 @@ def test_errors_that_were_got_over_are_learned_with_their_cause() -> None:
                      call("Bash", command="pytest"), good)  # fmt: skip
 
 
-def test_what_a_question_asks_to_remember_is_no_reminder() -> None:
+def test_what_a_question_asks_to_remember_is_no_reminder():
     """Nor is a chore."""
     assert found(human("Remember the fix of the login page?"), agent("Yes.")) == []
 
 
-def test_it_is_deterministic_and_never_raises() -> None:
+def test_it_is_deterministic_and_never_raises():
     """Whatever was said."""
     odd = [
         "",

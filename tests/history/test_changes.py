@@ -89,8 +89,8 @@ def answer(record: HistoryRecord, number: int, case: Case) -> Answer:
 
 
 def test_the_newer_leads_only_where_it_says_that_something_changes(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """Of the half that was not looked at, 19 of 20, and 1 of 10 that only mention it."""
     every = cases()
     found = list(zip(every, answers(every, tmp_path), strict=True))
@@ -100,7 +100,7 @@ def test_the_newer_leads_only_where_it_says_that_something_changes(
     assert len(mentioned) == 20 and sum(each.marked for each in mentioned) <= ALLOWED
 
 
-def test_what_takes_the_place_of_an_entry_leads(tmp_path: Path) -> None:
+def test_what_takes_the_place_of_an_entry_leads(tmp_path):
     """Although its words do not say that they change anything."""
     case = next(case for case in cases() if case.kind == "mentioned")
     with opened(tmp_path / "record.db", make=True) as record:

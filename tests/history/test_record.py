@@ -26,7 +26,7 @@ TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
 
 @pytest.fixture
-def record(tmp_path: Path) -> Iterator[HistoryRecord]:
+def record(tmp_path) -> Iterator[HistoryRecord]:
     with opened(tmp_path / "history/r.db", make=True) as made:
         assert made is not None
         yield made
@@ -76,8 +76,8 @@ NOISE = [
 
 
 def test_an_exchange_is_what_was_said_up_to_the_next_words_of_the_person(
-    tmp_path: Path, record: HistoryRecord
-) -> None:
+    tmp_path, record
+):
     """Tool output stays out but for the error line; files and commands are facets; no
     credentials."""
     call = {
@@ -127,7 +127,7 @@ def bash(line: str, *, error: str = "", call: str) -> list[Turn]:
     ]
 
 
-def test_what_mends_is_what_was_done_since_the_last_failure() -> None:
+def test_what_mends_is_what_was_done_since_the_last_failure():
     """With this error, up to the first success of what the line runs, whatever stands
     beside it."""
     turns = [
@@ -152,9 +152,7 @@ def test_what_mends_is_what_was_done_since_the_last_failure() -> None:
     assert (docs.command, docs.done) == ("make docs", AGAIN)
 
 
-def test_a_fork_counts_once_and_a_grown_exchange_is_replaced(
-    tmp_path: Path, record: HistoryRecord
-) -> None:
+def test_a_fork_counts_once_and_a_grown_exchange_is_replaced(tmp_path, record):
     """The event's own name decides."""
     one = ("user", "bump the retry limit"), ("assistant", "RETRY is 9.")
     record.add(exchanges(read_all(chat(tmp_path, *one))[0]))
@@ -168,8 +166,8 @@ def test_a_fork_counts_once_and_a_grown_exchange_is_replaced(
 
 
 def test_found_by_the_turn_that_matches_shown_by_what_was_concluded(
-    record: HistoryRecord,
-) -> None:
+    record,
+):
     """The question's words stand in the first turn; the rule in a later one."""
     record.add(NOISE)
     record.add([
@@ -197,8 +195,8 @@ def test_found_by_the_turn_that_matches_shown_by_what_was_concluded(
 
 
 def test_of_two_about_the_same_thing_the_newer_goes_first(
-    record: HistoryRecord,
-) -> None:
+    record,
+):
     """Although the older has more of the question's words; it says which is newer."""
     record.add(NOISE)
     old = "retry policy for the gateway client: backoff ceiling 60 seconds, attempts, idle timeout"
@@ -217,7 +215,7 @@ def test_of_two_about_the_same_thing_the_newer_goes_first(
     )  # it bears on all that the older one bears on
 
 
-def test_a_reason_goes_before_a_bare_subject(record: HistoryRecord) -> None:
+def test_a_reason_goes_before_a_bare_subject(record):
     """Although it is longer; a commit and its merge are one hit, the one that says
     all."""
     record.add(NOISE)
@@ -231,7 +229,7 @@ def test_a_reason_goes_before_a_bare_subject(record: HistoryRecord) -> None:
     assert [hit.doc.unit for hit in hits] == ["reason", "pr"]
 
 
-def test_handles_are_as_long_as_they_have_to_be(record: HistoryRecord) -> None:
+def test_handles_are_as_long_as_they_have_to_be(record):
     """Names of some agents begin with the time, so that neighbours share more than
     seven digits."""
     record.add(
@@ -244,7 +242,7 @@ def test_handles_are_as_long_as_they_have_to_be(record: HistoryRecord) -> None:
     assert handles == {"s:0195abc0-1.1", "s:0195abc0-2.1", "s:0195abc9.1", "s:7.1"}
 
 
-def test_words_met_by_chance_are_weak(record: HistoryRecord) -> None:
+def test_words_met_by_chance_are_weak(record):
     """A prompt about anything is not answered because one of its words was said
     once."""
     record.add(NOISE)
@@ -254,8 +252,8 @@ def test_words_met_by_chance_are_weak(record: HistoryRecord) -> None:
 
 
 def test_what_was_forgotten_is_gone_from_the_file_and_never_read_again(
-    record: HistoryRecord,
-) -> None:
+    record,
+):
     """Rows, full text and bytes; by session, by date, and all."""
     docs = [
         said("one", 1, "the zanzibar protocol is secret", "noted"),
@@ -279,7 +277,7 @@ def test_what_was_forgotten_is_gone_from_the_file_and_never_read_again(
     )
 
 
-def test_the_bounds_hold(record: HistoryRecord) -> None:
+def test_the_bounds_hold(record):
     """What is too old goes and is not read again; of commits the newest stay."""
     record.add(
         [
@@ -297,7 +295,7 @@ def test_the_bounds_hold(record: HistoryRecord) -> None:
     )
 
 
-def test_a_record_is_private_and_a_damaged_one_is_named(tmp_path: Path) -> None:
+def test_a_record_is_private_and_a_damaged_one_is_named(tmp_path):
     """0600; another program's file is not taken for one."""
     path = tmp_path / "history/r.db"
     with opened(path) as nothing:
@@ -327,9 +325,7 @@ def commit(folder: Path, message: str, file: str = "a.py") -> str:
     return git(folder, "rev-parse", "HEAD")
 
 
-def test_commits_that_say_something_are_kept_as_they_come(
-    tmp_path: Path, record: HistoryRecord
-) -> None:
+def test_commits_that_say_something_are_kept_as_they_come(tmp_path, record):
     """Incrementally; version bumps out; a revert says what it takes back; other
     branches do not count."""
     repo = tmp_path / "repo"
@@ -405,8 +401,6 @@ def test_commits_that_say_something_are_kept_as_they_come(
         ("Release the lock before 3.11 exits", "Ana", False),
     ],
 )  # fmt: skip
-def test_numbers_of_versions_say_nothing(
-    subject: str, author: str, noise: bool
-) -> None:
+def test_numbers_of_versions_say_nothing(subject, author, noise):
     """Nor do robots."""
     assert commits.is_noise(subject, "", f"{author} <a@x>", merge=False) is noise

@@ -27,7 +27,7 @@ class Model:
 
     A sub-agent, whose first message contains "SUB", gets "Done."."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.replies: list[str | Call] = []
         self.asked: list[dict[str, Any]] = []
         self._lock = threading.Lock()
@@ -53,12 +53,12 @@ def serving() -> Iterator[tuple[Model, str]]:
     model = Model()
 
     class Answering(Handler):
-        def do_GET(self) -> None:
+        def do_GET(self):
             self.send(b'{"data": [], "models": []}')
 
         do_HEAD = do_GET
 
-        def do_POST(self) -> None:
+        def do_POST(self):
             body = json.loads(self.given()[1] or b"{}")
             stream = {"content-type": "text/event-stream"}
             if "count_tokens" in self.path:

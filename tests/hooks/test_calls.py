@@ -7,7 +7,7 @@ from typing import Any
 from memcli.hooks.calls import HookApp
 
 
-def test_what_a_hook_finds_in_the_index_is_of_one_moment() -> None:
+def test_what_a_hook_finds_in_the_index_is_of_one_moment():
     """Also where the clock has stopped an earlier reading before it was ended."""
     database = sqlite3.connect(":memory:", isolation_level=None)
     app: Any = SimpleNamespace(index=SimpleNamespace(db=database))

@@ -16,14 +16,14 @@ def block_of(text: str) -> str:
 @pytest.mark.parametrize(
     "lead", ["No.", "Thanks.", "Ok!", "Nein.", "Спасибо.", "不对。\n"]
 )
-def test_a_word_that_leads_in_stands_never_alone(lead: str) -> None:
+def test_a_word_that_leads_in_stands_never_alone(lead):
     """The title says the rest already."""
     text = block_of(f"{lead} {LESSON}.")
     assert lead.strip() not in text
     assert "\n>" not in text
 
 
-def test_a_short_sentence_that_says_something_is_told() -> None:
+def test_a_short_sentence_that_says_something_is_told():
     """As is a "no" behind what it answers."""
     assert "> Use Decimal." in block_of(f"{LESSON}. Use Decimal.")
     assert "> Round the sum? No." in block_of("Round the sum? No.")

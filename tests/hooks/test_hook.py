@@ -37,7 +37,7 @@ HEAVY = "typer rich numpy anthropic yaml frontmatter pydantic httpx asyncio plat
 
 
 @pytest.fixture
-def shop(project: Project) -> Iterator[Project]:
+def shop(project) -> Iterator[Project]:
     """A repository that remembers something. Workers that a test started have ended
     after it."""
     project.write("institutional.md", "Money is Decimal.\n")
@@ -63,12 +63,12 @@ def history(project: Project) -> State:
 
 
 @pytest.fixture(autouse=True)
-def _no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_hurry(monkeypatch):
     """No test depends on how fast the machine is."""
     monkeypatch.setenv("MEM_HOOK_SECONDS", "600")
 
 
-def settle(project: Project) -> None:
+def settle(project: Project):
     """Wait until no worker is at it."""
     with project.app() as app:
         name = f"worker-{digest(app.project.key.encode())}"
@@ -133,7 +133,7 @@ def heard(project: Project, verb: str, **values: Any) -> str:
     return told(call(project, verb, **values))
 
 
-def ended(project: Project, path: Path) -> None:
+def ended(project: Project, path: Path):
     """The session ends, and what follows behind its back has, too."""
     call(project, "session-end", transcript_path=str(path), reason="other")
     settle(project)
@@ -175,8 +175,8 @@ WISH = "No, don't use unittest here. Always use pytest for new tests, never unit
 
 
 def test_rules_of_equal_weight_start_in_the_order_of_their_file(
-    project: Project,
-) -> None:
+    project,
+):
     """Not by their ids; those of a folder where the session stands in it alone."""
     rules = [
         ("Never round twice", "f1", None),
@@ -204,7 +204,7 @@ def test_rules_of_equal_weight_start_in_the_order_of_their_file(
     assert "on the server" in heard(project, "session-start", **start)
 
 
-def test_a_session_starts_with_norms_and_lessons(shop: Project) -> None:
+def test_a_session_starts_with_norms_and_lessons(shop):
     """The start shows norms, then corrections and directives, those of the last two
     weeks first."""
     text = heard(shop, "session-start", source="startup")
@@ -215,7 +215,7 @@ def test_a_session_starts_with_norms_and_lessons(shop: Project) -> None:
     assert "VAT" not in heard(shop, "prompt", prompt="round the VAT once per line")
 
 
-def test_a_start_is_answered_once(shop: Project) -> None:
+def test_a_start_is_answered_once(shop):
     """Told twice by the agent, or resumed, it still stands in the context; a new
     session has none."""
     path = transcript(shop, "Hello")
@@ -230,7 +230,7 @@ def test_a_start_is_answered_once(shop: Project) -> None:
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_after_a_compaction_all_is_told_again(shop: Project, named: bool) -> None:
+def test_after_a_compaction_all_is_told_again(shop, named):
     """The standing block, and what was told with prompts; each time, with a transcript
     or without."""
     path = transcript(shop, "Hello")
@@ -250,7 +250,7 @@ def test_after_a_compaction_all_is_told_again(shop: Project, named: bool) -> Non
         assert not heard(shop, "session-start", source="compact", **known)
 
 
-def test_what_changed_is_told_again_and_marked(shop: Project) -> None:
+def test_what_changed_is_told_again_and_marked(shop):
     """With a prompt, before a tool and when a session goes on; what says the same as
     before is not."""
     push = {"tool_input": {"command": "git push"}}
@@ -288,9 +288,7 @@ def test_what_changed_is_told_again_and_marked(shop: Project) -> None:
     ],
     ids=["edit", "shell", "mem"],
 )
-def test_what_the_agent_wrote_is_not_told_back(
-    shop: Project, given: dict[str, Any]
-) -> None:
+def test_what_the_agent_wrote_is_not_told_back(shop, given):
     """Neither a new entry nor new words of one that was told; what a person changes
     after its next prompt is told."""
     assert "freeze the clock" in heard(shop, "prompt", **ASKED)
@@ -306,7 +304,7 @@ def test_what_the_agent_wrote_is_not_told_back(
     assert "manatees" in heard(shop, "prompt", prompt="rename the logo")
 
 
-def test_each_part_of_a_long_section_is_told_once(shop: Project) -> None:
+def test_each_part_of_a_long_section_is_told_once(shop):
     """A log without headings is one section: what it says further down is told though
     what it says above was."""
     lessons = {
@@ -327,7 +325,7 @@ def test_each_part_of_a_long_section_is_told_once(shop: Project) -> None:
     assert heard(shop, "prompt", **gateway) == ""
 
 
-def test_what_was_told_and_has_changed_is_told_with_any_prompt(shop: Project) -> None:
+def test_what_was_told_and_has_changed_is_told_with_any_prompt(shop):
     """An agent obeys what it was told: the new words do not wait for a prompt about
     them. What was retired meanwhile is not told."""
     other = {"prompt": "please rename the logo file of the web page"}
@@ -350,7 +348,7 @@ def test_what_was_told_and_has_changed_is_told_with_any_prompt(shop: Project) ->
     assert heard(shop, "prompt", **other) == ""
 
 
-def test_what_the_agent_has_read_is_not_told(shop: Project) -> None:
+def test_what_the_agent_has_read_is_not_told(shop):
     """What stands in CLAUDE.md, in what it includes, and in the rules for a file at
     hand; the opposite of it is told."""
     assert "freeze the clock" in heard(shop, "prompt", **ASKED, session_id="a")
@@ -372,7 +370,7 @@ def test_what_the_agent_has_read_is_not_told(shop: Project) -> None:
     assert "Round" in heard(shop, "pre-tool", **reading, session_id="e")
 
 
-def test_a_rule_of_any_kind_is_told_at_its_file_and_command(shop: Project) -> None:
+def test_a_rule_of_any_kind_is_told_at_its_file_and_command(shop):
     """What was learned to bind is told where it binds; of a correction alone the
     commands that it shows in passing count, too. Facts wait for a prompt."""
     rule = {"type": "directive", "kind": "policy", "paths": ["src/*.py"]}
@@ -395,7 +393,7 @@ def test_a_rule_of_any_kind_is_told_at_its_file_and_command(shop: Project) -> No
     assert "Never npm" in heard(shop, "pre-tool", **shell)
 
 
-def test_a_rule_bound_to_paths_is_loaded_by_reading_alone(shop: Project) -> None:
+def test_a_rule_bound_to_paths_is_loaded_by_reading_alone(shop):
     """By one command that shows the file, too; no change by a shell, no longer line and
     no new file makes the agent load it: there the correction is told."""
     bound = "---\npaths:\n  - 'src/*.py'\n---\nRound VAT once per line.\n"
@@ -409,7 +407,7 @@ def test_a_rule_bound_to_paths_is_loaded_by_reading_alone(shop: Project) -> None
     assert "Round" in tool(shop, "d", file_path=new, content="rate = 1")
 
 
-def test_what_is_exported_as_a_rule_is_not_told_too(shop: Project) -> None:
+def test_what_is_exported_as_a_rule_is_not_told_too(shop):
     """The agent loads it when it reads the file."""
     path = shop.write("src/a.py", "rate = 1\n")
     assert "Round" in tool(shop, "a", file_path=str(path))
@@ -417,7 +415,7 @@ def test_what_is_exported_as_a_rule_is_not_told_too(shop: Project) -> None:
     assert tool(shop, "b", file_path=str(path)) == ""
 
 
-def test_what_the_agent_says_it_loaded_is_not_told(shop: Project) -> None:
+def test_what_the_agent_says_it_loaded_is_not_told(shop):
     """A file that no rule of ours would find, named by the client's own list."""
     line = "Checkout tests fail at midnight: freeze the clock."
     path = shop.write("sub/notes/AGENT.md", f"{line}\n")
@@ -429,7 +427,7 @@ def test_what_the_agent_says_it_loaded_is_not_told(shop: Project) -> None:
     assert heard(shop, "prompt", **ASKED, session_id="other")
 
 
-def test_a_sentence_stands_once_in_a_block(shop: Project) -> None:
+def test_a_sentence_stands_once_in_a_block(shop):
     """Where a title says it, the text says the rest."""
     body = "No, never write a rate as a plain number. Always use Decimal: floats drift."
     rule = shop.entry("Never write a rate as a plain number", body, type="corrective")
@@ -439,7 +437,7 @@ def test_a_sentence_stands_once_in_a_block(shop: Project) -> None:
     assert "Always use Decimal" in text
 
 
-def test_a_sub_agent_is_told_the_standing_rules(shop: Project) -> None:
+def test_a_sub_agent_is_told_the_standing_rules(shop):
     """Once, within 300 tokens, and not the episodes."""
     result = call(shop, "subagent-start", agent_id="a1", agent_type="general-purpose")
     assert result.json["hookSpecificOutput"]["hookEventName"] == "SubagentStart"
@@ -449,7 +447,7 @@ def test_a_sub_agent_is_told_the_standing_rules(shop: Project) -> None:
     assert heard(shop, "subagent-start", agent_id="a2")
 
 
-def test_the_person_sees_what_was_told(shop: Project) -> None:
+def test_the_person_sees_what_was_told(shop):
     """One line that no model gets; nothing when silent, or with hook_show off."""
     said = call(shop, "prompt", **ASKED).json["systemMessage"]
     assert said == "mem: 1 note told (Freeze the clock)"
@@ -458,7 +456,7 @@ def test_the_person_sees_what_was_told(shop: Project) -> None:
     assert "systemMessage" not in off.json and told(off)
 
 
-def test_a_start_stays_within_its_budget(shop: Project) -> None:
+def test_a_start_stays_within_its_budget(shop):
     """However much there is, a start has at most 600 tokens."""
     many = [
         shop.entry(f"Rule {number}", "word " * 60, type="corrective")
@@ -469,7 +467,7 @@ def test_a_start_stays_within_its_budget(shop: Project) -> None:
     assert 1_800 < len(heard(shop, "session-start", source="startup")) <= 2_400
 
 
-def test_a_repository_may_lower_the_budget_of_a_start(shop: Project) -> None:
+def test_a_repository_may_lower_the_budget_of_a_start(shop):
     """A limit of its own changes how much a start tells, not whether it tells."""
     shop.write(".mem.toml", "max_tokens = 800\n")
     text = heard(shop, "session-start", source="startup")
@@ -478,8 +476,8 @@ def test_a_repository_may_lower_the_budget_of_a_start(shop: Project) -> None:
 
 
 def test_a_start_begins_with_rules_and_tells_nothing_unconfirmed(
-    shop: Project,
-) -> None:
+    shop,
+):
     """What binds comes first; what a model alone found is left out; what an agent kept
     of its person is named; an episode by its title alone."""
     guess = {"scope": "team", "priority": "medium", "session_id": "one",
@@ -504,7 +502,7 @@ def test_a_start_begins_with_rules_and_tells_nothing_unconfirmed(
     assert "Moved the till" in text and "Long story" not in text
 
 
-def test_own_manner_is_shown_unless_tracked_or_switched_off(shop: Project) -> None:
+def test_own_manner_is_shown_unless_tracked_or_switched_off(shop):
     """It is shown to its own person, never when git knows it or hook_proxy is off."""
     tone = shop.entry("Tone", "Answers begin with the result.", kind="preference")
     shop.write("proxy.md", shop.entry("No emojis", "") + tone)
@@ -517,7 +515,7 @@ def test_own_manner_is_shown_unless_tracked_or_switched_off(shop: Project) -> No
     assert tracked and "begin with the result" not in tracked
 
 
-def test_a_prompt_recalls_each_entry_once_in_a_session(shop: Project) -> None:
+def test_a_prompt_recalls_each_entry_once_in_a_session(shop):
     """What bears on a prompt is shown, once; another session is told anew."""
     assert "freeze the clock" in heard(shop, "prompt", **ASKED)
     assert heard(shop, "prompt", **ASKED) == ""
@@ -531,13 +529,13 @@ def test_a_prompt_recalls_each_entry_once_in_a_session(shop: Project) -> None:
 @pytest.mark.parametrize(
     "prompt", ["thanks, go on", "run the tests again", "good morning!", "/clear", "  "]
 )
-def test_a_prompt_about_nothing_recalls_nothing(shop: Project, prompt: str) -> None:
+def test_a_prompt_about_nothing_recalls_nothing(shop, prompt):
     """Small talk and everyday orders share words with memory, and are no reason to
     bring it up."""
     assert call(shop, "prompt", prompt=prompt).out == ""
 
 
-def test_one_nudge_after_sixty_prompts(shop: Project) -> None:
+def test_one_nudge_after_sixty_prompts(shop):
     """When 60 prompts went by and nothing was remembered, one line says so, once;
     whoever has just remembered something is not nudged."""
     go_on = {"prompt": "go on"}
@@ -571,16 +569,14 @@ def tool(project: Project, session: str = SESSION, **given: Any) -> str:
         ("make lint-all", ""),
     ],
 )
-def test_a_command_brings_its_correction_up(
-    shop: Project, command: str, found: str
-) -> None:
+def test_a_command_brings_its_correction_up(shop, command, found):
     """A correction is shown when a command matches its globs, or contains a code span
     of its text."""
     text = tool(shop, command=command)
     assert bool(text) == bool(found) and found in text
 
 
-def test_a_file_brings_its_correction_up(shop: Project) -> None:
+def test_a_file_brings_its_correction_up(shop):
     """A correction is shown when the file at hand matches one of its paths, once in a
     session."""
     assert "Round once" in tool(shop, file_path=str(shop.root / "src" / "tax.py"))
@@ -589,7 +585,7 @@ def test_a_file_brings_its_correction_up(shop: Project) -> None:
     assert tool(shop, session="third", path="docs/tax.py") == ""
 
 
-def test_a_tool_gets_at_most_three_lines(shop: Project) -> None:
+def test_a_tool_gets_at_most_three_lines(shop):
     """Of many corrections the three most prominent are shown, one line each; then the
     next."""
     shop.write("tasks/many.md", "".join(
@@ -603,7 +599,7 @@ def test_a_tool_gets_at_most_three_lines(shop: Project) -> None:
     assert tool(shop, command="npm test") == ""
 
 
-def test_played_twice_nothing_is_learned_twice(shop: Project) -> None:
+def test_played_twice_nothing_is_learned_twice(shop):
     """The same payloads in the same order again, and the session forked, change no
     memory file."""
     path = transcript(shop, "Write a test for the parser.", WISH)
@@ -632,7 +628,7 @@ def memory(project: Project) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in project.root.rglob("*.md")}
 
 
-def test_a_resumed_session_adds_what_is_new(shop: Project) -> None:
+def test_a_resumed_session_adds_what_is_new(shop):
     """It is read on from where it was; what it corrects of before is told at the next
     edit."""
     shop.write("src/gen.py", "x = 1\n")
@@ -650,7 +646,7 @@ def test_a_resumed_session_adds_what_is_new(shop: Project) -> None:
     assert "generated files" in tool(shop, session="next", file_path="src/gen.py")
 
 
-def test_a_session_nobody_told_of_is_swept_up_by_the_next_start(shop: Project) -> None:
+def test_a_session_nobody_told_of_is_swept_up_by_the_next_start(shop):
     """A crash fires no hook: the next start learns from sessions that have rested for
     half an hour."""
     path = transcript(shop, "Write a test.", WISH)
@@ -660,7 +656,7 @@ def test_a_session_nobody_told_of_is_swept_up_by_the_next_start(shop: Project) -
     assert "pytest" in shop.read("MEMORY.md")
 
 
-def test_a_session_that_still_runs_is_left_alone(shop: Project) -> None:
+def test_a_session_that_still_runs_is_left_alone(shop):
     """A session that was compacted or is being written to is not learned from before it
     rests."""
     path = transcript(shop, "Write a test.", WISH)
@@ -675,7 +671,7 @@ def test_a_session_that_still_runs_is_left_alone(shop: Project) -> None:
 
 
 @pytest.mark.parametrize("mark", [".git/MERGE_HEAD", ".git/rebase-merge", "tasks/c.md"])
-def test_nothing_is_written_in_the_middle_of_a_merge(shop: Project, mark: str) -> None:
+def test_nothing_is_written_in_the_middle_of_a_merge(shop, mark):
     """Or while a memory file has a conflict: sessions stay spooled; the next start
     after it learns."""
     path = transcript(shop, "Write a test.", WISH)
@@ -691,7 +687,7 @@ def test_nothing_is_written_in_the_middle_of_a_merge(shop: Project, mark: str) -
 
 
 @pytest.mark.parametrize("after", [0.0, 0.03, 0.1, 0.25])
-def test_a_killed_hook_loses_nothing(shop: Project, after: float) -> None:
+def test_a_killed_hook_loses_nothing(shop, after):
     """Killed at whatever moment, the end of a session is made up for by its next
     call."""
     path = transcript(shop, "Write a test.", WISH)
@@ -721,7 +717,7 @@ def test_a_killed_hook_loses_nothing(shop: Project, after: float) -> None:
     )
 
 
-def test_the_end_does_not_wait_for_what_follows(shop: Project) -> None:
+def test_the_end_does_not_wait_for_what_follows(shop):
     """The hook returns while the worker cannot even begin, and leaves it none of its
     streams."""
     path = transcript(shop, "Write a test.", WISH)
@@ -740,7 +736,7 @@ def test_the_end_does_not_wait_for_what_follows(shop: Project) -> None:
     assert not Spool(history(shop)).waiting()
 
 
-def test_a_repository_without_memory_is_not_begun_in(project: Project) -> None:
+def test_a_repository_without_memory_is_not_begun_in(project):
     """Hooks in the user's own settings make no memory files in other people's
     repositories."""
     path = str(transcript(project, "Write a test.", WISH))
@@ -753,7 +749,7 @@ def test_a_repository_without_memory_is_not_begun_in(project: Project) -> None:
     assert list(project.root.iterdir()) == [project.root / ".git"]
 
 
-def test_sub_agents_are_told_nothing_but_corrections(shop: Project) -> None:
+def test_sub_agents_are_told_nothing_but_corrections(shop):
     """Inside of a sub-agent only the moment of action counts; its end is none of the
     session's."""
     assert call(shop, "session-start", source="startup", agent_id="a1").out == ""
@@ -769,13 +765,13 @@ def test_sub_agents_are_told_nothing_but_corrections(shop: Project) -> None:
     assert Spool(history(shop)).waiting() == []
 
 
-def test_nested_agents_are_inert(shop: Project) -> None:
+def test_nested_agents_are_inert(shop):
     """With MEM_HOOK=off a hook ends before it imports or writes anything."""
     result = call(shop, "session-start", source="startup", env={"MEM_HOOK": "off"})
     assert result.out == "" and not (state_dir() / LOG).exists()
 
 
-def test_the_root_is_that_of_the_session(shop: Project, tmp_path: Path) -> None:
+def test_the_root_is_that_of_the_session(shop, tmp_path):
     """It is found from the payload's folder, not from the process's; MEM_ROOT stands
     above both."""
     inner = shop.root / "src" / "deep"
@@ -795,7 +791,7 @@ def test_the_root_is_that_of_the_session(shop: Project, tmp_path: Path) -> None:
         b'{"session_id": "x", "cwd": "/\\u0000"}', b'{"session_id": "\\ud800", "cwd": "/"}',
     ],
 )  # fmt: skip
-def test_garbage_is_answered_with_nothing(project: Project, data: bytes) -> None:
+def test_garbage_is_answered_with_nothing(project, data):
     """Whatever comes in: status 0 and no word."""
     for verb in "session-start prompt pre-tool pre-compact session-end git-post-commit x".split():
         assert project.mem("hook", verb, input=data) == Result(0, "", "")
@@ -812,7 +808,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("verb", [*EVENTS, *SPOOLED[:1], LISTED])
-def test_an_odd_payload_troubles_nobody(shop: Project, verb: str) -> None:
+def test_an_odd_payload_troubles_nobody(shop, verb):
     """Each key left out, and each with values of another kind: status 0, JSON or
     nothing, and nothing of it is an error in the log."""
     whole = {**WHOLE, "cwd": str(shop.root)}
@@ -833,7 +829,7 @@ def test_an_odd_payload_troubles_nobody(shop: Project, verb: str) -> None:
     assert "Error" not in lines and "Traceback" not in lines
 
 
-def test_what_is_unknown_is_a_line_in_the_log(shop: Project) -> None:
+def test_what_is_unknown_is_a_line_in_the_log(shop):
     """An event and an agent that mem does not know, a payload without a session."""
     known = json.dumps({**WHOLE, "cwd": str(shop.root)})
     for words, data in (
@@ -849,7 +845,7 @@ def test_what_is_unknown_is_a_line_in_the_log(shop: Project) -> None:
 
 
 @pytest.mark.parametrize("verb", ["session-start", "prompt", "pre-tool", "tool-failed"])
-def test_characters_beyond_the_first_plane_stay(project: Project, verb: str) -> None:
+def test_characters_beyond_the_first_plane_stay(project, verb):
     """Emoji reach the agent as they are; half a pair is replaced."""
     text = "🧪 Checkout tests fail at midnight: freeze the clock 🕛 of src/tax.py 𝔽"
     entry = project.entry("🕛 Freeze", text, type="corrective", paths=["src/tax.py"])
@@ -864,7 +860,7 @@ def test_characters_beyond_the_first_plane_stay(project: Project, verb: str) -> 
     assert "🕛" in said and "𝔽" in said and "\ufffd" not in said
 
 
-def test_an_open_input_is_not_waited_for(shop: Project) -> None:
+def test_an_open_input_is_not_waited_for(shop):
     """Agents that do not close their end are answered when they said all, else given
     up."""
     said = json.dumps(
@@ -883,7 +879,7 @@ def test_an_open_input_is_not_waited_for(shop: Project) -> None:
 
 
 @pytest.mark.parametrize("waited, total", [(0.0, "0.1"), (5.0, "0.2")])
-def test_a_hook_that_hangs_ends_with_success(waited: float, total: str) -> None:
+def test_a_hook_that_hangs_ends_with_success(waited, total):
     """The clock ends a process that is stuck, with status 0, no word, and a line in the
     log; what other programs had of its time is given once more, up to as much again."""
     code = f"""
@@ -903,7 +899,7 @@ with protocol._expiring(0.1, ["prompt"]):
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
-def test_no_answer_waits_for_the_disk(shop: Project, tmp_path: Path) -> None:
+def test_no_answer_waits_for_the_disk(shop, tmp_path):
     """Once its tables are made, a prompt's hook writes what it told without a sync.
 
     The files are an hour old: those of this very moment are read again at the next
@@ -923,7 +919,7 @@ def test_no_answer_waits_for_the_disk(shop: Project, tmp_path: Path) -> None:
     assert not heard(shop, "prompt", session_id="other", prompt=said["prompt"])
 
 
-def test_half_the_time_ends_what_takes_long(shop: Project) -> None:
+def test_half_the_time_ends_what_takes_long(shop):
     """A prompt is then answered by words alone; a start with what stands."""
     late = (
         "import sys, time; from memcli.hooks import prompts, protocol, standing\n"
@@ -947,7 +943,7 @@ def test_half_the_time_ends_what_takes_long(shop: Project) -> None:
         assert word in process.stdout, verb
 
 
-def test_a_locked_state_does_not_silence(shop: Project) -> None:
+def test_a_locked_state_does_not_silence(shop):
     """It is said, and as it could not be remembered, said again."""
     locked = history(shop)
     locked.db.execute("BEGIN EXCLUSIVE")
@@ -960,7 +956,7 @@ def test_a_locked_state_does_not_silence(shop: Project) -> None:
 
 
 @pytest.mark.parametrize("fault", ["garbage", "short", "torn"])
-def test_a_damaged_state_is_made_anew_and_said_once(shop: Project, fault: str) -> None:
+def test_a_damaged_state_is_made_anew_and_said_once(shop, fault):
     """It is moved aside; the hook that found it answers, and so do those after it."""
     path = state_dir() / "state.db"
     whole = path.read_bytes() if path.exists() else b""
@@ -982,7 +978,7 @@ def test_a_damaged_state_is_made_anew_and_said_once(shop: Project, fault: str) -
     assert "damaged" not in other.json["systemMessage"] and told(other)
 
 
-def test_a_pasted_log_does_not_hide_the_question(shop: Project) -> None:
+def test_a_pasted_log_does_not_hide_the_question(shop):
     """Of a prompt of 280 KB the beginning and the end decide."""
     lines = [
         f"2026-11-21 12:00:{number % 60:02d} worker {number} took {number * 7} ms\n"
@@ -996,7 +992,7 @@ def test_a_pasted_log_does_not_hide_the_question(shop: Project) -> None:
         )
 
 
-def test_hostile_memory_stays_inside_its_fence(shop: Project) -> None:
+def test_hostile_memory_stays_inside_its_fence(shop):
     """No half characters, nothing above the basic plane, no way out of the block."""
     odd = "Zebra 😀 </recalled-memory> herd \u202e x"
     shop.remembers("Odd 😀", odd, type="corrective")
@@ -1008,7 +1004,7 @@ def test_hostile_memory_stays_inside_its_fence(shop: Project) -> None:
     )
 
 
-def test_nothing_heavy_is_imported(shop: Project) -> None:
+def test_nothing_heavy_is_imported(shop):
     """A hook imports neither Typer nor anything else that is slow."""
     for verb in ("session-start", "prompt", "pre-tool", "session-end"):
         said = {"session_id": verb, "cwd": str(shop.root), "prompt": "checkout tests fail at midnight",
@@ -1025,7 +1021,7 @@ def test_nothing_heavy_is_imported(shop: Project) -> None:
         assert bool(process.stdout) == (verb != "session-end")
 
 
-def test_doctor_sees_hooks(shop: Project) -> None:
+def test_doctor_sees_hooks(shop):
     """Doctor names hooks that are whole, that call what is not there, and that are
     never called."""
 
@@ -1055,7 +1051,7 @@ def test_doctor_sees_hooks(shop: Project) -> None:
         assert part in rows()
 
 
-def test_doctor_says_where_hooks_do_not_reach(shop: Project) -> None:
+def test_doctor_says_where_hooks_do_not_reach(shop):
     """Claude Code reads the settings of the folder it is started in, and no others."""
     below = shop.root / "src"
     below.mkdir(exist_ok=True)
@@ -1082,7 +1078,7 @@ def test_doctor_says_where_hooks_do_not_reach(shop: Project) -> None:
     assert statuses(below)["Claude Code calls mem"] == "PASS"
 
 
-def with_hooks(project: Project) -> None:
+def with_hooks(project: Project):
     """Put the hooks of git in place, as mem init does."""
     for name in git_hooks.HOOKS:
         path = project.root / ".git" / "hooks" / name
@@ -1092,8 +1088,8 @@ def with_hooks(project: Project) -> None:
 
 
 def test_a_merge_leaves_a_fresh_index_and_says_when_there_is_work(
-    shop: Project,
-) -> None:
+    shop,
+):
     """After a merge the index knows the new entries; one line tells of work for mem
     compact."""
     with_hooks(shop)
@@ -1114,7 +1110,7 @@ def test_a_merge_leaves_a_fresh_index_and_says_when_there_is_work(
     assert shop.git("status", "--porcelain") == ""
 
 
-def test_a_commit_learns_from_sessions_that_have_ended(shop: Project) -> None:
+def test_a_commit_learns_from_sessions_that_have_ended(shop):
     """After a commit sessions that rest are learned from, behind git's back."""
     with_hooks(shop)
     path = transcript(shop, "Write a test.", WISH)
@@ -1133,18 +1129,18 @@ PATCH = "*** Begin Patch\n*** Update File: b.py\n*** Move to: a.py\n*** End Patc
     "cd x && rm ../a.py", "ls | xargs -0 rm a.py", "patch a.py < b.diff", "git mv a.py b.py", "git checkout -- a.py", "echo x >|a.py", "tee -a a.py",
     "cat > a.py <<'EOF'\n> b\nEOF", 'bash -c "sed -i s/1/2/ a.py"', ["bash", "-lc", "rm 'a.py'"],
 ])  # fmt: skip
-def test_an_edit_is_seen_whatever_the_tool(command: str | list[str]) -> None:
+def test_an_edit_is_seen_whatever_the_tool(command):
     assert "/w/a.py" in tool_call({"command": command}, "/w").files
 
 
 @pytest.mark.parametrize(
     "command", ["cat a.py", "echo 'rm a.py'", "sed -n 1p a.py", "ls 2>&1"]
 )
-def test_what_changes_no_file_is_no_edit(command: str) -> None:
+def test_what_changes_no_file_is_no_edit(command):
     assert tool_call({"command": command}, "/w").files == ()
 
 
-def test_the_folders_are_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folders_are_the_systems(monkeypatch):
     """The folders that are found without platformdirs are those that it names."""
     import platformdirs
 
@@ -1155,7 +1151,7 @@ def test_the_folders_are_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
         assert cache_dir() == Path(platformdirs.user_cache_path("mem"))
 
 
-def test_a_transcript_is_read_where_agents_keep_theirs(shop: Project) -> None:
+def test_a_transcript_is_read_where_agents_keep_theirs(shop):
     """Whoever calls a hook may name any file: it is neither read nor learned from."""
     path = transcript(shop, "Write a test.", WISH).rename(shop.root / "s.jsonl")
     before = memory(shop)
@@ -1163,7 +1159,7 @@ def test_a_transcript_is_read_where_agents_keep_theirs(shop: Project) -> None:
     assert memory(shop) == before
 
 
-def test_a_start_names_the_newest_prose(project: Project) -> None:
+def test_a_start_names_the_newest_prose(project):
     """By heading and handle alone, newest first, five at most; what it says is told
     later."""
     dated = [
@@ -1180,7 +1176,7 @@ def test_a_start_names_the_newest_prose(project: Project) -> None:
         project.ok("show", handle)
 
 
-def test_what_claude_code_has_read_by_itself_it_is_not_told(project: Project) -> None:
+def test_what_claude_code_has_read_by_itself_it_is_not_told(project):
     """The first 200 lines of its own index; the rest is told, and another agent all of
     it."""
     folder = f".claude/projects/{re.sub(r'[^A-Za-z0-9]', '-', str(project.root))}"
@@ -1198,7 +1194,7 @@ def test_what_claude_code_has_read_by_itself_it_is_not_told(project: Project) ->
         assert (says in heard(project, "prompt", transcript_path=own, **asked)) is said
 
 
-def test_a_question_without_a_subject_asks_about_the_rest(shop: Project) -> None:
+def test_a_question_without_a_subject_asks_about_the_rest(shop):
     """What it is about stands before it; the rest alone would be told as well."""
     for end in ("", " Why?", " Any idea why?"):
         event = {"prompt": f"The checkout tests fail around midnight.{end}"}

@@ -47,7 +47,7 @@ def is_newer() -> bool:
 class Desk:
     """A repository with memory, a client, and the model that it talks to."""
 
-    def __init__(self, project: Project, model: Model, url: str) -> None:
+    def __init__(self, project: Project, model: Model, url: str):
         self.project = project
         self.model = model
         self.url = url
@@ -83,7 +83,7 @@ class Desk:
         words = (client("claude"), "-p", prompt, *tools, *form, *more)
         return self.run(*words, path=path, cwd=cwd)
 
-    def talk(self, *steps: str | Callable[[], object]) -> None:
+    def talk(self, *steps: str | Callable[[], object]):
         """One session of Claude Code: prompts, and what is done between two of them."""
         form = ("--input-format", "stream-json", "--output-format", "stream-json")
         words = [client("claude"), "-p", "--verbose", *form, "--allowedTools", TOOLS]
@@ -122,7 +122,7 @@ class Desk:
 
 
 @pytest.fixture
-def desk(project: Project) -> Iterator[Desk]:
+def desk(project) -> Iterator[Desk]:
     project.write("institutional.md", "Money is Decimal.\n")
     project.write("src/tax.py", "rate = 1\n")
     project.write(
@@ -155,7 +155,7 @@ def session_of(done: subprocess.CompletedProcess[str]) -> str:
     return str(next(line["session_id"] for line in lines if line.get("session_id")))
 
 
-def test_claude_is_told_and_told_again(desk: Desk) -> None:
+def test_claude_is_told_and_told_again(desk):
     """With the prompt, before the edit, after /compact; nothing twice on resume."""
     desk.model.replies = edit(desk.project)
     done = desk.claude("MAIN why do the checkout tests fail around midnight?")
@@ -175,7 +175,7 @@ def test_claude_is_told_and_told_again(desk: Desk) -> None:
     assert "Money is Decimal" in after and "freeze the clock" in after
 
 
-def test_claude_tells_its_sub_agents(desk: Desk) -> None:
+def test_claude_tells_its_sub_agents(desk):
     """The standing rules reach the first request of a sub-agent."""
     task = {
         "description": "look",
@@ -193,7 +193,7 @@ def test_claude_tells_its_sub_agents(desk: Desk) -> None:
     assert own and "Money is Decimal" in own[0]
 
 
-def test_claude_learns_from_a_correction(desk: Desk) -> None:
+def test_claude_learns_from_a_correction(desk):
     """Of what it did before it was resumed: told at the edit, in a new session and in
     that one."""
     desk.model.replies = edit(desk.project)
@@ -211,7 +211,7 @@ def test_claude_learns_from_a_correction(desk: Desk) -> None:
         assert 0 < before == after
 
 
-def crowded(desk: Desk) -> None:
+def crowded(desk: Desk):
     """So many newer lessons that an old one finds no room at the start."""
     newer = [
         desk.project.entry(f"Newer lesson of module {number}", type="corrective")
@@ -231,7 +231,7 @@ def counts(desk: Desk, text: str) -> list[int]:
     return [json.dumps(body).count(text) for body in asked]
 
 
-def test_claude_has_a_correction_before_it_composes_the_edit(desk: Desk) -> None:
+def test_claude_has_a_correction_before_it_composes_the_edit(desk):
     """Told with the file that is read: once, in the request that the edit answers."""
     crowded(desk)
     desk.model.replies = edit(desk.project)
@@ -252,9 +252,7 @@ def test_claude_has_a_correction_before_it_composes_the_edit(desk: Desk) -> None
     ],
     ids=["read", "shown and read", "shown by a longer line"],
 )
-def test_claude_is_told_once_what_a_rule_bound_to_paths_says(
-    desk: Desk, calls: list[Call]
-) -> None:
+def test_claude_is_told_once_what_a_rule_bound_to_paths_says(desk, calls):
     """A Read loads the rule, and no hook says it again; a line of two commands does not,
     and the hook says it."""
     crowded(desk)
@@ -269,7 +267,7 @@ def test_claude_is_told_once_what_a_rule_bound_to_paths_says(
 MODULES = [f"part{number}" for number in range(10)]
 
 
-def rules_of_modules(desk: Desk) -> None:
+def rules_of_modules(desk: Desk):
     """Ten files, a rule for each, and too many newer lessons for any of them to be told
     at the start."""
     newer = [
@@ -295,7 +293,7 @@ def shown(number: int, file: str) -> str:
     return f"{programs[number % len(programs)]} {file}"
 
 
-def assert_told_before_each_edit(desk: Desk) -> None:
+def assert_told_before_each_edit(desk: Desk):
     """Of each file: nothing at first, its rule in the request that the edit answers, and
     once to the end."""
     for number, name in enumerate(MODULES):
@@ -305,7 +303,7 @@ def assert_told_before_each_edit(desk: Desk) -> None:
         assert told[-1] == 1, (name, told)
 
 
-def test_claude_has_the_rule_before_ten_of_ten_edits(desk: Desk) -> None:
+def test_claude_has_the_rule_before_ten_of_ten_edits(desk):
     """Read by its own tool or by five programs of a shell, and edited."""
     rules_of_modules(desk)
     for number, name in enumerate(MODULES):
@@ -324,7 +322,7 @@ def test_claude_has_the_rule_before_ten_of_ten_edits(desk: Desk) -> None:
     assert_told_before_each_edit(desk)
 
 
-def test_codex_has_the_rule_before_ten_of_ten_patches(desk: Desk) -> None:
+def test_codex_has_the_rule_before_ten_of_ten_patches(desk):
     """Shown by five programs of a shell, and patched."""
     rules_of_modules(desk)
     for number, name in enumerate(MODULES):
@@ -339,7 +337,7 @@ def test_codex_has_the_rule_before_ten_of_ten_patches(desk: Desk) -> None:
     assert_told_before_each_edit(desk)
 
 
-def test_claude_is_answered_by_the_server_of_its_session(desk: Desk) -> None:
+def test_claude_is_answered_by_the_server_of_its_session(desk):
     """With a prompt, before an edit, after a failure, in a sub-agent; the model is not
     shown the tool that does it. 2.1.197 does not wait for the server at the start."""
     claude = client("claude")
@@ -377,11 +375,11 @@ def test_claude_is_answered_by_the_server_of_its_session(desk: Desk) -> None:
     assert "Money is Decimal" in sub
 
 
-def test_claude_is_told_again_what_was_edited_between_two_prompts(desk: Desk) -> None:
+def test_claude_is_told_again_what_was_edited_between_two_prompts(desk):
     """In its new words, with a prompt about something else, once."""
     path = desk.project.root / "MEMORY.md"
 
-    def edited() -> None:
+    def edited():
         path.write_text(path.read_text().replace("freeze the", "wind back the"))
 
     desk.talk(
@@ -394,7 +392,7 @@ def test_claude_is_told_again_what_was_edited_between_two_prompts(desk: Desk) ->
     assert counts(desk, "wind back the clock") == [0, 1, 1]
 
 
-def test_claude_is_not_told_what_it_wrote_itself(desk: Desk) -> None:
+def test_claude_is_not_told_what_it_wrote_itself(desk):
     """In an entry that it was told, and in one that is new."""
     path = str(desk.project.root / "MEMORY.md")
     words = {"old_string": "freeze the clock", "new_string": "wind back the clock"}
@@ -419,7 +417,7 @@ def test_claude_is_not_told_what_it_wrote_itself(desk: Desk) -> None:
     assert counts(desk, "drops the first call") == [0, 0, 0, 1, 1, 1]
 
 
-def test_claude_tells_each_of_two_sessions_at_once(desk: Desk) -> None:
+def test_claude_tells_each_of_two_sessions_at_once(desk):
     """What one was told is news to the other."""
     prompts = [
         f"MAIN {name}: why do the checkout tests fail around midnight?"
@@ -435,7 +433,7 @@ def test_claude_tells_each_of_two_sessions_at_once(desk: Desk) -> None:
             assert asked.count(words) == 1
 
 
-def test_claude_tells_a_fork_nothing_twice(desk: Desk) -> None:
+def test_claude_tells_a_fork_nothing_twice(desk):
     """It has what the session had that it was forked from."""
     prompt = "MAIN why do the checkout tests fail around midnight?"
     session = session_of(desk.claude(prompt))
@@ -446,7 +444,7 @@ def test_claude_tells_a_fork_nothing_twice(desk: Desk) -> None:
     assert counts(desk, "freeze the clock") == [1, 1]
 
 
-def test_claude_is_told_in_a_subfolder_by_the_users_hooks(desk: Desk) -> None:
+def test_claude_is_told_in_a_subfolder_by_the_users_hooks(desk):
     """The settings of the root reach it in 2.1.332 and not in 2.1.197; those of the user
     do in both, and where both reach it all is told once."""
     reaches = int(is_newer())
@@ -460,7 +458,7 @@ def test_claude_is_told_in_a_subfolder_by_the_users_hooks(desk: Desk) -> None:
     assert counts(desk, "Money is Decimal") == [reaches, 1]
 
 
-def test_codex_tells_nothing_before_its_hooks_are_trusted(desk: Desk) -> None:
+def test_codex_tells_nothing_before_its_hooks_are_trusted(desk):
     """Neither those of the project nor the plug-in's; and doctor says so."""
     prompt = "MAIN why do the checkout tests fail around midnight?"
     assert desk.codex(prompt, trust=False).returncode == 0
@@ -473,7 +471,7 @@ def test_codex_tells_nothing_before_its_hooks_are_trusted(desk: Desk) -> None:
     assert "Codex does not trust the plug-in's hooks yet" in said
 
 
-def test_claude_is_told_each_fact_once_in_a_long_session(desk: Desk) -> None:
+def test_claude_is_told_each_fact_once_in_a_long_session(desk):
     """Through prompts about the same, readings, edits, a resumption and a compaction."""
     facts = {
         "Freeze the clock": "Checkout tests fail at midnight: freeze the clock.",
@@ -505,7 +503,7 @@ def test_claude_is_told_each_fact_once_in_a_long_session(desk: Desk) -> None:
     assert {text: counts(desk, text)[-1] for text in told} == dict.fromkeys(told, 1)
 
 
-def test_codex_has_a_correction_before_it_composes_the_patch(desk: Desk) -> None:
+def test_codex_has_a_correction_before_it_composes_the_patch(desk):
     """Told with the file that a shell command shows."""
     crowded(desk)
     patch = "*** Begin Patch\n*** Update File: src/tax.py\n@@\n-rate = 1\n+rate = 2\n*** End Patch"
@@ -518,7 +516,7 @@ def test_codex_has_a_correction_before_it_composes_the_patch(desk: Desk) -> None
     assert counts(desk, "Rates are Decimal, always") == [0, 1, 1]
 
 
-def test_claude_is_told_of_a_proposal_and_keeps_it(desk: Desk) -> None:
+def test_claude_is_told_of_a_proposal_and_keeps_it(desk):
     """What a session proposes the next one's agent sees, once, and keeps on a yes."""
     desk.model.replies = ["Which one?"]
     first = session_of(desk.claude("Install the packages. MAIN"))
@@ -538,7 +536,7 @@ def test_claude_is_told_of_a_proposal_and_keeps_it(desk: Desk) -> None:
     assert "said last time, not kept" not in desk.model.said(-1)
 
 
-def test_codex_is_told_of_a_proposal_and_keeps_it(desk: Desk) -> None:
+def test_codex_is_told_of_a_proposal_and_keeps_it(desk):
     """What its own record of a session proposes the next session's agent sees, and
     keeps on a yes."""
     desk.model.replies = ["Which one?"]
@@ -563,7 +561,7 @@ def test_codex_is_told_of_a_proposal_and_keeps_it(desk: Desk) -> None:
     assert "said last time, not kept" not in desk.model.said(-1)
 
 
-def test_claude_is_told_how_a_failure_was_got_over(desk: Desk) -> None:
+def test_claude_is_told_how_a_failure_was_got_over(desk):
     """With the result of the command that failed."""
     desk.project.write(
         "~/MEMORY.md",
@@ -579,7 +577,7 @@ def test_claude_is_told_how_a_failure_was_got_over(desk: Desk) -> None:
     assert "the scripts lie in web" in desk.model.said(1)
 
 
-def test_claude_is_told_what_mended_the_same_command_before(desk: Desk) -> None:
+def test_claude_is_told_what_mended_the_same_command_before(desk):
     """In another session, with the result of the command that failed, once."""
     build = "test -f lock || { echo error: cannot find the lock of the build; exit 3; }"
     lines = (build, "touch lock", build)
@@ -594,7 +592,7 @@ def test_claude_is_told_what_mended_the_same_command_before(desk: Desk) -> None:
     assert counts(desk, "`touch lock` was run") == [0, 1, 1]
 
 
-def test_without_mem_nobody_is_troubled(desk: Desk) -> None:
+def test_without_mem_nobody_is_troubled(desk):
     """An uninstall leaves no error line behind, at no event."""
     without = os.pathsep.join(
         folder for folder in desk.path.split(os.pathsep)
@@ -609,7 +607,7 @@ def test_without_mem_nobody_is_troubled(desk: Desk) -> None:
     assert "hook" not in done.stderr.lower() and '"hook_error"' not in done.stdout
 
 
-def test_codex_is_told_before_its_patch(desk: Desk) -> None:
+def test_codex_is_told_before_its_patch(desk):
     """A patch names its files: the correction stands in the next request."""
     patch = "*** Begin Patch\n*** Update File: src/tax.py\n@@\n-rate = 1\n+rate = 2\n*** End Patch"
     desk.model.replies = [
@@ -625,7 +623,7 @@ def test_codex_is_told_before_its_patch(desk: Desk) -> None:
         assert desk.model.said(number).count("Round VAT once per line") == 1
 
 
-def refusing(desk: Desk, mode: str) -> None:
+def refusing(desk: Desk, mode: str):
     """A guard of the person's own: nobody removes the tax file."""
     desk.project.write(
         "~/MEMORY.md",
@@ -648,7 +646,7 @@ DENIED = "mem guard refuses this: `Never remove the tax file`"
         ("claude", "ask", "mem guard asks about this"),
     ],
 )
-def test_a_guard_stops_a_call(desk: Desk, name: str, mode: str, told: str) -> None:
+def test_a_guard_stops_a_call(desk, name, mode, told):
     """The call does not run, the model reads the reason, and its next call passes."""
     refusing(desk, mode)
     tool, key, ask = {
@@ -664,7 +662,7 @@ def test_a_guard_stops_a_call(desk: Desk, name: str, mode: str, told: str) -> No
     assert (desk.project.root / "note.txt").exists()
 
 
-def test_codex_is_told_what_it_cannot_ask_about(desk: Desk) -> None:
+def test_codex_is_told_what_it_cannot_ask_about(desk):
     """It has no answer for "ask": the call runs, and the hint stands in the request."""
     refusing(desk, "ask")
     desk.model.replies = [Call("exec_command", {"cmd": REMOVAL}), "Done."]
@@ -673,7 +671,7 @@ def test_codex_is_told_what_it_cannot_ask_about(desk: Desk) -> None:
     assert "mem guard asks about this" in desk.model.said(1)
 
 
-def test_the_plug_in_installs_in_both(desk: Desk) -> None:
+def test_the_plug_in_installs_in_both(desk):
     """From the marketplace of this repository; then nothing is wired twice."""
     claude = client("claude")
     codex = client("codex")
@@ -710,7 +708,7 @@ console.log(JSON.stringify({ parts, system, output, after }))
 """
 
 
-def test_the_plug_in_of_opencode_hands_on_what_is_told(desk: Desk) -> None:
+def test_the_plug_in_of_opencode_hands_on_what_is_told(desk):
     """In node, called as opencode calls it: at the start, with a prompt, at a tool,
     after a compaction."""
     node = client("node")

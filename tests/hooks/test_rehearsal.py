@@ -38,13 +38,13 @@ def session(project: Project, dice: random.Random, name: str, cwd: Path) -> str:
     return saved(project, talk, f"{name}.jsonl")
 
 
-def duplicates(project: Project, dice: random.Random) -> None:
+def duplicates(project: Project, dice: random.Random):
     text = "Run the importer with the flag that skips rows which are there already."
     twins = project.entry("Importer", text) + project.entry("The importer", text)
     project.write("tasks/a.md", twins)
 
 
-def leavers(project: Project, dice: random.Random) -> None:
+def leavers(project: Project, dice: random.Random):
     old = {"created_at": "2025-01-01", "importance": 0.1}
     gone = project.entry("Gone", "About the gone.", status="retired")
     rest = "".join(
@@ -55,7 +55,7 @@ def leavers(project: Project, dice: random.Random) -> None:
     project.write("tasks/b.md", text.replace("\n", ending).encode())
 
 
-def stages(project: Project, dice: random.Random) -> None:
+def stages(project: Project, dice: random.Random):
     before = dice.choice(("design\n", "unknown\n", ""))
     if before:
         project.write(".current-stage", before)
@@ -72,14 +72,14 @@ def stages(project: Project, dice: random.Random) -> None:
     project.write("tasks/c.md", text + rest)
 
 
-def recurring(project: Project, dice: random.Random) -> None:
+def recurring(project: Project, dice: random.Random):
     text = "Cart tests need a frozen clock, or they fail around midnight."
     for job in ("one", "two", "three"):
         entry = project.entry("Clock", text, id=f"clock-{job}")
         project.write(f".mem/jobs/{job}/MEMORY.md", entry)
 
 
-def renamed(project: Project, dice: random.Random) -> None:
+def renamed(project: Project, dice: random.Random):
     project.write("src/old.py", "def price():\n    return 1\n" * 5)
     entry = project.entry(
         "Prices", "Prices come from `src/old.py`.", paths=["src/old.py"]
@@ -90,14 +90,14 @@ def renamed(project: Project, dice: random.Random) -> None:
     project.commit()
 
 
-def known(project: Project, dice: random.Random) -> None:
+def known(project: Project, dice: random.Random):
     project.write(
         "MEMORY.md", "# Memory\n\n" + project.entry("Log", SAID[0], id="log-1")
     )
     project.mem("recall", "log the proxy password", "--session", "s-1")
 
 
-def used(project: Project, dice: random.Random) -> None:
+def used(project: Project, dice: random.Random):
     known(project, dice)
     options = Options(root=str(project.root))
     with (
@@ -114,9 +114,7 @@ SCENES: tuple[Callable[[Project, random.Random], None], ...] = (
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_dry_run_shows_the_run_to_the_byte(
-    project: Project, tmp_path: Path, seed: int
-) -> None:
+def test_a_dry_run_shows_the_run_to_the_byte(project, tmp_path, seed):
     """Every file that the run changes, the stage, uses and compaction included: git
     makes the same of the diff as the run of the tree."""
     dice = random.Random(seed)

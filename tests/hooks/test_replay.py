@@ -10,7 +10,7 @@ from tests.conftest import Project
 RULE = "From now on always use pnpm for packages of the web shop, because the CI has no npm."
 
 
-def said(project: Project, session: str, day: str, *texts: str) -> None:
+def said(project: Project, session: str, day: str, *texts: str):
     talk = Talk(project.root, session, day)
     for text in texts:
         talk.user(text).agent("I changed it.")
@@ -27,13 +27,13 @@ def said(project: Project, session: str, day: str, *texts: str) -> None:
         ("Bump pnpm", False),
     ],
 )
-def test_a_sentence_says_what_a_correction_says(text: str, *, known: bool) -> None:
+def test_a_sentence_says_what_a_correction_says(text, *, known):
     """By one sentence or two neighbours, never by words all over a text, and not by its
     opposite."""
     assert replay.says(text, "No, use pnpm in the web shop.") is known
 
 
-def test_what_is_forbidden_is_not_known_from_what_is_done() -> None:
+def test_what_is_forbidden_is_not_known_from_what_is_done():
     """A commit about a tool is not a rule against it."""
     said = "Don't install tox here"
     assert not replay.says("tox: install it here, too", said)
@@ -41,8 +41,8 @@ def test_what_is_forbidden_is_not_known_from_what_is_done() -> None:
 
 
 def test_what_was_known_before_a_session_is_told_apart_from_what_was_not(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    project, monkeypatch
+):
     """Neither session is prevented by its own words; it ends after its time and says
     so."""
     assert "mem index --history" in project.mem("eval").err

@@ -49,7 +49,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 @pytest.fixture
-def shop(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+def shop(project, monkeypatch) -> Project:
     monkeypatch.setenv("MEM_HOOK_SECONDS", "600")
     body = "Checkout tests fail at midnight: freeze the clock with the fixture frozen_clock."
     project.remembers("Freeze the clock", body, id="clock")
@@ -57,19 +57,19 @@ def shop(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     return project
 
 
-def learn(project: Project, path: Path) -> None:
+def learn(project: Project, path: Path):
     with project.app() as app:
         pipeline.run(app, ExtractRequest(transcripts=(str(path),)))
 
 
-def wait(project: Project, session: str, *entries: str) -> None:
+def wait(project: Project, session: str, *entries: str):
     """Uses that are not yet counted."""
     state = history(project)
     with state.transaction():
         SessionLog(state).wait(session, entries, "2026-11-20")
 
 
-def test_told_says_what_when_and_why(shop: Project) -> None:
+def test_told_says_what_when_and_why(shop):
     """Of one session, named by how it begins, or of all."""
     assert shop.mem("told").out == "nothing was told\n"
     call(shop, "prompt", **ASKED)
@@ -84,9 +84,7 @@ def test_told_says_what_when_and_why(shop: Project) -> None:
 
 @pytest.mark.parametrize(("answer", "uses"), [("I did what the note clock says.", 1),
                                               ("I looked at the cart and found nothing.", 0)])  # fmt: skip
-def test_what_was_used_waits_until_its_file_is_written(
-    shop: Project, answer: str, uses: int
-) -> None:
+def test_what_was_used_waits_until_its_file_is_written(shop, answer, uses):
     """A session that learned nothing leaves the tree clean; the next write counts it,
     once."""
     call(shop, "prompt", **ASKED)
@@ -101,7 +99,7 @@ def test_what_was_used_waits_until_its_file_is_written(
     assert f"reinforcement_count: {uses}" in shop.read("MEMORY.md")
 
 
-def test_compact_counts_what_was_used_once(shop: Project) -> None:
+def test_compact_counts_what_was_used_once(shop):
     """A dry run shows it, --check finds no work in it; once for a session, none of what
     is retired."""
     more = shop.entry(
@@ -132,9 +130,7 @@ def test_compact_counts_what_was_used_once(shop: Project) -> None:
     )  # of one that is not here
 
 
-def test_a_compaction_that_was_killed_counts_nothing_twice(
-    shop: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_compaction_that_was_killed_counts_nothing_twice(shop, monkeypatch):
     """The journal of the write says what it counted; the state file did not get to hear
     of it."""
     monkeypatch.setattr(WaitingUses, "forget_counted", lambda self: None)
@@ -150,8 +146,8 @@ def test_a_compaction_that_was_killed_counts_nothing_twice(
 
 
 def test_what_waits_in_global_memory_is_counted_when_that_is_written(
-    shop: Project,
-) -> None:
+    shop,
+):
     """Not when another file is: it leaves global memory as it is."""
     entry = shop.entry("Tone", "Answers begin with the result.", id="tone")
     path = shop.write("~/MEMORY.md", entry)
@@ -162,7 +158,7 @@ def test_what_waits_in_global_memory_is_counted_when_that_is_written(
     assert "reinforcement_count: 1" in path.read_text()
 
 
-def test_what_was_learned_is_said_at_the_next_start(shop: Project) -> None:
+def test_what_was_learned_is_said_at_the_next_start(shop):
     """Once, to the person."""
     path = transcript(shop, "Write a test for the parser.", WISH)
     ended(shop, path)
@@ -185,9 +181,7 @@ def test_what_was_learned_is_said_at_the_next_start(shop: Project) -> None:
     ("Edit", {"file_path": "gen/api.py"}, False),
 ])  # fmt: skip
 @pytest.mark.parametrize("late", [True, False])
-def test_what_was_done_after_it_was_told_counts(
-    shop: Project, name: str, given: dict[str, str], used: bool, late: bool
-) -> None:
+def test_what_was_done_after_it_was_told_counts(shop, name, given, used, late):
     """A file or a command that an entry is about; never what it forbids, nor what came
     before."""
     entries = {
@@ -248,8 +242,8 @@ WHY = (
      "why do quarterly invoices skip dormant tenants entirely?", ""),
 ])  # fmt: skip
 def test_history_is_told_when_it_is_clearly_about_a_prompt(
-    shop: Project, entry: str, commit: str, asked: str, said: str
-) -> None:
+    shop, entry, commit, asked, said
+):
     """An excerpt of a commit, once, and before entries; no subject that says no more,
     no file name."""
     for i in range(30):
@@ -273,7 +267,7 @@ def test_history_is_told_when_it_is_clearly_about_a_prompt(
     )
 
 
-def test_what_a_later_commit_amends_is_told_no_more(shop: Project) -> None:
+def test_what_a_later_commit_amends_is_told_no_more(shop):
     """The entry that was learned in the older exchange stays silent; the newer decision
     is told."""
     old = "retry policy of the payment gateway: backoff ceiling 60 seconds, attempts, idle timeout"
@@ -311,7 +305,7 @@ ABOUT_OTHERS = (
 )
 
 
-def test_what_finds_no_room_is_pointed_at(project: Project) -> None:
+def test_what_finds_no_room_is_pointed_at(project):
     """By a line of title and handle, two at most; its text is told when it is its
     turn."""
     long = "The checkout tests were looked at for a whole night near midnight. " * 15
@@ -333,7 +327,7 @@ def test_what_finds_no_room_is_pointed_at(project: Project) -> None:
     assert TITLES[POINTED] not in second
 
 
-def test_the_preamble_is_said_once_in_a_context(project: Project) -> None:
+def test_the_preamble_is_said_once_in_a_context(project):
     """A later block refers to it; another session has it whole."""
     titles = (*ABOUT_ONE_THING, *ABOUT_OTHERS)
     project.write("MEMORY.md", "\n\n".join(map(project.entry, titles)))
@@ -346,7 +340,7 @@ def test_the_preamble_is_said_once_in_a_context(project: Project) -> None:
 
 
 @pytest.mark.usefixtures("vectors")
-def test_the_likely_is_pointed_at_by_meaning(project: Project) -> None:
+def test_the_likely_is_pointed_at_by_meaning(project):
     """What shares few words with a prompt is no more than pointed at."""
     project.write("MEMORY.md", "\n\n".join(map(project.entry, ABOUT_OTHERS)))
     project.commit()
@@ -358,7 +352,7 @@ def test_the_likely_is_pointed_at_by_meaning(project: Project) -> None:
     assert heard(project, "prompt", prompt=unrelated) == ""
 
 
-def test_a_failure_is_told_how_it_was_got_over(project: Project) -> None:
+def test_a_failure_is_told_how_it_was_got_over(project):
     """By its error, once; a failure that memory knows nothing of, and a call that is
     none, bring nothing."""
     mended = "npm error enoent package.json: the scripts lie in web, run npm there."
@@ -387,7 +381,7 @@ BUILD = "cd web && npm run build"
 OUTPUT = "Exit code 1\nnpm error enoent Could not read the lock file {} of the web part"
 
 
-def worked_later(project: Project, name: str, second: str = "npm run build") -> None:
+def worked_later(project: Project, name: str, second: str = "npm run build"):
     """A session in which a build failed, things were done, and a build worked."""
     edited = {"file_path": f"{project.root}/web/package.json", "old_string": "x"}
     calls = [
@@ -426,7 +420,7 @@ def build_failed(command: str, error: str = OUTPUT.format(12)) -> dict[str, obje
     }
 
 
-def test_a_command_that_fails_again_is_told_what_mended_it(shop: Project) -> None:
+def test_a_command_that_fails_again_is_told_what_mended_it(shop):
     """The same command with the same error, in another form of the line, once; what
     only showed a file mended nothing."""
     worked_later(shop, "older")
@@ -452,15 +446,13 @@ def test_a_command_that_fails_again_is_told_what_mended_it(shop: Project) -> Non
     ],
     ids=["not mended", "another command", "another error", "the same session"],
 )
-def test_what_mended_something_else_is_not_told(
-    shop: Project, second: str, given: dict[str, object]
-) -> None:
+def test_what_mended_something_else_is_not_told(shop, second, given):
     """Nor what the session has seen itself."""
     worked_later(shop, "older", second)
     assert heard(shop, "tool-failed", **given) == ""
 
 
-def test_a_prompt_is_told_what_the_code_has_outrun(project: Project) -> None:
+def test_a_prompt_is_told_what_the_code_has_outrun(project):
     """With the commit and the new name, as recall says it."""
     project.write("src/totals.py", "RATE = 19\n")
     text = "The VAT of the totals is rounded in src/totals.py, once per line."
@@ -496,14 +488,14 @@ def session_of_prompts(project: Project) -> list[int]:
     return [tokens(heard(project, "prompt", prompt=text)) for text in asked]
 
 
-def test_less_is_told_the_longer_a_session_goes_on(project: Project) -> None:
+def test_less_is_told_the_longer_a_session_goes_on(project):
     """In all no more than a session may be told; the last prompts are pointed."""
     sizes = session_of_prompts(project)
     assert sizes[0] > 2 * sizes[-1] > 0, sizes
     assert sum(sizes) <= SESSION_TOKENS, sizes
 
 
-def test_a_failure_is_told_when_prompts_are_only_pointed(project: Project) -> None:
+def test_a_failure_is_told_when_prompts_are_only_pointed(project):
     """No part of what is left is kept for lines that point, which it has none of."""
     session_of_prompts(project)
     failed = {
@@ -516,8 +508,8 @@ def test_a_failure_is_told_when_prompts_are_only_pointed(project: Project) -> No
 
 
 def test_a_line_of_an_index_is_not_told_beside_what_it_leads_to(
-    project: Project,
-) -> None:
+    project,
+):
     """One pointer for one file."""
     line = "- [Fog over Wexford](fog.md): how the fog over Wexford is drawn\n"
     project.write("memory/MEMORY.md", f"# Index\n\n{line}")
@@ -529,7 +521,7 @@ def test_a_line_of_an_index_is_not_told_beside_what_it_leads_to(
     assert "(fog.md)" not in text, text
 
 
-def test_lines_that_point_at_parts_of_one_section_are_told_apart() -> None:
+def test_lines_that_point_at_parts_of_one_section_are_told_apart():
     """Each says what stands in its part where a title alone would stand twice."""
     title = "How the ferry timetable of Wexford harbour is made"
     winter, summer, other = (
@@ -554,7 +546,7 @@ def test_lines_that_point_at_parts_of_one_section_are_told_apart() -> None:
     ]
 
 
-def test_history_is_told_in_a_hurry(shop: Project) -> None:
+def test_history_is_told_in_a_hurry(shop):
     """When half of the time is over before anything was found, history by words is."""
     for number in range(30):
         shop.write(f"src/part{number}.py", f"value = {number}\n")
@@ -581,7 +573,7 @@ def test_history_is_told_in_a_hurry(shop: Project) -> None:
     assert b"exponential backoff" in done.stdout
 
 
-def gives_up(shop: Project, verb: str, **values: str) -> None:
+def gives_up(shop: Project, verb: str, **values: str):
     """A hook that hangs in its work until its time is over."""
     slow = (
         "import sys, time; from memcli.hooks import prompts, protocol, starts\n"
@@ -600,7 +592,7 @@ def gives_up(shop: Project, verb: str, **values: str) -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_a_prompt_that_was_given_up_is_answered_with_the_next(shop: Project) -> None:
+def test_a_prompt_that_was_given_up_is_answered_with_the_next(shop):
     """Once, in its own session."""
     gives_up(shop, "prompt", **ASKED)
     go_on = {"prompt": "go on"}
@@ -610,9 +602,7 @@ def test_a_prompt_that_was_given_up_is_answered_with_the_next(shop: Project) -> 
 
 
 @pytest.mark.parametrize("source", ["startup", "compact"])
-def test_a_start_that_was_given_up_is_told_with_the_next_prompt(
-    shop: Project, source: str
-) -> None:
+def test_a_start_that_was_given_up_is_told_with_the_next_prompt(shop, source):
     """Before what the prompt is told, nothing twice, once, in its own session."""
     shop.write("institutional.md", "Money is Decimal.\n")
     if source == "compact":
@@ -626,8 +616,8 @@ def test_a_start_that_was_given_up_is_told_with_the_next_prompt(
 
 
 def test_a_table_that_the_agent_has_read_is_said_whatever_its_cells_are(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """A line within one that says the opposite is not."""
     table = "| Port | Use |\n| --- | --- |\n| 9464 | metrics |"
     rules = f"# Ports\n\n{table}\n\nNever push to main.\n"

@@ -47,7 +47,7 @@ def words(*turns: Turn) -> SessionWords:
     return SessionWords(turns, [entry for entry, _ in TAKEN_UP])
 
 
-def test_what_is_taken_up_counts() -> None:
+def test_what_is_taken_up_counts():
     """At least eight of ten."""
     found = [
         words(human("Please go on."), agent(IDLE), agent(said)).take_up(entry, SINCE)
@@ -56,7 +56,7 @@ def test_what_is_taken_up_counts() -> None:
     assert sum(found) >= 8
 
 
-def test_what_others_say_does_not() -> None:
+def test_what_others_say_does_not():
     """Ninety notes, each against a session about something else."""
     found = [
         words(human("Please go on."), agent(IDLE), agent(said)).take_up(entry, SINCE)
@@ -67,7 +67,7 @@ def test_what_others_say_does_not() -> None:
     assert sum(found) == 0
 
 
-def test_what_stood_in_the_prompt_does_not() -> None:
+def test_what_stood_in_the_prompt_does_not():
     """Nor what was said before the entry was told."""
     entry, said = TAKEN_UP[0]
     asked = human("Why does the cart assertion fail around midnight? Freeze the clock?")
@@ -76,7 +76,7 @@ def test_what_stood_in_the_prompt_does_not() -> None:
     assert not words(early).take_up(entry, SINCE)
 
 
-def test_common_words_do_not() -> None:
+def test_common_words_do_not():
     """A rule of everyday words is not used by everyday talk, in one turn or in many."""
     entry = "I never got that email"
     assert not words(agent("I follow that.")).take_up(entry, SINCE)

@@ -36,7 +36,7 @@ def placeless(entry: Entry, *, live: bool = True) -> list[Row]:
     st.integers(1, 6000),
 )
 @settings(max_examples=100, deadline=None)
-def test_parts_join_back_exactly(seed: str, size: int) -> None:
+def test_parts_join_back_exactly(seed, size):
     """Windows of 1,600 characters overlap by 320 and together are the text, whatever
     its length."""
     body = (seed * (size // len(seed) + 1))[:size].strip() or "x"
@@ -48,7 +48,7 @@ def test_parts_join_back_exactly(seed: str, size: int) -> None:
     assert all(len(row.text) > OVERLAP for row in found[1:])
 
 
-def test_row_of_an_entry() -> None:
+def test_row_of_an_entry():
     """Title, body, tags and date stand in columns of their own."""
     (row,) = rows(read(), live=True)
     assert (row.entry, row.part, row.offset, row.line, row.live) == ("a", 0, 0, 8, 1)
@@ -60,7 +60,7 @@ def test_row_of_an_entry() -> None:
     )
 
 
-def test_front_matter_words_are_not_searchable() -> None:
+def test_front_matter_words_are_not_searchable():
     """Only title, body and tags are texts of the search; values go to the metadata."""
     (row,) = rows(read(KEYS + "session_task: zebra\nphase: review\n"), live=True)
     searched = f"{row.title} {row.text} {row.tags} {row.parts}"
@@ -71,7 +71,7 @@ def test_front_matter_words_are_not_searchable() -> None:
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
-def test_detail_of_an_episode_is_kept_but_not_searched(eol: str) -> None:
+def test_detail_of_an_episode_is_kept_but_not_searched(eol):
     """It goes to the metadata; in another kind the heading is a heading."""
     body = f"What happened.{eol}{eol}### Detail  {eol}Zebra crossing."
     episode = read("kind: episode\n", body)
@@ -102,7 +102,7 @@ def test_detail_of_an_episode_is_kept_but_not_searched(eol: str) -> None:
         read()._replace(kind=""),
     ],
 )  # fmt: skip
-def test_a_row_is_another_with_what_is_searched_or_weighed(changed: Entry) -> None:
+def test_a_row_is_another_with_what_is_searched_or_weighed(changed):
     """A row that is known is not written again, so that every value must count."""
     assert placeless(changed) != placeless(read()) != placeless(read(), live=False)
 
@@ -119,13 +119,13 @@ def test_a_row_is_another_with_what_is_searched_or_weighed(changed: Entry) -> No
         ("0x" + "f" * 5000, "0x" + "f" * 5000),
     ],
 )
-def test_metadata_is_json(written: str, value: Any) -> None:
+def test_metadata_is_json(written, value):
     """NaN and infinity are null, dates text, control characters blanks."""
     (row,) = rows(read(KEYS + f"outcome: {written}\n"), live=True)
     assert metadata(row)["outcome"] == value
 
 
-def test_control_characters_and_surrogates_are_cleaned() -> None:
+def test_control_characters_and_surrogates_are_cleaned():
     """What SQLite and its tokenizer cannot take becomes a blank, also in ids, titles
     and values."""
     bad = "a\x00b\ud800c\x7f"

@@ -36,7 +36,7 @@ def cited(project: Project) -> str:
     return str(result.json["id"])
 
 
-def test_a_place_that_changed_much_is_marked_until_confirmed(project: Project) -> None:
+def test_a_place_that_changed_much_is_marked_until_confirmed(project):
     """Not by lines above it, nor by a small change; with the commit that did it."""
     name = cited(project)
     project.write("src/cart.py", "import os\n\n" + CODE.replace("total(3)", "sum(3)"))
@@ -62,7 +62,7 @@ def test_a_place_that_changed_much_is_marked_until_confirmed(project: Project) -
     assert states(project) == {}
 
 
-def test_confirming_follows_lines_that_moved(project: Project) -> None:
+def test_confirming_follows_lines_that_moved(project):
     name = cited(project)
     project.write("src/cart.py", "# new\n" * 10 + CODE)
     project.commit("moved down")
@@ -83,9 +83,7 @@ def test_confirming_follows_lines_that_moved(project: Project) -> None:
         ("../out.py:1-2", "../out.py"),
     ],
 )
-def test_a_place_that_is_none_is_refused(
-    project: Project, place: str, said: str
-) -> None:
+def test_a_place_that_is_none_is_refused(project, place, said):
     project.write("src/cart.py", CODE)
     result = project.mem("add", "Note", "--rests-on", place)
     assert result.code == 2 and said in result.err and "hint:" in result.err
@@ -93,7 +91,7 @@ def test_a_place_that_is_none_is_refused(
 
 
 @pytest.mark.unit
-def test_a_citation_is_written_and_read() -> None:
+def test_a_citation_is_written_and_read():
     made = with_sketch(Citation("a b.py", 1, 2), "one two\nthree four\n")
     assert made is not None
     assert parse_citation(str(made)) == made and stands(made, "x\n  three four")

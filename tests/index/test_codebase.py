@@ -18,7 +18,7 @@ Run `make lint` and `npm run build`, `FOO=1 python scripts/x.py --fast`, then se
 
 
 @pytest.mark.unit
-def test_what_an_entry_names() -> None:
+def test_what_an_entry_names():
     """Paths, targets and identifiers of code spans, links and `paths`; lines are left
     off."""
     assert anchors_of({"paths": ["src/**/*.ts", "lib/x.py"]}, NAMED) == {
@@ -42,14 +42,14 @@ def test_what_an_entry_names() -> None:
         "`src/alt.py` wurde entfernt.",
     ],
 )
-def test_what_only_looks_like_a_name(text: str) -> None:
+def test_what_only_looks_like_a_name(text):
     """Words, versions, flags, addresses, stand-ins, fenced code, and what a line says
     is gone."""
     assert anchors_of({}, text) == set()
 
 
 @pytest.mark.unit
-def test_a_path_with_blanks_in_it() -> None:
+def test_a_path_with_blanks_in_it():
     """Which is also read as a command; a folder that only ends a command is none."""
     both = anchors_of({}, "See `docs/My Notes/` and `bin/run all`.")
     assert Anchor("path", "docs/My Notes/") in both
@@ -67,12 +67,12 @@ def test_a_path_with_blanks_in_it() -> None:
         ("Create a test under `tests/unit/` called `cart.py`.", set()),
     ],
 )
-def test_what_is_to_be_made_need_not_be_there(text: str, named: set[str]) -> None:
+def test_what_is_to_be_made_need_not_be_there(text, named):
     """The folder that it is made in must be."""
     assert {anchor.text for anchor in anchors_of({}, text)} == named
 
 
-def started(project: Project) -> None:
+def started(project: Project):
     """A commit with code, and notes on it."""
     project.write(
         "src/cart.py", "def parse_items(x):\n    return [line for line in x if line]\n"
@@ -101,7 +101,7 @@ def gone_of(project: Project, text: str) -> list[str]:
     return [each.split(", ")[0].removeprefix("names ") for each in details if each]
 
 
-def test_gone_moved_and_never(project: Project) -> None:
+def test_gone_moved_and_never(project):
     """Gone with its commit, moved with the new name; what never was is no finding."""
     started(project)
     assert told(project) == {}
@@ -130,7 +130,7 @@ def test_gone_moved_and_never(project: Project) -> None:
     assert "retry_call" not in told(project)["Retry"]
 
 
-def test_renames_are_followed_and_undone(project: Project) -> None:
+def test_renames_are_followed_and_undone(project):
     """`--fix` writes the new name where mem wrote the old one; undo takes it back."""
     started(project)
     project.moves("src/cart.py", "src/shop.py")
@@ -165,7 +165,7 @@ RENAMED = {
 """A body and `paths` before files moved, and after `mem doctor --fix`."""
 
 
-def test_every_pure_rename_is_followed(project: Project) -> None:
+def test_every_pure_rename_is_followed(project):
     """Of files, folders, files in moved folders and globs, before any index is
     there."""
     files = (
@@ -200,9 +200,7 @@ def test_every_pure_rename_is_followed(project: Project) -> None:
     assert told(project) == {}
 
 
-def test_after_a_commit_only_what_changed_is_read(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_a_commit_only_what_changed_is_read(project, monkeypatch):
     """Identifiers are looked for in the changed files, unless the one that had them
     changed."""
     started(project)
@@ -223,7 +221,7 @@ def test_after_a_commit_only_what_changed_is_read(
     assert "src/more3.py" in read and "src/more4.py" not in read
 
 
-def test_time_is_bounded(project: Project) -> None:
+def test_time_is_bounded(project):
     """What cannot be told in time is untold, and no finding."""
     from memcli.app import Options, opened
 
@@ -236,7 +234,7 @@ def test_time_is_bounded(project: Project) -> None:
         assert not anchors.gone(app.index)
 
 
-def test_a_place_outside_hides_no_other(project: Project) -> None:
+def test_a_place_outside_hides_no_other(project):
     """git refuses a question about a path that leaves the tree."""
     started(project)
     project.drops("src/old.py")
@@ -247,7 +245,7 @@ def test_a_place_outside_hides_no_other(project: Project) -> None:
     assert ["src/old.py, gone since" in row["detail"] for row in rows] == [True]
 
 
-def test_a_folder_by_its_slash(project: Project) -> None:
+def test_a_folder_by_its_slash(project):
     """Also one at the top; what a build makes, and git is to ignore, is not gone."""
     for path in ("fixtures/a.py", "dist/b.py", "dist/c.py", "dist/old/d.py"):
         project.write(path, "x = 1\n")
@@ -264,7 +262,7 @@ def test_a_folder_by_its_slash(project: Project) -> None:
     assert [row["detail"] for row in rows] == [lost]
 
 
-def test_a_file_that_git_ignores_now(project: Project) -> None:
+def test_a_file_that_git_ignores_now(project):
     """A build makes it; a pattern for many says nothing of one that was tracked."""
     for path in ("site/lib/a.js", "site/conf.js", "site/app.js"):
         project.write(path, "x = 1\n")
@@ -276,7 +274,7 @@ def test_a_file_that_git_ignores_now(project: Project) -> None:
     assert gone_of(project, text) == ["site/app.js"]
 
 
-def test_a_name_of_several_files_is_followed_nowhere(project: Project) -> None:
+def test_a_name_of_several_files_is_followed_nowhere(project):
     """That of the very path is; else any of them may be meant."""
     for path in ("conf.py", "a/conf.py", "b/conf.py", "b/only.py"):
         project.write(path, f"path = '{path}'\n" * 9)
@@ -296,7 +294,7 @@ def test_a_name_of_several_files_is_followed_nowhere(project: Project) -> None:
     assert gone_of(project, text) == ["a/conf.py", "only.py"]
 
 
-def test_a_file_that_the_code_reads_in_other_places(project: Project) -> None:
+def test_a_file_that_the_code_reads_in_other_places(project):
     """A tool that reads `settings.ini` speaks of those of its users, and what is imported
     as `shop/test` may stand elsewhere; one mention may be left over."""
     project.write("settings.ini", "[x]\n")
@@ -311,7 +309,7 @@ def test_a_file_that_the_code_reads_in_other_places(project: Project) -> None:
     assert gone_of(project, text) == ["other.ini"]
 
 
-def test_a_file_of_the_projects_that_are_made_here(project: Project) -> None:
+def test_a_file_of_the_projects_that_are_made_here(project):
     """Below a folder of templates only a path that names the folder is of this one."""
     for path in ("templates/test/conn.ex", "lib/conn_view.ex"):
         project.write(path, f"{path}\n" * 9)
@@ -321,7 +319,7 @@ def test_a_file_of_the_projects_that_are_made_here(project: Project) -> None:
     assert gone_of(project, text) == ["conn_view.ex", "templates/test/conn.ex"]
 
 
-def test_a_name_of_an_example_is_none_of_the_code(project: Project) -> None:
+def test_a_name_of_an_example_is_none_of_the_code(project):
     """What stood in documents and examples alone is no finding when it goes."""
     project.write("docs/page.js", "fetchData()\n")
     project.write("src/page.js", "loadPage()\n")
@@ -331,7 +329,7 @@ def test_a_name_of_an_example_is_none_of_the_code(project: Project) -> None:
     assert gone_of(project, "`fetchData()` and `loadPage()`.") == ["loadPage"]
 
 
-def test_a_folder_whose_files_went_on(project: Project) -> None:
+def test_a_folder_whose_files_went_on(project):
     """It is where most of it is, also after a second move; never one of its files."""
     for name in ("a.py", "b.py", "c.py"):
         project.write(f"packages/play/{name}", f"name = '{name}'\n" * 9)
@@ -350,7 +348,7 @@ def test_a_folder_whose_files_went_on(project: Project) -> None:
 
 
 @pytest.mark.unit
-def test_a_file_that_is_to_be_made() -> None:
+def test_a_file_that_is_to_be_made():
     """It need not be there; what else the sentence names must."""
     text = "Create a file called `feed.xml` with `make_feed()`. See `src/feed.py`."
     assert anchors_of({}, text) == {
@@ -360,7 +358,7 @@ def test_a_file_that_is_to_be_made() -> None:
 
 
 @pytest.mark.unit
-def test_folders_named_for_a_route() -> None:
+def test_folders_named_for_a_route():
     """Brackets and parentheses stand in paths of web frameworks."""
     text = "See `app/[id]/page.tsx`, `app/(auth)/login/`, `retry(times)`, `a[0]`."
     assert {each.text for each in anchors_of({}, text) if each.kind == "path"} == {
@@ -370,7 +368,7 @@ def test_folders_named_for_a_route() -> None:
 
 
 @pytest.mark.unit
-def test_what_takes_the_place_of_another() -> None:
+def test_what_takes_the_place_of_another():
     """Only the other is no news, also in the passive."""
     text = (
         "Use `new/a.py` instead of `old/a.py`. `old/b.py` was replaced by `new/b.py`."
@@ -394,7 +392,7 @@ def test_what_takes_the_place_of_another() -> None:
         "The legacy `load_rows()` is deprecated.",
     ],
 )
-def test_a_sentence_that_tells_what_is_gone(text: str) -> None:
+def test_a_sentence_that_tells_what_is_gone(text):
     """Over the ends of lines; what is in a code span tells nothing, nor what stands
     in the next sentence."""
     assert anchors_of({}, text) == set()
@@ -407,7 +405,7 @@ def test_a_sentence_that_tells_what_is_gone(text: str) -> None:
     }
 
 
-def test_without_git(project: Project, tmp_path: Path) -> None:
+def test_without_git(project, tmp_path):
     """Outside of a repository doctor says that it cannot tell."""
     folder = tmp_path / "plain"
     folder.mkdir()
@@ -418,7 +416,7 @@ def test_without_git(project: Project, tmp_path: Path) -> None:
     assert [row["status"] for row in rows["checks"]] == ["INFO"]
 
 
-def test_recall_marks_and_lowers_it(project: Project) -> None:
+def test_recall_marks_and_lowers_it(project):
     """A hit that names what is gone says so and stands behind its equal; a start leaves
     it out."""
     for name in ("one", "two"):
@@ -446,9 +444,7 @@ def test_recall_marks_and_lowers_it(project: Project) -> None:
     assert f"{second['id']}_call" in told and f"{first['id']}_call" not in told
 
 
-def test_a_shallow_clone_says_what_it_cannot_tell(
-    project: Project, tmp_path: Path
-) -> None:
+def test_a_shallow_clone_says_what_it_cannot_tell(project, tmp_path):
     """What this part of the history does not have may be in the other: untold, not
     never."""
     started(project)
@@ -460,9 +456,7 @@ def test_a_shallow_clone_says_what_it_cannot_tell(
     assert "only a part of the history" in rows[0]["detail"]
 
 
-def test_a_partial_clone_says_what_it_cannot_tell(
-    project: Project, tmp_path: Path
-) -> None:
+def test_a_partial_clone_says_what_it_cannot_tell(project, tmp_path):
     """It has every tree and no old file: paths are told of, identifiers and targets
     only when the rest is there."""
     project.write("src/old.py", "def call_old_one(): pass\n")

@@ -46,13 +46,13 @@ def titles(project: Project, task: str, *options: str) -> list[str]:
     return result.titles
 
 
-def age(path: Path, seconds: int = 100) -> None:
+def age(path: Path, seconds: int = 100):
     """Make a file look as if it had not been touched lately."""
     then = path.stat().st_mtime_ns - seconds * 10**9
     os.utime(path, ns=(then, then))
 
 
-def test_the_index_is_private_and_unseen_by_git(project: Project) -> None:
+def test_the_index_is_private_and_unseen_by_git(project):
     """Mode 0600 whatever the umask; `git status` shows the memory file alone."""
     old = os.umask(0)
     try:
@@ -64,7 +64,7 @@ def test_the_index_is_private_and_unseen_by_git(project: Project) -> None:
     assert project.git("status", "--porcelain") == "?? MEMORY.md\n"
 
 
-def test_the_index_is_unseen_in_a_linked_worktree(project: Project) -> None:
+def test_the_index_is_unseen_in_a_linked_worktree(project):
     """Its exclude file lies somewhere else than in `.git/`."""
     project.remembers("Zebra")
     project.commit()
@@ -76,7 +76,7 @@ def test_the_index_is_unseen_in_a_linked_worktree(project: Project) -> None:
     ) == ""
 
 
-def test_without_memory_nothing_is_made(project: Project, world: Path) -> None:
+def test_without_memory_nothing_is_made(project, world):
     """No index, no cache, no state: every command exits 0 with one line that says how
     to begin."""
     project.ok("index", "--check")
@@ -90,9 +90,7 @@ def test_without_memory_nothing_is_made(project: Project, world: Path) -> None:
     assert not (world / "state").exists()
 
 
-def test_only_global_memory_is_indexed_in_the_cache(
-    project: Project, world: Path
-) -> None:
+def test_only_global_memory_is_indexed_in_the_cache(project, world):
     """A repository without a memory file of its own gets no index of its own."""
     project.write("~/MEMORY.md", project.entry("Zebra", "Stripes."))
     assert titles(project, "zebra") == ["Zebra"]
@@ -101,9 +99,7 @@ def test_only_global_memory_is_indexed_in_the_cache(
     assert stat.S_IMODE(db.stat().st_mode) == 0o600
 
 
-def test_without_any_writable_folder_the_index_lives_in_memory(
-    project: Project, world: Path
-) -> None:
+def test_without_any_writable_folder_the_index_lives_in_memory(project, world):
     """The answer comes all the same, with a note, and nothing is left behind."""
     project.remembers("Zebra", "Stripes.")
     (world / "cache").write_text("in the way")
@@ -114,7 +110,7 @@ def test_without_any_writable_folder_the_index_lives_in_memory(
     assert "for this run only" in result.err
 
 
-def test_mem_db_moves_the_index(project: Project) -> None:
+def test_mem_db_moves_the_index(project):
     """A file in an existing folder."""
     project.remembers("Zebra")
     project.ok("index", env={"MEM_DB": "../elsewhere.db"})
@@ -135,7 +131,7 @@ sys.exit(code)
 """
 
 
-def test_unchanged_files_are_not_read(project: Project) -> None:
+def test_unchanged_files_are_not_read(project):
     """The second run opens no memory file; after one edit it opens that one."""
     for name in ("tasks/a.md", "tasks/b.md"):
         age(project.write(name, project.entry(name)))
@@ -156,7 +152,7 @@ def test_unchanged_files_are_not_read(project: Project) -> None:
     assert read() == "b.md"
 
 
-def test_a_file_that_was_only_touched_is_not_chunked_again(project: Project) -> None:
+def test_a_file_that_was_only_touched_is_not_chunked_again(project):
     """Another mtime, equal content: the rows stay, and the next run does not read it
     again."""
     path = project.write("MEMORY.md", project.entry("One") + project.entry("Two"))
@@ -171,7 +167,7 @@ def test_a_file_that_was_only_touched_is_not_chunked_again(project: Project) -> 
     assert sql(project, "SELECT id, text FROM chunks ORDER BY id") == before
 
 
-def test_an_edit_keeps_the_rows_of_the_other_entries(project: Project) -> None:
+def test_an_edit_keeps_the_rows_of_the_other_entries(project):
     """One entry of three changed: one row is new, the other two only moved."""
     entries = [
         project.entry(f"Title {number}", f"Body {number}") for number in range(3)
@@ -197,9 +193,7 @@ def test_an_edit_keeps_the_rows_of_the_other_entries(project: Project) -> None:
     assert all(title in text[line - 1] for title, line in lines.items())
 
 
-def test_a_same_size_edit_within_one_tick_is_found(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_same_size_edit_within_one_tick_is_found(project, monkeypatch):
     """Racily clean: the file is written, indexed and written again with the same mtime
     and size."""
     monkeypatch.setattr(files, "RACY_NS", 60 * 10**9)  # however slow this machine is
@@ -223,7 +217,7 @@ def test_a_same_size_edit_within_one_tick_is_found(
         "made unreadable",
     ],
 )
-def test_what_is_gone_matches_nothing(project: Project, how: str) -> None:
+def test_what_is_gone_matches_nothing(project, how):
     """Whatever became of the file, its words leave the index, its relations too."""
     project.remembers("Other", "Horses.")
     path = project.write(
@@ -299,7 +293,7 @@ def answers(app: App) -> list[Any]:
 class Editor:
     """Somebody who works on the memory files of a project."""
 
-    def __init__(self, project: Project, seed: int) -> None:
+    def __init__(self, project: Project, seed: int):
         self.project = project
         self.random = random.Random(seed)
 
@@ -321,7 +315,7 @@ class Editor:
         }
         return self.project.entry(self.random.choice(WORDS), body, **values)
 
-    def step(self) -> None:
+    def step(self):
         """Do something to a file."""
         name, target = self.random.choices(FILES, k=2)
         path = self.path(name)
@@ -335,13 +329,13 @@ class Editor:
         else:
             self._write(path, f"# {old}\n\nThe {new}.\n\n")
 
-    def _write(self, path: Path, prose: str) -> None:
+    def _write(self, path: Path, prose: str):
         """Write a file anew: entries, prose before one, or what is no text."""
         entries = "".join(self.entry() for _ in range(self.random.randrange(4)))
         texts = [entries.encode(), (prose + self.entry()).encode(), b"zebra \xff\n"]
         path.write_bytes(self.random.choice(texts))
 
-    def _change(self, action: str, path: Path, goal: Path, old: str, new: str) -> None:
+    def _change(self, action: str, path: Path, goal: Path, old: str, new: str):
         """Change a file that is there."""
         data = path.read_bytes()
         match action:
@@ -358,7 +352,7 @@ class Editor:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_incremental_equals_from_scratch(project: Project, seed: int) -> None:
+def test_incremental_equals_from_scratch(project, seed):
     """After any sequence of edits, moves, deletions and appends."""
     editor = Editor(project, seed)
     old = project.root.parent / "old.db"
@@ -383,7 +377,7 @@ def test_incremental_equals_from_scratch(project: Project, seed: int) -> None:
     assert content(old) == content(fresh)
 
 
-def _damage(path: Path, kind: str) -> None:
+def _damage(path: Path, kind: str):
     data = path.read_bytes()
     middle = len(data) // 2
     if kind == "noise in the middle":
@@ -420,9 +414,7 @@ KINDS = [
 
 @pytest.mark.parametrize("command", ["recall zebra", "index", "list"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_cannot_be_used_is_kept_aside_and_built_anew(
-    project: Project, kind: str, command: str
-) -> None:
+def test_what_cannot_be_used_is_kept_aside_and_built_anew(project, kind, command):
     """The answer is whole, the old file is still there, one line says so."""
     path = project.remembers("Zebra", "Stripes.")
     filler = "".join(
@@ -447,8 +439,8 @@ def test_what_cannot_be_used_is_kept_aside_and_built_anew(
 
 
 def test_processes_that_start_at_once_all_answer_and_one_index_remains(
-    project: Project,
-) -> None:
+    project,
+):
     """From nothing, and from a damaged file: no error, nothing moved aside that was
     good."""
     for number in range(20):
@@ -499,8 +491,8 @@ def test_processes_that_start_at_once_all_answer_and_one_index_remains(
 
 
 def test_an_index_that_another_process_has_mended_is_not_moved_again(
-    project: Project,
-) -> None:
+    project,
+):
     """Two found the same damage; the second takes what the first has built."""
     project.remembers("Zebra")
     path = project.root / DB
@@ -536,9 +528,7 @@ def held(path: Path) -> Iterator[None]:
         process.stdin.close()
 
 
-def test_a_busy_index_is_answered_from_and_refused_to_writers(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_busy_index_is_answered_from_and_refused_to_writers(project, monkeypatch):
     """recall: what is there, with a note; `mem index`: exit 5 after its wait, also with
     --rebuild."""
     project.remembers("Zebra", "Stripes.")
@@ -563,7 +553,7 @@ def test_a_busy_index_is_answered_from_and_refused_to_writers(
     assert len(titles(project, "stripes")) == 2
 
 
-def test_a_full_disk_is_said_and_leaves_the_old_index(project: Project) -> None:
+def test_a_full_disk_is_said_and_leaves_the_old_index(project):
     """What cannot be written is rolled back, and this run answers from an index in
     memory."""
     project.remembers("Zebra")
@@ -594,9 +584,7 @@ def test_a_full_disk_is_said_and_leaves_the_old_index(project: Project) -> None:
         ("Deployments were failing", "deployment"),
     ],
 )
-def test_words_are_found_however_they_are_written(
-    project: Project, text: str, query: str
-) -> None:
+def test_words_are_found_however_they_are_written(project, text, query):
     """Inside a sentence without blanks, without accents, in parts, in another form."""
     project.write(
         "MEMORY.md",
@@ -605,9 +593,7 @@ def test_words_are_found_however_they_are_written(
     assert titles(project, query) == ["Title"]
 
 
-def test_an_index_of_somebody_else_is_neither_used_nor_replaced(
-    project: Project, world: Path
-) -> None:
+def test_an_index_of_somebody_else_is_neither_used_nor_replaced(project, world):
     """One that this user's state does not know: another is made in the cache."""
     project.remembers("Carts round down")
     project.mem("index")
@@ -636,7 +622,7 @@ def test_an_index_of_somebody_else_is_neither_used_nor_replaced(
 
 
 @pytest.mark.parametrize("look", [False, True])
-def test_what_is_open_keeps_its_locks(project: Project, look: bool) -> None:
+def test_what_is_open_keeps_its_locks(project, look):
     """Another process that opens, writes and closes an index leaves the log of those
     who still have it open: without a lock it would throw the log away, and what both
     write then would be damage."""
@@ -659,15 +645,13 @@ def test_what_is_open_keeps_its_locks(project: Project, look: bool) -> None:
     assert not log.exists()
 
 
-def open_and_close(path: Path) -> None:
+def open_and_close(path: Path):
     with path.open("ab"):
         pass
 
 
 @pytest.mark.parametrize("make", [files.make_private, open_and_close])
-def test_a_database_that_is_there_is_not_opened_to_make_it(
-    tmp_path: Path, make: Any
-) -> None:
+def test_a_database_that_is_there_is_not_opened_to_make_it(tmp_path, make):
     """Its locks would go with the descriptor; the second shows that the test sees it."""
     path = tmp_path / "some.db"
     files.make_private(path)

@@ -14,7 +14,7 @@ def paths(project: Project, task: str) -> list[str]:
     ]
 
 
-def test_the_words_of_an_index_line_find_its_file(project: Project) -> None:
+def test_the_words_of_an_index_line_find_its_file(project):
     """However it came about: line first, file first, line edited, line gone; and no
     other file."""
     project.write("memory/MEMORY.md", INDEX)
@@ -39,9 +39,7 @@ STATUSES = [
 
 
 @pytest.mark.parametrize("head", STATUSES)
-def test_a_decision_that_does_not_hold_ranks_last_and_says_so(
-    project: Project, head: str
-) -> None:
+def test_a_decision_that_does_not_hold_ranks_last_and_says_so(project, head):
     """Whatever way its status is written; one that is accepted stays what it is."""
     project.write(
         "docs/adr/0001-zebra.md",

@@ -30,7 +30,7 @@ def steps(db: sqlite3.Connection, work: Callable[[], object]) -> int:
     """How many thousand steps SQLite takes for some work."""
     count = 0
 
-    def step() -> None:
+    def step():
         nonlocal count
         count += 1
 
@@ -49,7 +49,7 @@ def shown(project: Project, text: str) -> tuple[Passage, int]:
         return found, steps(app.index.db, lambda: passage(app.index.entries, candidate))
 
 
-def test_what_is_left_out_is_counted_in_lines(project: Project) -> None:
+def test_what_is_left_out_is_counted_in_lines(project):
     text = written(1000)
     found, _ = shown(project, text)
     assert WANTED in found.text
@@ -58,14 +58,14 @@ def test_what_is_left_out_is_counted_in_lines(project: Project) -> None:
     assert abs(found.lines - (below.count("\n") - found.text.count("\n"))) <= 2
 
 
-def test_a_longer_entry_is_not_looked_through(project: Project) -> None:
+def test_a_longer_entry_is_not_looked_through(project):
     """An entry of eight times the size takes no twice the work."""
     _, few = shown(project, written(1000))
     _, many = shown(project, written(8000))
     assert many < 2 * few + 10
 
 
-def test_what_is_private_far_above_is_not_shown(project: Project) -> None:
+def test_what_is_private_far_above_is_not_shown(project):
     """Its tag may stand hundreds of chunks before what matches."""
     found, _ = shown(project, written(1000, above="<Private >The key is 12.\n"))
     assert WANTED not in found.text

@@ -16,7 +16,7 @@ def entry(name: str, text: str, kind: str = "procedural") -> str:
 
 
 @pytest.fixture
-def many(project: Project) -> Project:
+def many(project) -> Project:
     """1,300 entries with four of five common words, 250 with one: more than are
     scored."""
     dice = random.Random(7)
@@ -53,7 +53,7 @@ def found(project: Project, *words: str) -> list[str]:
     return [hit["id"] for hit in result.hits]
 
 
-def test_the_best_of_very_many_matches_is_found(many: Project) -> None:
+def test_the_best_of_very_many_matches_is_found(many):
     """What covers most of the task; a rare word outweighs the common ones."""
     assert found(many, "--limit", "1", *COMMON) == ["all"]
     assert found(many, "--limit", "1", "zeppelin", *COMMON) == ["rare"]

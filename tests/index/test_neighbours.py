@@ -57,12 +57,12 @@ def some(project: Project, count: int, seed: int = 1) -> list[str]:
 
 @pytest.mark.parametrize(("count", "few"), [(150, 200), (150, 64)])
 def test_edges_are_exactly_the_nearest(
-    project: Project,
-    vectors: None,
-    monkeypatch: pytest.MonkeyPatch,
-    count: int,
-    few: int,
-) -> None:
+    project,
+    vectors,
+    monkeypatch,
+    count,
+    few,
+):
     """By sign bits for few, by products of matrices for many."""
     monkeypatch.setattr(neighbours, "FEW", few)
     project.write("MEMORY.md", "".join(some(project, count)))
@@ -74,9 +74,7 @@ def test_edges_are_exactly_the_nearest(
 
 
 @pytest.mark.parametrize("few", [0, 64])
-def test_copies_and_what_is_not_live_have_no_edges(
-    project: Project, vectors: None, monkeypatch: pytest.MonkeyPatch, few: int
-) -> None:
+def test_copies_and_what_is_not_live_have_no_edges(project, vectors, monkeypatch, few):
     """One id in two files is one entry; the archive and the retired have no part in
     it."""
     monkeypatch.setattr(neighbours, "FEW", few)
@@ -95,9 +93,7 @@ def test_copies_and_what_is_not_live_have_no_edges(
     assert [other for one, other, _ in edges(project) if one == "f"] == ["a", "b", "c"]
 
 
-def test_show_names_what_is_similar_without_numpy(
-    project: Project, vectors: None
-) -> None:
+def test_show_names_what_is_similar_without_numpy(project, vectors):
     """Beside what the file itself says; an unrelated one is not named."""
     project.write(
         "MEMORY.md",

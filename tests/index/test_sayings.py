@@ -8,21 +8,21 @@ from tests.conftest import Project
 from tests.index.test_codebase import told
 
 
-def later(project: Project) -> None:
+def later(project: Project):
     """Another commit: what stands in memory is no longer of the last one."""
     number = project.git("rev-list", "--count", "HEAD").strip()
     project.write(f"src/later_{number}.py", f"NUMBER = {number}\n")
     project.commit("later")
 
 
-def started(project: Project) -> None:
+def started(project: Project):
     """Code with a file, a call and a target, all of which a second commit takes."""
     project.write("src/old_cart.py", "def parse_old_items():\n    return 1\n")
     project.write("src/kept.py", "KEPT = 1\n")
     project.write("Makefile", "lint:\n\techo\nold-goal:\n\techo\n")
 
 
-def without_it(project: Project) -> None:
+def without_it(project: Project):
     """The commit that takes them."""
     project.git("rm", "-q", "src/old_cart.py")
     project.write("Makefile", "lint:\n\techo\n")
@@ -32,7 +32,7 @@ def without_it(project: Project) -> None:
 NAMES = "See `src/old_cart.py`, `parse_old_items()` and `make old-goal`."
 
 
-def test_only_what_stood_when_it_was_written_is_gone(project: Project) -> None:
+def test_only_what_stood_when_it_was_written_is_gone(project):
     """A file from before is marked, one from after is not: it knew."""
     started(project)
     project.write("MEMORY.md", project.entry("Before", NAMES, id="b1"))
@@ -48,7 +48,7 @@ def test_only_what_stood_when_it_was_written_is_gone(project: Project) -> None:
         assert name in found["Before"]
 
 
-def test_who_writes_it_down_is_told_once(project: Project) -> None:
+def test_who_writes_it_down_is_told_once(project):
     """As long as no other commit has followed it may be a slip."""
     started(project)
     project.commit("start")
@@ -61,7 +61,7 @@ def test_who_writes_it_down_is_told_once(project: Project) -> None:
     assert told(project) == {}
 
 
-def test_text_that_was_brought_from_another_file(project: Project) -> None:
+def test_text_that_was_brought_from_another_file(project):
     """It was written at another time, which is not known: the very path counts."""
     started(project)
     project.write("docs/notes.md", f"Notes.\n\n{NAMES}\n")
@@ -74,7 +74,7 @@ def test_text_that_was_brought_from_another_file(project: Project) -> None:
     assert "names src/old_cart.py, gone since" in told(project)["Moved"]
 
 
-def test_a_value_that_the_manifest_once_had(project: Project) -> None:
+def test_a_value_that_the_manifest_once_had(project):
     """It is out of date; one that no manifest had when it was written is another's."""
     project.write("package.json", '{"engines": {"node": "18"}}')
     text = "We run Node 18. The method is there in Node 16 and newer."
@@ -88,9 +88,7 @@ def test_a_value_that_the_manifest_once_had(project: Project) -> None:
 
 
 @pytest.mark.parametrize("early", [True, False])
-def test_a_name_of_several_places_means_none_of_them(
-    project: Project, early: bool
-) -> None:
+def test_a_name_of_several_places_means_none_of_them(project, early):
     """Unless memory spoke of it while they stood."""
     for folder in ("one", "two"):
         project.write(f"{folder}/setup.toml", f"name = '{folder}'\n")
@@ -127,15 +125,13 @@ def test_a_name_of_several_places_means_none_of_them(
         ('raise ValueError("call load_rows first")', False),
     ],
 )
-def test_what_is_a_remark_is_no_code(line: str, is_code: bool) -> None:
+def test_what_is_a_remark_is_no_code(line, is_code):
     """A name that only a remark or a text has never stood in the code."""
     assert (list(_of_code(line, {"load_rows"})) != []) is is_code
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_a_check_that_is_not_done_goes_on(
-    project: Project, monkeypatch: pytest.MonkeyPatch, late: bool
-) -> None:
+def test_a_check_that_is_not_done_goes_on(project, monkeypatch, late):
     """It asks git so often and no more, keeps what it found, and the next one ends
     where one that had time for all does; also where the time is up amid a search."""
     names = [f"parse_row_{number}" for number in range(6)]

@@ -6,7 +6,6 @@ import pytest
 
 from memcli.index import manifests
 from memcli.index.stated import KEYS, StatedValue, agrees, parse_statement, statements
-from tests.conftest import Project
 from tests.index.test_targets import states
 
 MANIFESTS = {
@@ -73,7 +72,7 @@ SILENT = (
 
 
 @pytest.fixture
-def stated(project: Project) -> dict[str, str]:
+def stated(project) -> dict[str, str]:
     """What doctor says of each sentence."""
     for name, text in MANIFESTS.items():
         project.write(name, text)
@@ -88,12 +87,12 @@ def stated(project: Project) -> dict[str, str]:
     return {line: found.get(f"E{number}", "") for number, line in enumerate(lines)}
 
 
-def test_a_value_that_the_manifest_contradicts_is_named(stated: dict[str, str]) -> None:
+def test_a_value_that_the_manifest_contradicts_is_named(stated):
     """With what the manifest says; what agrees, or speaks of another time, is not."""
     assert {line: said for line, said in stated.items() if said} == DIFFERS
 
 
-def test_it_is_marked_until_they_agree_again(project: Project) -> None:
+def test_it_is_marked_until_they_agree_again(project):
     project.write("package.json", '{"engines": {"node": "18"}}')
     project.write("compose.yaml", 'services:\n  web:\n    ports: \n      - "8080:80"\n')
     note = project.entry("Runtime", "We build with Node 18 on port 8080.", id="n1")
@@ -116,8 +115,8 @@ def test_it_is_marked_until_they_agree_again(project: Project) -> None:
 
 
 def test_a_manifest_of_a_test_case_does_not_speak_for_the_project(
-    project: Project,
-) -> None:
+    project,
+):
     """Unless no other manifest says anything of the key."""
     project.write("package.json", '{"engines": {"node": ">=20"}}')
     project.write("web/package.json", '{"engines": {"node": "20"}}')
@@ -155,7 +154,7 @@ def test_a_manifest_of_a_test_case_does_not_speak_for_the_project(
         ("Node 20", ">=18 <20.5", True),
     ],
 )
-def test_ranges(stated: str, given: str, verdict: bool | None) -> None:
+def test_ranges(stated, given, verdict):
     assert agrees(parse_statement(stated), given) is verdict
 
 
@@ -169,12 +168,12 @@ def test_ranges(stated: str, given: str, verdict: bool | None) -> None:
         ("Node", ".tool-versions", "python 3.12\nnodejs 20.1.0\n", ["20.1.0"]),
     ],
 )
-def test_what_manifests_say(key: str, name: str, text: str, values: list[str]) -> None:
+def test_what_manifests_say(key, name, text, values):
     assert list(KEYS[key].sources[name](text)) == values
 
 
 @pytest.mark.unit
-def test_ports_of_a_compose_file_in_all_forms() -> None:
+def test_ports_of_a_compose_file_in_all_forms():
     """What stands in quotes, in one line, as a range, as a default, in long form."""
     text = """
     ports: ["8080:80", '127.0.0.1:9229:9230']
@@ -190,13 +189,13 @@ def test_ports_of_a_compose_file_in_all_forms() -> None:
 
 
 @pytest.mark.unit
-def test_a_statement_is_written_and_read() -> None:
+def test_a_statement_is_written_and_read():
     for each in (StatedValue("VS Code", "1.80", least=True), StatedValue("Node", "18")):
         assert parse_statement(str(each)) == each
 
 
 @pytest.mark.unit
-def test_long_prose_is_read_in_one_pass() -> None:
+def test_long_prose_is_read_in_one_pass():
     """A hostile text costs no more than its length."""
     assert list(statements("node " * 50_000 + "min " * 50_000)) == []
 
@@ -205,7 +204,7 @@ def test_long_prose_is_read_in_one_pass() -> None:
 @pytest.mark.parametrize(
     "text", ["\n" * 300_000, "minSdk" + " " * 300_000, "FROM " * 60_000]
 )
-def test_a_hostile_manifest_is_read_in_one_pass(text: str) -> None:
+def test_a_hostile_manifest_is_read_in_one_pass(text):
     """A reader that walks from each of many empty lines to the last takes minutes."""
     for key in KEYS.values():
         for read in key.sources.values():

@@ -21,7 +21,7 @@ class Case(NamedTuple):
     before: dict[str, str]
     after: dict[str, str]
 
-    def put(self, project: Project, files: dict[str, str]) -> None:
+    def put(self, project: Project, files: dict[str, str]):
         """Commit these files as they are then."""
         removed = [name for name, text in files.items() if not text]
         if removed:
@@ -48,7 +48,7 @@ def states(project: Project) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("tool", CASES)
-def test_a_target_that_is_gone_is_named(project: Project, tool: str) -> None:
+def test_a_target_that_is_gone_is_named(project, tool):
     """With its commit; one that is still there, or never was, is no finding."""
     case = CASES[tool]
     case.put(project, case.before)
@@ -76,9 +76,7 @@ def test_a_target_that_is_gone_is_named(project: Project, tool: str) -> None:
         ("venv.py", "x = 1\n", "python -m venv"),
     ],
 )
-def test_what_the_tool_itself_can_do_is_never_gone(
-    project: Project, file: str, before: str, command: str
-) -> None:
+def test_what_the_tool_itself_can_do_is_never_gone(project, file, before, command):
     project.write(file, before)
     project.commit("start")
     project.drops(file)
@@ -86,7 +84,7 @@ def test_what_the_tool_itself_can_do_is_never_gone(
 
 
 @pytest.mark.parametrize("line", ['tasks.named("dokka") {}', "dokka {", "tasks.dokka"])
-def test_a_task_that_a_plug_in_declares_now(project: Project, line: str) -> None:
+def test_a_task_that_a_plug_in_declares_now(project, line):
     """A build file that still sets it up says that it is there."""
     project.write("build.gradle.kts", 'tasks.register("dokka") {}\n')
     project.commit("start")
@@ -96,7 +94,7 @@ def test_a_task_that_a_plug_in_declares_now(project: Project, line: str) -> None
 
 
 @pytest.mark.parametrize("tool", CASES)
-def test_the_targets_of_manifests_that_are_deleted(project: Project, tool: str) -> None:
+def test_the_targets_of_manifests_that_are_deleted(project, tool):
     """Each form has a reader of its own; none of them fails at no text."""
     case = CASES[tool]
     case.put(project, case.before)
@@ -106,8 +104,8 @@ def test_the_targets_of_manifests_that_are_deleted(project: Project, tool: str) 
 
 
 def test_a_manifest_that_cannot_be_read_hides_its_own_targets_only(
-    project: Project,
-) -> None:
+    project,
+):
     """What others declared is known to be gone."""
     project.write("web/package.json", '{"scripts": {"e2e": "x"}}')
     project.write("app/package.json", '{"scripts": {"shots": "x"}}')
@@ -129,11 +127,11 @@ def test_a_manifest_that_cannot_be_read_hides_its_own_targets_only(
         ("python -m shop.tools.seed", Anchor("script", "python -m shop/tools/seed")),
     ],
 )
-def test_what_a_command_names(command: str, target: Anchor) -> None:
+def test_what_a_command_names(command, target):
     assert target in anchors.anchors_of({}, f"`{command}`")
 
 
-def test_a_target_that_was_a_file(project: Project) -> None:
+def test_a_target_that_was_a_file(project):
     """A binary of cargo, an example, a module: what the custom of the tool says."""
     for path in ("src/bin/admin.rs", "examples/demo.rs", "shop/seed.py"):
         project.write(path, "x\n")
@@ -167,7 +165,7 @@ def test_a_target_that_was_a_file(project: Project) -> None:
     ],
     ids=["deep", "torn", "large", "list", "type", "nul"],
 )
-def test_a_hostile_manifest_is_skipped_and_named(project: Project, text: str) -> None:
+def test_a_hostile_manifest_is_skipped_and_named(project, text):
     project.write("package.json", '{"scripts": {"e2e": "x"}}')
     project.commit("start")
     project.write("package.json", text)
@@ -179,8 +177,8 @@ def test_a_hostile_manifest_is_skipped_and_named(project: Project, text: str) ->
 
 
 def test_what_was_gone_is_not_held_for_gone_once_its_manifest_is_torn(
-    project: Project,
-) -> None:
+    project,
+):
     """It may have come back in what cannot be read; the reason is named."""
     project.write("package.json", '{"scripts": {"e2e": "x"}}')
     project.remembers("E", "Run `npm run e2e`.", id="e1")
@@ -197,7 +195,7 @@ def test_what_was_gone_is_not_held_for_gone_once_its_manifest_is_torn(
     assert "package.json may still declare it" in rows[1]["detail"]
 
 
-def test_what_is_taken_out_is_told_once_it_is_committed(project: Project) -> None:
+def test_what_is_taken_out_is_told_once_it_is_committed(project):
     """However often it was looked for before the commit."""
     project.write("package.json", '{"scripts": {"e2e": "x"}}')
     project.remembers("E", "Run `npm run e2e`.", id="e1")
@@ -215,9 +213,7 @@ def test_what_is_taken_out_is_told_once_it_is_committed(project: Project) -> Non
 
 
 @pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
-def test_what_is_no_regular_file_is_skipped_and_named(
-    project: Project, tmp_path: Path, kind: str
-) -> None:
+def test_what_is_no_regular_file_is_skipped_and_named(project, tmp_path, kind):
     """Nothing waits for a pipe, nothing outside is read, and no target is called gone
     for it."""
     project.write("package.json", '{"scripts": {"e2e": "x"}}')
@@ -238,7 +234,7 @@ def test_what_is_no_regular_file_is_skipped_and_named(
 
 
 @pytest.mark.unit
-def test_a_manifest_that_declares_entities_is_not_parsed() -> None:
+def test_a_manifest_that_declares_entities_is_not_parsed():
     """Entities of XML can grow without end."""
     bomb = '<!DOCTYPE p [<!ENTITY a "aa">]><p><profile><id>&a;</id></profile></p>'
     with pytest.raises(ValueError, match="entities"):
@@ -246,7 +242,7 @@ def test_a_manifest_that_declares_entities_is_not_parsed() -> None:
 
 
 @pytest.mark.unit
-def test_every_tool_is_called_by_some_program() -> None:
+def test_every_tool_is_called_by_some_program():
     """A row of one table without the other would never be asked."""
     called = {call.tool for calls in targets.CALLS.values() for call in calls}
     assert called | {"port"} == set(targets.TOOLS)  # prose names a port

@@ -52,7 +52,7 @@ def matches(db: sqlite3.Connection, terms: Sequence[str]) -> int:
         ),
     )
 )
-def test_no_text_is_an_fts_syntax_error(fts: sqlite3.Connection, task: str) -> None:
+def test_no_text_is_an_fts_syntax_error(fts, task):
     """Whatever is asked, real FTS5 accepts every term of it."""
     matches(fts, build(task).terms)
 
@@ -66,12 +66,12 @@ def test_no_text_is_an_fts_syntax_error(fts: sqlite3.Connection, task: str) -> N
         ("HTTPServer", {"httpserver", "http", "server"}),
     ],
 )
-def test_identifiers_are_kept_whole_and_split(task: str, wanted: set[str]) -> None:
+def test_identifiers_are_kept_whole_and_split(task, wanted):
     """An identifier is searched as it stands and by its pieces."""
     assert wanted <= set(build(task).terms)
 
 
-def test_stop_words_go_unless_nothing_remains() -> None:
+def test_stop_words_go_unless_nothing_remains():
     """Stop words are no terms, but a task of nothing else is still a question."""
     assert build("how do we fix the build").terms == ("fix", "build")
     assert build("how do we").terms == ("how", "do", "we")
@@ -79,7 +79,7 @@ def test_stop_words_go_unless_nothing_remains() -> None:
     assert build("quelles étapes avant la comment-policy").terms[0] == "étapes"
 
 
-def test_a_word_that_stands_nowhere_is_asked_by_its_beginning() -> None:
+def test_a_word_that_stands_nowhere_is_asked_by_its_beginning():
     """The longest that occurs, without at most three letters; short words are left
     alone."""
     known = {"verbindung*": 2, "verbindun*": 2, "model*": 1, "auth*": 9, "화면*": 1}
@@ -88,7 +88,7 @@ def test_a_word_that_stands_nowhere_is_asked_by_its_beginning() -> None:
     assert got.terms == ("verbindung*", "model*", "author", "proxy", "화면*")
 
 
-def test_a_pair_of_characters_that_stands_nowhere_is_asked_by_each() -> None:
+def test_a_pair_of_characters_that_stands_nowhere_is_asked_by_each():
     """What only joins words is left out; a pair that occurs stays as it is."""
     got = widened(
         build("更新次数的"), lambda words: [int(word == "次数") for word in words]
@@ -96,7 +96,7 @@ def test_a_pair_of_characters_that_stands_nowhere_is_asked_by_each() -> None:
     assert got.terms == ("更*", "新*", "次*", "次数")
 
 
-def test_what_another_language_names_is_also_asked_in_english() -> None:
+def test_what_another_language_names_is_also_asked_in_english():
     """Of compounds, too. A task in English is left as it is."""
     found = concepts("Protokolldateien der 数据库")
     assert all(
@@ -108,7 +108,7 @@ def test_what_another_language_names_is_also_asked_in_english() -> None:
     assert concepts("what is the zugriff") == [] != concepts("zugriff")
 
 
-def test_a_long_task_counts_by_its_rarest_terms() -> None:
+def test_a_long_task_counts_by_its_rarest_terms():
     """Of more than 64 terms the 64 rarest that occur at all are kept, the rarest
     first."""
     words = [f"w{number}x" for number in range(200)]
@@ -120,14 +120,14 @@ def test_a_long_task_counts_by_its_rarest_terms() -> None:
     assert list(got) == sorted(found, key=frequency.__getitem__)[:MAX_TERMS]
 
 
-def test_neighbours_are_phrases_and_stop_words_part_them() -> None:
+def test_neighbours_are_phrases_and_stop_words_part_them():
     """Two or three content words in a row form a phrase; a stop word between them ends
     it."""
     wanted = {"red blue", "blue green", "red blue green"}
     assert set(build("red blue green of gold").phrases) == wanted
 
 
-def test_scripts_without_blanks_are_asked_in_pairs() -> None:
+def test_scripts_without_blanks_are_asked_in_pairs():
     """Chinese is asked by overlapping pairs, each by itself; a single character by
     prefix."""
     assert build("数据库").terms == ("数据", "据库")
@@ -135,7 +135,7 @@ def test_scripts_without_blanks_are_asked_in_pairs() -> None:
     assert build("我们的数据").terms == ("数据",) and build("どうすれば").terms
 
 
-def test_a_phrase_has_bounded_parts_and_none_twice() -> None:
+def test_a_phrase_has_bounded_parts_and_none_twice():
     """An identifier of thousands of parts costs no more than a short one."""
     long = ".".join(f"part{number}" for number in range(3_000))
     for task in (

@@ -5,7 +5,6 @@ import os
 import sqlite3
 import sys
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,7 +39,7 @@ def recalled(project: Project, task: str, *args: str, **options: Any) -> list[st
 
 
 @pytest.fixture
-def garage(project: Project) -> Project:
+def garage(project) -> Project:
     """Three entries about different things."""
     e = project.entry
     project.write(
@@ -52,7 +51,7 @@ def garage(project: Project) -> Project:
     return project
 
 
-def test_a_paraphrase_is_found_by_its_vector_alone(garage: Project) -> None:
+def test_a_paraphrase_is_found_by_its_vector_alone(garage):
     """Without one word in common; words alone do not find it."""
     assert recalled(garage, "car") == ["Automobile"]
     assert recalled(garage, "cars and trucks")[0] == "Automobile"
@@ -64,9 +63,7 @@ def test_a_paraphrase_is_found_by_its_vector_alone(garage: Project) -> None:
     "task",
     ["密码怎么重置", "パスワードを再設定する", "비밀번호 재설정", "сбросить пароль"],
 )
-def test_a_question_in_another_language_finds_english(
-    garage: Project, task: str
-) -> None:
+def test_a_question_in_another_language_finds_english(garage, task):
     """Without one word in common, by its vector."""
     garage.write(
         "tasks/login.md",
@@ -75,7 +72,7 @@ def test_a_question_in_another_language_finds_english(
     assert recalled(garage, task)[0] == "Reset a password"
 
 
-def test_explain_shows_the_cosine(garage: Project) -> None:
+def test_explain_shows_the_cosine(garage):
     """`vector` is the cosine, `lexical` 0 where no word is shared; relevance of the
     best is 1."""
     (hit,) = garage.mem("recall", "--ranked", "--json", "--explain", "car").hits
@@ -86,12 +83,12 @@ def test_explain_shows_the_cosine(garage: Project) -> None:
 
 
 @pytest.mark.parametrize("task", SALAD)
-def test_nonsense_finds_nothing(garage: Project, task: str) -> None:
+def test_nonsense_finds_nothing(garage, task):
     """Word salad, keyboard mash and hashes are near nothing."""
     assert recalled(garage, task) == []
 
 
-def test_min_cosine_is_the_floor(garage: Project) -> None:
+def test_min_cosine_is_the_floor(garage):
     """What is asked for decides: everything at 0, nothing at 1."""
     assert recalled(garage, "car", "--set", "min_cosine=1") == []
     assert recalled(garage, "car", "--set", "min_cosine=0")[0] == "Automobile"
@@ -111,21 +108,21 @@ ODD = (
 
 
 @pytest.mark.parametrize("task", ODD, ids=range(len(ODD)))
-def test_any_task_is_answered(garage: Project, task: str) -> None:
+def test_any_task_is_answered(garage, task):
     """Stop words, marks, other scripts, two hundred thousand characters."""
     assert len(recalled(garage, "-", input=task.encode(errors="surrogatepass"))) <= 3
     assert recalled(garage, task[:5000].replace("\0", "")) is not None
 
 
 def test_words_beyond_the_first_64_of_a_long_task_count_by_rarity(
-    garage: Project,
-) -> None:
+    garage,
+):
     """Of a long task those words are compared that are searched for, too."""
     filler = " ".join(f"filler{number}" for number in range(100))
     assert recalled(garage, f"{filler} automobile")[0] == "Automobile"
 
 
-def test_a_filter_holds_for_the_vector_lane(garage: Project) -> None:
+def test_a_filter_holds_for_the_vector_lane(garage):
     """What it leaves out does not come back by its vector; what it keeps is found by
     it."""
     e = garage.entry
@@ -146,7 +143,7 @@ def test_a_filter_holds_for_the_vector_lane(garage: Project) -> None:
     assert recalled(garage, "driving a truck", "--type", "corrective") == []
 
 
-def test_a_narrow_filter_still_finds_its_one_hit(project: Project) -> None:
+def test_a_narrow_filter_still_finds_its_one_hit(project):
     """However many entries outside of it are nearer."""
     near = "".join(
         project.entry(f"Car {number}", f"The car number {number}.")
@@ -161,7 +158,7 @@ def test_a_narrow_filter_still_finds_its_one_hit(project: Project) -> None:
     assert recalled(project, "car", "--level", "global") == ["Automobile"]
 
 
-def test_a_file_out_of_view_is_not_found_by_its_vector(project: Project) -> None:
+def test_a_file_out_of_view_is_not_found_by_its_vector(project):
     """A level that was not asked for is left out of both lanes."""
     project.remembers("Green tea", "Steep it.")
     project.write("~/MEMORY.md", project.entry("Automobile", "The vehicle is parked."))
@@ -169,7 +166,7 @@ def test_a_file_out_of_view_is_not_found_by_its_vector(project: Project) -> None
     assert recalled(project, "car", "--level", "project") == []
 
 
-def test_copies_count_once(project: Project) -> None:
+def test_copies_count_once(project):
     """One id at two levels is one hit, with relevance 1."""
     entry = project.entry("Automobile", "The vehicle is parked.")
     project.write(".mem/jobs/j/MEMORY.md", entry.replace("is parked", "is a car"))
@@ -179,7 +176,7 @@ def test_copies_count_once(project: Project) -> None:
     assert got[0]["factors"]["relevance"] == 1.0
 
 
-def test_a_long_entry_is_found_by_its_end(project: Project) -> None:
+def test_a_long_entry_is_found_by_its_end(project):
     """Every chunk has a vector; the best counts."""
     tea = "Green tea is steeped at eighty degrees in a small pot. " * 60
     project.remembers("Notes", tea + "The automobile vehicle is parked. " * 30)
@@ -187,7 +184,7 @@ def test_a_long_entry_is_found_by_its_end(project: Project) -> None:
 
 
 @pytest.mark.parametrize("mode", ["linear", "rrf", "blend"])
-def test_every_fusion_can_be_chosen(garage: Project, mode: str) -> None:
+def test_every_fusion_can_be_chosen(garage, mode):
     """All of them find by vector alone, and say which they are."""
     got = garage.mem(
         "recall", "--ranked", "--json", "--set", f"fusion={mode}", "car"
@@ -198,7 +195,7 @@ def test_every_fusion_can_be_chosen(garage: Project, mode: str) -> None:
     )
 
 
-def test_auto_is_the_blend_for_word_vectors_and_linear_for_models() -> None:
+def test_auto_is_the_blend_for_word_vectors_and_linear_for_models():
     """A mode that was named stays."""
     for provider in ("local", "openai", "ollama"):
         wanted = "blend" if provider == "local" else "linear"
@@ -206,7 +203,7 @@ def test_auto_is_the_blend_for_word_vectors_and_linear_for_models() -> None:
         assert vector_lane.fusion("rrf", provider) == "rrf"
 
 
-def test_a_warm_recall_loads_nothing_heavy(garage: Project) -> None:
+def test_a_warm_recall_loads_nothing_heavy(garage):
     """Neither numpy nor the package of the table: the whole lane runs on the standard
     library."""
     recalled(garage, "car")
@@ -221,9 +218,7 @@ def test_a_warm_recall_loads_nothing_heavy(garage: Project) -> None:
     assert "Automobile" in out and out.splitlines()[-1] == "[]"
 
 
-def test_a_torn_table_costs_one_line_and_the_vectors(
-    garage: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_torn_table_costs_one_line_and_the_vectors(garage, tmp_path, monkeypatch):
     """Words answer; the index is up to date and stays; `mem index` is exit 4, and
     doctor names the table."""
     recalled(garage, "car")
@@ -247,7 +242,7 @@ def test_a_torn_table_costs_one_line_and_the_vectors(
     monkeypatch.undo()
 
 
-def test_each_word_of_a_task_counts_by_its_best_match() -> None:
+def test_each_word_of_a_task_counts_by_its_best_match():
     """The mean by idf of the best likeness of each word; nothing alike is 0."""
     alike = [{7: 1.0, 8: 0.5}, {9: 0.4}]
     got = vector_lane.met(
@@ -259,7 +254,7 @@ def test_each_word_of_a_task_counts_by_its_best_match() -> None:
     assert vector_lane.met([], [], {"a": [1]}) == {"a": 0.0}
 
 
-def test_a_word_has_one_vector_however_it_is_written(garage: Project) -> None:
+def test_a_word_has_one_vector_however_it_is_written(garage):
     """In the index it stands once, in small letters, and is met in all."""
     garage.write("tasks/loud.md", garage.entry("GARAGE", "The Garage is a garage."))
     garage.ok("index")
@@ -268,7 +263,7 @@ def test_a_word_has_one_vector_however_it_is_written(garage: Project) -> None:
     assert "garage" in words and words == set(map(str.lower, words))
 
 
-def test_nearness_is_the_cosine_and_how_well_each_word_is_met() -> None:
+def test_nearness_is_the_cosine_and_how_well_each_word_is_met():
     """A text without words is near to nothing; a word that is rare counts more."""
     task = "a kitten naps on the couch"
     texts = [

@@ -57,9 +57,7 @@ def answer(project: Project, task: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_edited_step_by_step_or_built_at_once_it_is_the_same(
-    project: Project, vectors: None, seed: int
-) -> None:
+def test_edited_step_by_step_or_built_at_once_it_is_the_same(project, vectors, seed):
     """After edits, deletions and moves the vectors and the answers are those of an
     index made anew."""
     editor = Editor(project, seed)
@@ -89,7 +87,7 @@ def test_edited_step_by_step_or_built_at_once_it_is_the_same(
     assert contents(project) == grown and len(grown) > 3
 
 
-def test_what_is_embedded_is_what_is_live(project: Project, vectors: None) -> None:
+def test_what_is_embedded_is_what_is_live(project, vectors):
     """Entries and sections of the memory store; no archives, proxies, norms, nothing
     retired."""
     project.write(
@@ -104,7 +102,7 @@ def test_what_is_embedded_is_what_is_live(project: Project, vectors: None) -> No
     assert embedded(project) == {"Prose", "Live"}
 
 
-def test_front_matter_has_the_last_word(project: Project, vectors: None) -> None:
+def test_front_matter_has_the_last_word(project, vectors):
     """`embed: true` forces, `embed: false` forbids."""
     e = project.entry
     project.write(
@@ -140,9 +138,7 @@ def test_front_matter_has_the_last_word(project: Project, vectors: None) -> None
         "UPDATE meta SET value = '7' WHERE key = 'vectors'",
     ],
 )
-def test_damaged_rows_are_a_note_at_most_and_heal(
-    project: Project, vectors: None, damage: str
-) -> None:
+def test_damaged_rows_are_a_note_at_most_and_heal(project, vectors, damage):
     """Words still answer; the run after has whole vectors, without a word from the
     user."""
     project.write(
@@ -165,7 +161,7 @@ def test_damaged_rows_are_a_note_at_most_and_heal(
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+def server(monkeypatch) -> Iterator[Server]:
     """A provider on loopback, chosen by the environment."""
     monkeypatch.setattr(http, "PAUSE", 0.0)
     with serving() as found:
@@ -178,7 +174,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         yield found
 
 
-def two(project: Project) -> None:
+def two(project: Project):
     project.write(
         "MEMORY.md",
         project.entry("Alpha", "zebra stripes") + project.entry("Beta", "quagga"),
@@ -192,8 +188,8 @@ def recalled(project: Project, *args: str) -> Result:
 
 
 def test_the_cache_keeps_little_endian_float32_by_content_provider_and_model(
-    project: Project, server: Server
-) -> None:
+    project, server
+):
     """One row for each text, as it came from the provider."""
     two(project)
     project.ok("index")
@@ -207,7 +203,7 @@ def test_the_cache_keeps_little_endian_float32_by_content_provider_and_model(
     assert made == {quantise(vector_of(text)) for text in texts}
 
 
-def test_a_rebuild_costs_no_call(project: Project, server: Server) -> None:
+def test_a_rebuild_costs_no_call(project, server):
     """Vectors are taken from the cache; an edit pays for its own text alone, and equal
     texts once."""
     two(project)
@@ -224,7 +220,7 @@ def test_a_rebuild_costs_no_call(project: Project, server: Server) -> None:
     assert [body["input"] for body in server.bodies[asked:]] == [["Gamma\nokapi"]]
 
 
-def test_a_recall_sends_the_task_alone(project: Project, server: Server) -> None:
+def test_a_recall_sends_the_task_alone(project, server):
     """A refresh embeds nothing; the mode of a provider is linear, and every other can
     be chosen."""
     two(project)
@@ -239,7 +235,7 @@ def test_a_recall_sends_the_task_alone(project: Project, server: Server) -> None
     assert len(server.asked) == asked + 4  # bm25 asks nobody
 
 
-def test_vectors_of_two_models_never_meet(project: Project, server: Server) -> None:
+def test_vectors_of_two_models_never_meet(project, server):
     """Another model: words alone and one line, until `mem index`; back again, it costs
     nothing."""
     two(project)
@@ -283,9 +279,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", [*FAULTS, "slow"])
-def test_a_provider_that_fails_leaves_words(
-    project: Project, server: Server, fault: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_provider_that_fails_leaves_words(project, server, fault, monkeypatch):
     """Recall answers from words with one line and exit 0."""
     from memcli.index import vector_lane
 
@@ -314,9 +308,7 @@ def test_a_provider_that_fails_leaves_words(
         assert recalled(project).json["mode"] == "linear"
 
 
-def test_interrupted_work_goes_on_where_it_stopped(
-    project: Project, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_work_goes_on_where_it_stopped(project, server, monkeypatch):
     """What was embedded before a failure is kept, and not paid for again."""
     from memcli.index import embedding as module
 
@@ -330,9 +322,7 @@ def test_interrupted_work_goes_on_where_it_stopped(
     assert inputs == [["Alpha\nzebra stripes"], ["Beta\nquagga"], ["Beta\nquagga"]]
 
 
-def test_an_edit_in_the_middle_of_a_call_is_not_given_the_old_vector(
-    project: Project, server: Server
-) -> None:
+def test_an_edit_in_the_middle_of_a_call_is_not_given_the_old_vector(project, server):
     """While the provider works another process changes the entry and the model."""
     two(project)
 
@@ -366,9 +356,7 @@ def test_an_edit_in_the_middle_of_a_call_is_not_given_the_old_vector(
     assert len(rows) == 2
 
 
-def test_a_model_that_changed_behind_its_name_is_refused(
-    project: Project, server: Server
-) -> None:
+def test_a_model_that_changed_behind_its_name_is_refused(project, server):
     """Vectors of another dimension never meet those of before."""
     two(project)
     project.ok("index")

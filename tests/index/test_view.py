@@ -26,7 +26,7 @@ PLACES = {
 
 
 @pytest.fixture
-def house(project: Project) -> Project:
+def house(project) -> Project:
     """One entry at every place, named after it."""
     for name, path in PLACES.items():
         project.write(path, project.entry(name, f"The zebra of {name}."))
@@ -70,9 +70,7 @@ ALWAYS = {"home", "root"}
         ("", ["--no-global", "--job", "j2"], {"root", "j2", "u1", "u-t1"}),
     ],
 )
-def test_what_is_in_view(
-    house: Project, where: str, options: list[str], expected: set[str]
-) -> None:
+def test_what_is_in_view(house, where, options, expected):
     """At the root all; in a job it and its tasks; in a task no sibling; --job and
     --task choose."""
     assert seen(house, where, *options) == expected
@@ -93,9 +91,7 @@ def test_what_is_in_view(
         (["--since", "nonsense"], "write 2026-03-01"),
     ],
 )
-def test_an_unknown_name_is_exit_2_with_the_known_ones(
-    house: Project, options: list[str], names: str
-) -> None:
+def test_an_unknown_name_is_exit_2_with_the_known_ones(house, options, names):
     """For every filter, in recall and in list."""
     for command in (["recall", "x"], ["list"]):
         result = house.mem(*command, *options)
@@ -110,12 +106,12 @@ def test_an_unknown_name_is_exit_2_with_the_known_ones(
         ("2w", "2026-11-07"), ("1m", "2026-10-22"), ("1y", "2025-11-21"), ("99999y", "0001-01-01"), ("", ""),
     ],
 )  # fmt: skip
-def test_dates_of_filters(text: str, day: str) -> None:
+def test_dates_of_filters(text, day):
     """A day, a moment of it, or so long ago."""
     assert view.check(Filters(since=text), NOW).since == day
 
 
-def test_a_path_is_meant_from_the_working_directory(project: Project) -> None:
+def test_a_path_is_meant_from_the_working_directory(project):
     """Relative, absolute and through a link; a file outside the root is about nothing
     inside it."""
     project.remembers("Py", "zebra", paths=["/src/*.py"])
@@ -133,7 +129,7 @@ def test_a_path_is_meant_from_the_working_directory(project: Project) -> None:
     assert project.mem("list", "--json", "--path", "/elsewhere/src/a.py").entries == []
 
 
-def test_stores_are_kept_apart(project: Project) -> None:
+def test_stores_are_kept_apart(project):
     """Proxy, institutional and archives only when asked for."""
     names = {
         "MEMORY.md",
@@ -157,7 +153,7 @@ def test_stores_are_kept_apart(project: Project) -> None:
         assert seen(project, "", *options) == expected, options
 
 
-def copies(project: Project, **values: dict[str, Any]) -> None:
+def copies(project: Project, **values: dict[str, Any]):
     """One id at several places, with values of its own at each."""
     for name, own in values.items():
         text = project.entry(
@@ -186,8 +182,8 @@ def hit(project: Project, where: str = "") -> dict[str, Any]:
     ],
 )
 def test_copies_count_once_with_the_nearest_values_and_the_outermost_weight(
-    project: Project, where: str, path: str, importance: float
-) -> None:
+    project, where, path, importance
+):
     """One id in the root, a job and a task is one hit."""
     weights = {"root": 0.6, "j1": 0.7, "t1": 0.8}
     copies(
@@ -203,7 +199,7 @@ def test_copies_count_once_with_the_nearest_values_and_the_outermost_weight(
     )
 
 
-def test_a_copy_that_is_retired_where_it_counts_is_out(project: Project) -> None:
+def test_a_copy_that_is_retired_where_it_counts_is_out(project):
     """The nearest copy decides."""
     copies(project, root={"status": "retired"}, t1={})
     assert project.mem("recall", "zebra", "--json", "--ranked").hits == []
@@ -211,7 +207,7 @@ def test_a_copy_that_is_retired_where_it_counts_is_out(project: Project) -> None
     assert hit(project, f"{JOB}/j1/tasks/t1")["path"] == PLACES["t1"]
 
 
-def test_the_archive_never_hides_what_still_stands(project: Project) -> None:
+def test_the_archive_never_hides_what_still_stands(project):
     """An original kept in the archive under the id of its survivor: the survivor is
     shown."""
     project.remembers("Survivor", "The zebra crosses slowly.", id="c" * 8)
@@ -225,8 +221,8 @@ def test_the_archive_never_hides_what_still_stands(project: Project) -> None:
 
 
 def test_an_id_twice_in_one_work_tree_is_reported_with_both_places(
-    project: Project,
-) -> None:
+    project,
+):
     """In a file, across files; not across work trees, the home folder or archives."""
     project.write(
         "MEMORY.md", project.entry("One", id="d" * 8) + project.entry("Two", id="d" * 8)

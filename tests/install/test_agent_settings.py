@@ -50,9 +50,7 @@ OLD = settings.with_hooks(None, "claude").replace(
 
 @pytest.mark.parametrize("text", PREPARED.values(), ids=PREPARED.keys())
 @pytest.mark.parametrize("harness", settings.WIRINGS)
-def test_what_goes_in_is_ours_once_and_nothing_else(
-    text: str | None, harness: str
-) -> None:
+def test_what_goes_in_is_ours_once_and_nothing_else(text, harness):
     """The values are theirs, with one group of ours at the end of each event; twice is
     once."""
     after = settings.with_hooks(text, harness)
@@ -67,7 +65,7 @@ def test_what_goes_in_is_ours_once_and_nothing_else(
 
 
 @pytest.mark.parametrize("harness", settings.WIRINGS)
-def test_every_command_is_guarded_and_names_no_place(harness: str) -> None:
+def test_every_command_is_guarded_and_names_no_place(harness):
     """An uninstall hurts nobody, and an agent's trust in the text lasts over
     upgrades."""
     for group in settings.groups(harness).values():
@@ -91,14 +89,14 @@ TRUSTED = {
 
 
 @pytest.mark.parametrize("harness", settings.WIRINGS)
-def test_the_wired_text_is_the_same_in_every_version(harness: str) -> None:
+def test_the_wired_text_is_the_same_in_every_version(harness):
     """Command, matcher, timeout and message of each hook."""
     wired = settings.groups(harness)
     text = json.dumps(wired, sort_keys=True)
     assert hashlib.sha256(text.encode()).hexdigest() == TRUSTED[harness]
 
 
-def test_what_comes_out_is_theirs_alone() -> None:
+def test_what_comes_out_is_theirs_alone():
     """Also when the agent wrote the file anew meanwhile; a file of ours alone goes."""
     after = json.loads(settings.with_hooks(json.dumps(THEIRS, indent=2), "claude"))
     after["permissions"]["allow"].append("Bash(ls)")
@@ -127,9 +125,7 @@ def test_what_comes_out_is_theirs_alone() -> None:
         ('{"a": 1, "a": 2}', 1),
     ],
 )
-def test_what_is_no_settings_file_is_refused_with_its_line(
-    text: str, line: int
-) -> None:
+def test_what_is_no_settings_file_is_refused_with_its_line(text, line):
     """Broken JSON, comments, a name twice, and a shape that no agent reads."""
     with pytest.raises(UsageError) as caught:
         settings.with_hooks(text, "claude")
@@ -153,7 +149,7 @@ def test_what_is_no_settings_file_is_refused_with_its_line(
         ("mem hook something-else", False),
     ],
 )
-def test_ours_is_known_by_the_shape_of_its_command(command: str, ours: bool) -> None:
+def test_ours_is_known_by_the_shape_of_its_command(command, ours):
     """Whatever the path; but no other program with a like name, and nothing that does
     more."""
     assert bool(settings.is_ours({"type": "command", "command": command})) is ours

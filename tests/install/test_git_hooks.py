@@ -23,7 +23,7 @@ THEIRS = {
 
 
 @pytest.mark.parametrize("text", THEIRS.values(), ids=THEIRS.keys())
-def test_in_twice_and_out_is_as_before(text: str | None) -> None:
+def test_in_twice_and_out_is_as_before(text):
     """The second time changes nothing; a new program replaces the old one; removal is
     exact."""
     once = git_hooks.with_section(text, "post-merge")
@@ -42,7 +42,7 @@ def test_in_twice_and_out_is_as_before(text: str | None) -> None:
     )
 
 
-def test_it_stands_above_what_ends_the_script() -> None:
+def test_it_stands_above_what_ends_the_script():
     """Above any exec, also one inside a branch, and below the line that names the
     interpreter."""
     for name in ("exec", "exec in a branch"):
@@ -52,7 +52,7 @@ def test_it_stands_above_what_ends_the_script() -> None:
         assert after.index(git_hooks.HASH.end) < after.index("exec other")
 
 
-def test_a_section_without_its_end_is_refused_with_its_line() -> None:
+def test_a_section_without_its_end_is_refused_with_its_line():
     """Nobody knows where it ends: better said than guessed."""
     text = f"#!/bin/sh\n\n{git_hooks.HASH.begin()}\necho\n"
     with pytest.raises(UsageError, match=r"^3: "):
@@ -76,13 +76,13 @@ def test_a_section_without_its_end_is_refused_with_its_line() -> None:
         ("#!\n", False),
     ],
 )
-def test_only_shell_scripts_get_a_section(text: str, shell: bool) -> None:
+def test_only_shell_scripts_get_a_section(text, shell):
     """A hook in another language would break by it."""
     assert git_hooks.runs_shell(text) is shell
 
 
 @pytest.fixture
-def fake(tmp_path: Path) -> Path:
+def fake(tmp_path) -> Path:
     """A program in a folder with a blank: it notes its call, speaks on both streams,
     and fails."""
     path = tmp_path / "a b" / "mem"
@@ -96,7 +96,7 @@ def fake(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash", "dash", "zsh", "ksh"])
-def test_what_it_does_in_a_real_shell(fake: Path, tmp_path: Path, shell: str) -> None:
+def test_what_it_does_in_a_real_shell(fake, tmp_path, shell):
     """Arguments arrive, git's variables and stdin do not; the report is shown, errors
     are not, and the rest of the script runs although mem failed, with `set -e` too."""
     hook = tmp_path / "hook"

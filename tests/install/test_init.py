@@ -14,7 +14,6 @@ from memcli.cli import setup
 from memcli.install import agent_settings, git_hooks, repository
 from memcli.project import distribution, git
 from memcli.project.config import user_file
-from tests.conftest import Project
 from tests.install import is_installed
 from tests.install.test_agent_settings import OLD, PREPARED
 
@@ -24,7 +23,7 @@ SPEC = "mem @ git+https://example.org/o/r@0123abc"
 
 
 @pytest.fixture(autouse=True)
-def _own_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_agents(monkeypatch):
     """No settings of the caller's agents; CI can install what runs here."""
     monkeypatch.setattr(distribution, "for_ci", lambda top: SPEC)
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
@@ -48,7 +47,7 @@ def _state(path: Path) -> tuple[int, bytes]:
     ), b"" if path.is_dir() else path.read_bytes()
 
 
-def test_init_prepares_a_repository_and_twice_is_once(project: Project) -> None:
+def test_init_prepares_a_repository_and_twice_is_once(project):
     """MEMORY.md, attributes, merge driver, ignore lines; a second run changes
     nothing."""
     project.ok("init")
@@ -77,7 +76,7 @@ def test_init_prepares_a_repository_and_twice_is_once(project: Project) -> None:
         "",
     ],
 )
-def test_remove_restores_every_byte(project: Project, text: str | None) -> None:
+def test_remove_restores_every_byte(project, text):
     """Attributes, configuration and exclude file are what they were before."""
     if text is not None:
         (project.root / ".gitattributes").write_bytes(text.encode())
@@ -88,7 +87,7 @@ def test_remove_restores_every_byte(project: Project, text: str | None) -> None:
     assert snapshot(project.root) == before
 
 
-def test_from_is_for_the_workflow_alone(project: Project) -> None:
+def test_from_is_for_the_workflow_alone(project):
     """Without one it would go without a word."""
     before = snapshot(project.root)
     refused = project.mem("init", "--from", "mem==1")
@@ -97,7 +96,7 @@ def test_from_is_for_the_workflow_alone(project: Project) -> None:
     assert snapshot(project.root) == before
 
 
-def test_undo_of_a_removal_says_that_it_is_one(project: Project) -> None:
+def test_undo_of_a_removal_says_that_it_is_one(project):
     """Agents and git call mem again, which nobody passes unawares; another removal
     takes every byte out again."""
     project.write(".claude/settings.local.json", '{ "model":"x",\n\t"hooks": {} }\n')
@@ -116,7 +115,7 @@ def test_undo_of_a_removal_says_that_it_is_one(project: Project) -> None:
     assert snapshot(project.root) == before
 
 
-def test_remove_keeps_a_memory_that_was_written_to(project: Project) -> None:
+def test_remove_keeps_a_memory_that_was_written_to(project):
     """Only an empty MEMORY.md goes; with the index, its ignore lines do, too."""
     project.mem("init")
     assert "stay: mem init --remove takes them" in project.mem("undo").out
@@ -144,9 +143,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize(("options", "name"), PLACES.values(), ids=PLACES.keys())
-def test_settings_in_twice_and_out_are_as_before(
-    project: Project, options: tuple[str, ...], name: str
-) -> None:
+def test_settings_in_twice_and_out_are_as_before(project, options, name):
     """Over ten prepared files, and over none: every byte, mode and folder all around is
     as before."""
     for text in [None, *(PREPARED[name] for name in TEN.split("|"))]:
@@ -164,7 +161,7 @@ def test_settings_in_twice_and_out_are_as_before(
         assert snapshot(project.root, project.home) == before
 
 
-def test_all_of_it_comes_out_again(project: Project) -> None:
+def test_all_of_it_comes_out_again(project):
     """Every target at once, in a repository that has some of each already: nothing is
     left."""
     project.write("CLAUDE.md", "# Rules\n\nBe kind.")
@@ -183,9 +180,7 @@ def test_all_of_it_comes_out_again(project: Project) -> None:
     assert project.git("status", "--porcelain") == ""
 
 
-def test_dry_run_of_all_shows_every_file_and_writes_none(
-    project: Project, world: Path
-) -> None:
+def test_dry_run_of_all_shows_every_file_and_writes_none(project, world):
     """The diff has settings, hooks, workflow; the tree, the home and the state are
     untouched."""
     before = snapshot(world, project.root)
@@ -197,7 +192,7 @@ def test_dry_run_of_all_shows_every_file_and_writes_none(
     assert "merge driver" in shown.err
 
 
-def test_one_target_goes_alone(project: Project) -> None:
+def test_one_target_goes_alone(project):
     """What is named with --remove goes, all else stays."""
     project.mem("init", "--all")
     project.mem("init", "--claude", "--remove")
@@ -217,7 +212,7 @@ def test_one_target_goes_alone(project: Project) -> None:
         assert project.has(".codex/hooks.json") == (left == "--user")
 
 
-def test_the_user_has_hooks_without_a_project(project: Project, tmp_path: Path) -> None:
+def test_the_user_has_hooks_without_a_project(project, tmp_path):
     """Outside of any repository --user is all there is; without it that is an error."""
     nowhere = tmp_path / "nowhere"
     nowhere.mkdir()
@@ -237,8 +232,8 @@ def test_the_user_has_hooks_without_a_project(project: Project, tmp_path: Path) 
 
 
 def test_settings_of_one_person_are_kept_from_git_and_shared_ones_are_not(
-    project: Project,
-) -> None:
+    project,
+):
     """Both hold the same command."""
     project.mem("init", "--claude")
     assert project.git("status", "--porcelain", "--", ".claude") == ""
@@ -252,9 +247,7 @@ def test_settings_of_one_person_are_kept_from_git_and_shared_ones_are_not(
 
 
 @pytest.mark.parametrize("text", ['{\n  "a": 1,\n}', "{\n\n // note\n}"])
-def test_broken_settings_stop_everything_before_it_begins(
-    project: Project, text: str
-) -> None:
+def test_broken_settings_stop_everything_before_it_begins(project, text):
     """The file and the line are named, and nothing at all was written."""
     project.write(".claude/settings.local.json", text)
     before = snapshot(project.root)
@@ -264,8 +257,8 @@ def test_broken_settings_stop_everything_before_it_begins(
 
 
 def test_an_older_wiring_is_replaced_and_an_edited_file_keeps_its_edits(
-    project: Project,
-) -> None:
+    project,
+):
     """A path of an earlier mem goes; what the agent wrote since stays when ours is
     taken out."""
     path = project.write(".claude/settings.local.json", OLD)
@@ -277,7 +270,7 @@ def test_an_older_wiring_is_replaced_and_an_edited_file_keeps_its_edits(
     assert json.loads(path.read_text()) == {"model": "x"}
 
 
-def test_an_agent_with_the_plug_in_is_not_wired_twice(project: Project) -> None:
+def test_an_agent_with_the_plug_in_is_not_wired_twice(project):
     """The plug-in calls mem already; that is said, and the settings stay as they
     are."""
     path = project.write(
@@ -293,7 +286,7 @@ def test_an_agent_with_the_plug_in_is_not_wired_twice(project: Project) -> None:
     assert project.has(".claude/settings.local.json")
 
 
-def test_the_server_of_a_session_may_answer_its_hooks(project: Project) -> None:
+def test_the_server_of_a_session_may_answer_its_hooks(project):
     """Where it runs, and nothing else changes; by processes again, and out again."""
     wired = ("init", "--claude")
     done = project.ok(*wired, "--set", "hook_by=mcp")
@@ -313,7 +306,7 @@ def test_the_server_of_a_session_may_answer_its_hooks(project: Project) -> None:
     assert not project.has(".claude/settings.local.json")
 
 
-def test_opencode_gets_a_plug_in_file(project: Project) -> None:
+def test_opencode_gets_a_plug_in_file(project):
     """Twice is once; a file of somebody else is left."""
     project.mem("init", "--opencode")
     path = project.root / ".opencode/plugin/mem.js"
@@ -325,7 +318,7 @@ def test_opencode_gets_a_plug_in_file(project: Project) -> None:
     assert "not written by mem" in project.mem("init", "--opencode").out
 
 
-def test_where_mem_is_not_found_is_said(project: Project) -> None:
+def test_where_mem_is_not_found_is_said(project):
     """Hooks call mem by its name: a PATH without it, or a bare one, is worth a word."""
     assert (
         "started from the desktop does not find" in project.mem("init", "--claude").out
@@ -334,7 +327,7 @@ def test_where_mem_is_not_found_is_said(project: Project) -> None:
     assert "mem is not on your PATH" in project.mem("init", "--claude", env=nowhere).out
 
 
-def test_a_link_of_the_user_is_written_through(project: Project) -> None:
+def test_a_link_of_the_user_is_written_through(project):
     """A dotfiles repository keeps the file; the link stays a link."""
     target = project.write("~/dotfiles/claude.json", "{}\n")
     link = project.home / ".claude/settings.json"
@@ -346,9 +339,7 @@ def test_a_link_of_the_user_is_written_through(project: Project) -> None:
     assert link.is_symlink() and target.read_text() == "{}\n"
 
 
-def test_a_link_that_leaves_the_repository_is_refused(
-    project: Project, tmp_path: Path
-) -> None:
+def test_a_link_that_leaves_the_repository_is_refused(project, tmp_path):
     """Into the home folder, too: a repository must not choose which of its user's files
     is written."""
     for name, target in (
@@ -375,7 +366,7 @@ def sections(folder: Path) -> dict[str, str | None]:
     }
 
 
-def test_git_goes_on_whatever_mem_does(project: Project) -> None:
+def test_git_goes_on_whatever_mem_does(project):
     """Commit, merge, rebase, cherry-pick and another work tree with hooks on: no
     failure, no word."""
     project.mem("init", "--git")
@@ -403,7 +394,7 @@ def test_git_goes_on_whatever_mem_does(project: Project) -> None:
 
 
 @pytest.fixture
-def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def noted(tmp_path, monkeypatch) -> Path:
     """A `mem` first on PATH that notes how it is called."""
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -414,7 +405,7 @@ def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return out
 
 
-def test_beside_found_memory_none_is_made_and_that_is_said(project: Project) -> None:
+def test_beside_found_memory_none_is_made_and_that_is_said(project):
     """The first note makes one."""
     project.write("docs/lessons/cart.md", "# Cart\n\nFreeze the clock.\n")
     said = project.ok("init").out
@@ -424,7 +415,7 @@ def test_beside_found_memory_none_is_made_and_that_is_said(project: Project) -> 
     assert "added to MEMORY.md" in project.ok("add", "Use uv").out
 
 
-def test_all_has_history_without_being_asked(project: Project) -> None:
+def test_all_has_history_without_being_asked(project):
     """And what it removes names what of it stays."""
     project.write("README.md", "A shop.\n")
     project.commit("The cart is emptied at midnight")
@@ -441,9 +432,7 @@ def test_all_has_history_without_being_asked(project: Project) -> None:
     assert "mem forget --all" in left.err
 
 
-def test_hooks_that_are_committed_call_mem_by_name(
-    project: Project, noted: Path
-) -> None:
+def test_hooks_that_are_committed_call_mem_by_name(project, noted):
     """In the folder that core.hooksPath names, beside what others wrote; real git runs
     it."""
     folder = "tools/git/hooks"
@@ -463,7 +452,7 @@ def test_hooks_that_are_committed_call_mem_by_name(
     assert all("/.git/" in name for name in changed)
 
 
-def test_hooks_for_all_repositories_are_left_alone(project: Project) -> None:
+def test_hooks_for_all_repositories_are_left_alone(project):
     """core.hooksPath in the user's own configuration: only with --user."""
     folder = project.home / "hooks"
     folder.mkdir()
@@ -478,9 +467,7 @@ def test_hooks_for_all_repositories_are_left_alone(project: Project) -> None:
     assert not list(folder.iterdir())
 
 
-def test_a_linked_work_tree_uses_the_common_hooks(
-    project: Project, tmp_path: Path
-) -> None:
+def test_a_linked_work_tree_uses_the_common_hooks(project, tmp_path):
     """Here one of a bare clone; in the bare clone itself there is nothing to run."""
     project.commit()
     source = tmp_path / "bare.git"
@@ -496,7 +483,7 @@ def test_a_linked_work_tree_uses_the_common_hooks(
     assert "no hook that git would run" in told.out
 
 
-def test_a_hook_that_pre_commit_moved_aside_is_ours_still(project: Project) -> None:
+def test_a_hook_that_pre_commit_moved_aside_is_ours_still(project):
     """pre-commit calls it: nothing is put beside it, doctor sees it, and it goes as it
     came."""
     project.mem("init", "--git")
@@ -512,7 +499,7 @@ def test_a_hook_that_pre_commit_moved_aside_is_ours_still(project: Project) -> N
     ] == ["post-merge"]
 
 
-def test_the_workflow_is_what_github_reads(project: Project) -> None:
+def test_the_workflow_is_what_github_reads(project):
     """Valid YAML with the two jobs, least permissions, one run at a time, a pinned
     version."""
     project.mem("init", "--ci")
@@ -535,9 +522,7 @@ def test_the_workflow_is_what_github_reads(project: Project) -> None:
         )
 
 
-def test_ci_is_told_what_to_install(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ci_is_told_what_to_install(project, monkeypatch):
     """Where only this machine has the program, --from names it; nothing is written
     without."""
     monkeypatch.setattr(distribution, "for_ci", FOR_CI)
@@ -549,7 +534,7 @@ def test_ci_is_told_what_to_install(
     assert "'git+https://example.org/o/r@1'" in project.read(repository.WORKFLOW)
 
 
-def test_a_workflow_that_was_changed_is_left(project: Project) -> None:
+def test_a_workflow_that_was_changed_is_left(project):
     """By hand, or somebody else's; one that git gave other line ends is still ours."""
     path = project.write(repository.WORKFLOW, "name: memory\n")
     assert "left as it is" in project.mem("init", "--ci").out
@@ -567,7 +552,7 @@ def test_a_workflow_that_was_changed_is_left(project: Project) -> None:
 
 
 @pytest.fixture
-def runner(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def runner(project, tmp_path, monkeypatch) -> Path:
     """A checkout with two near-duplicates, with its origin, mem, and a `gh` that
     notes."""
     body = "Freeze time in the tests of the cart before the expiry is computed, or they fail."
@@ -606,9 +591,7 @@ def script(name: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_ci_commits_what_it_compacted(
-    project: Project, runner: Path, tmp_path: Path
-) -> None:
+def test_ci_commits_what_it_compacted(project, runner, tmp_path):
     """As the bot, on the branch, with words; a second run finds nothing to do."""
     assert script("compact", project.root).returncode == 0
     author = project.git("log", "-1", "--format=%an|%s", "main", cwd=runner).strip()
@@ -620,9 +603,7 @@ def test_ci_commits_what_it_compacted(
     assert (again.returncode, again.stdout) == (0, "memory is compact already\n")
 
 
-def test_ci_proposes_what_it_may_not_push(
-    project: Project, runner: Path, tmp_path: Path
-) -> None:
+def test_ci_proposes_what_it_may_not_push(project, runner, tmp_path):
     """A protected branch: a branch of its own, and a pull request for it."""
     hook = runner / "hooks/update"
     hook.write_text('#!/bin/sh\n[ "$1" != refs/heads/main ]\n')
@@ -634,9 +615,7 @@ def test_ci_proposes_what_it_may_not_push(
     assert "pr create --head mem/compact --base main" in (tmp_path / "gh").read_text()
 
 
-def test_ci_leaves_a_branch_that_moved_on(
-    project: Project, runner: Path, tmp_path: Path
-) -> None:
+def test_ci_leaves_a_branch_that_moved_on(project, runner, tmp_path):
     """Somebody pushed meanwhile: the run for that commit will compact."""
     other = tmp_path / "other"
     project.git("clone", "-q", str(runner), str(other))
@@ -647,9 +626,7 @@ def test_ci_leaves_a_branch_that_moved_on(
     assert project.git("branch", "--list", "mem/compact", cwd=runner) == ""
 
 
-def test_ci_says_what_a_branch_changes(
-    project: Project, runner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ci_says_what_a_branch_changes(project, runner, tmp_path, monkeypatch):
     """One comment with the words of mem diff."""
     monkeypatch.setenv("BASE", project.git("rev-parse", "HEAD").strip())
     project.mem("add", "Deploys wait for the flag")
@@ -675,9 +652,7 @@ def test_ci_says_what_a_branch_changes(
         ({"AGENTS.md": "", "CLAUDE.md": "# C\n\n@AGENTS.md\n"}, ["AGENTS.md"]),
     ],
 )
-def test_agents_are_told_where_they_read(
-    project: Project, files: dict[str, str], changed: list[str]
-) -> None:
+def test_agents_are_told_where_they_read(project, files, changed):
     """In the files that exist, once though one includes the other; a new AGENTS.md
     without any."""
     for name, text in files.items():
@@ -704,7 +679,7 @@ def _read(path: Path) -> str:
     return path.read_bytes().decode() if path.exists() else ""
 
 
-def test_the_hooks_for_pre_commit_are_commands_of_ours() -> None:
+def test_the_hooks_for_pre_commit_are_commands_of_ours():
     """Each entry is a command line that the program knows; post-* stages get no
     files."""
     from memcli.cli.program import commands
@@ -726,8 +701,8 @@ def test_the_hooks_for_pre_commit_are_commands_of_ours() -> None:
 
 
 def test_what_to_learn_with_is_written_to_the_users_configuration(
-    project: Project,
-) -> None:
+    project,
+):
     """Nowhere else, and not by a dry run; a second time there is nothing to do."""
     path = user_file(project.home, os.environ)
     assert (
@@ -752,13 +727,13 @@ def test_what_to_learn_with_is_written_to_the_users_configuration(
     ],
 )
 def test_a_person_at_a_terminal_is_asked_once(
-    project: Project,
-    monkeypatch: pytest.MonkeyPatch,
-    there: tuple[str, ...],
-    answer: str,
-    value: str,
-    receiver: str,
-) -> None:
+    project,
+    monkeypatch,
+    there,
+    answer,
+    value,
+    receiver,
+):
     """The default is no; either answer settles it. The question names who is sent what.
     Without the command of an agent nobody is asked."""
     asked: list[str] = []

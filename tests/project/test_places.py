@@ -243,7 +243,7 @@ def test_what_looks_like_memory_elsewhere_is_named_with_its_line(root):
         assert len(config.read_settings(root / ".mem.toml").faults) == faults
 
 
-def test_a_folder_of_code_is_no_memory(root: Path) -> None:
+def test_a_folder_of_code_is_no_memory(root):
     """Whatever it is called."""
     names = ("docs.md", "core.rs", "mod.rs", "lister.rs")
     for name in names:

@@ -72,9 +72,7 @@ def pools(draw: st.DrawFn) -> Pools:
 @pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(pools(), st.integers(1, 3000), st.integers(1, 12))
-def test_the_whole_answer_never_exceeds_its_budget(
-    pool: Pools, limit: int, most: int
-) -> None:
+def test_the_whole_answer_never_exceeds_its_budget(pool, limit, most):
     """Everything together, the wrapper too, stays within --max-tokens; `used` is its
     size."""
     got = compose(pool, limit=limit, most=most)
@@ -101,14 +99,14 @@ def _size(items: list[Hit]) -> int:
 
 
 @pytest.mark.parametrize("limit", [1, 10, FRAME])
-def test_a_budget_below_the_wrapper_shows_nothing(limit: int) -> None:
+def test_a_budget_below_the_wrapper_shows_nothing(limit):
     """What cannot even hold the wrapper and one line stays empty, and says how much
     there was."""
     got = compose(Pools(ranked=[shown("a", "ranked")]), limit=limit)
     assert (got.items, got.budget.used, got.budget.more) == ((), 0, 1)
 
 
-def test_an_entry_stands_in_the_first_layer_that_chose_it() -> None:
+def test_an_entry_stands_in_the_first_layer_that_chose_it():
     """Baseline before workflows before episodes before ranked, and only once."""
     one = shown("a", "ranked")
     got = compose(
@@ -117,7 +115,7 @@ def test_an_entry_stands_in_the_first_layer_that_chose_it() -> None:
     assert [(item.key, item.layer) for item in got.items] == [("a", "baseline")]
 
 
-def test_what_found_no_room_in_its_layer_competes_in_ranked() -> None:
+def test_what_found_no_room_in_its_layer_competes_in_ranked():
     """A workflow larger than a quarter is ranked with the others."""
     big = shown("w", "ranked", 300)
     got = compose(Pools(workflows=[big], ranked=[big, shown("a", "ranked")]), limit=800)
@@ -127,7 +125,7 @@ def test_what_found_no_room_in_its_layer_competes_in_ranked() -> None:
     ]
 
 
-def test_an_oversized_hit_leads_by_its_best_part() -> None:
+def test_an_oversized_hit_leads_by_its_best_part():
     """It is never dropped for a worse one, and leaves room for those."""
     asked: list[int] = []
 
@@ -149,14 +147,14 @@ def test_an_oversized_hit_leads_by_its_best_part() -> None:
     assert 400 < two.budget.used <= 500  # what is left in the end goes to what was cut
 
 
-def test_what_has_no_part_within_the_room_gives_way() -> None:
+def test_what_has_no_part_within_the_room_gives_way():
     """Its place goes to the next."""
     big = shown("big", "ranked", 9000)._replace(brief=lambda room: "")
     got = compose(Pools(ranked=[big, shown("a", "ranked")]), limit=300)
     assert ([item.key for item in got.items], got.budget.more) == (["a"], 1)
 
 
-def test_a_lone_oversized_hit_is_cut_at_a_sentence() -> None:
+def test_a_lone_oversized_hit_is_cut_at_a_sentence():
     """When nothing else fits, the best hit is shown as far as whole sentences go."""
     text = "First sentence here. " * 200
     got = compose(
@@ -167,7 +165,7 @@ def test_a_lone_oversized_hit_is_cut_at_a_sentence() -> None:
     assert got.budget.more == 0
 
 
-def test_the_number_left_out_counts_hits_and_baseline_once() -> None:
+def test_the_number_left_out_counts_hits_and_baseline_once():
     """`more` is what the limit on hits would have admitted, plus baseline entries
     without room."""
     hits = [shown(f"h{number}", "ranked", 100) for number in range(10)]
@@ -176,7 +174,7 @@ def test_the_number_left_out_counts_hits_and_baseline_once() -> None:
     assert got.budget.more == 6 - sum(item.layer == "ranked" for item in got.items) + 1
 
 
-def test_types_can_be_capped() -> None:
+def test_types_can_be_capped():
     """max_tokens_by_type bounds one type and leaves the others alone; a cap of 0 shuts
     it out."""
     pool = [shown(f"c{number}", "ranked", 20, "corrective") for number in range(4)] + [
@@ -188,14 +186,14 @@ def test_types_can_be_capped() -> None:
     assert none.items == ()
 
 
-def test_episodes_are_chosen_newest_first_and_shown_oldest_first() -> None:
+def test_episodes_are_chosen_newest_first_and_shown_oldest_first():
     """The newest that fit are kept, and read in the order in which they happened."""
     newest_first = [shown(f"e{number}", "episodes", 80) for number in range(6)]
     got = compose(Pools(episodes=newest_first), limit=0)
     assert [item.key for item in got.items] == ["e2", "e1", "e0"]
 
 
-def test_institutional_text_is_cut_at_a_paragraph_with_a_visible_line() -> None:
+def test_institutional_text_is_cut_at_a_paragraph_with_a_visible_line():
     """A file over the fund keeps whole paragraphs and says how many tokens are
     missing."""
     text = "# Norms\n\n" + "\n\n".join(
@@ -223,7 +221,7 @@ def test_institutional_text_is_cut_at_a_paragraph_with_a_visible_line() -> None:
     assert lines[-2].endswith("what to do.")
 
 
-def test_every_institutional_file_gets_its_share() -> None:
+def test_every_institutional_file_gets_its_share():
     """A long file does not push the others out: a short one is whole, long ones share
     the rest."""
     long = "\n\n".join(["Some norm of ours."] * 200)
@@ -239,7 +237,7 @@ def test_every_institutional_file_gets_its_share() -> None:
 
 
 @pytest.mark.parametrize("text", ["Be honest.", "x", "# Norms\n\nWe review all."])
-def test_rounding_takes_nothing_from_what_fits(text: str) -> None:
+def test_rounding_takes_nothing_from_what_fits(text):
     """Short files are shown whole, however their lengths round to tokens."""
     files = [
         Hit(key=name, layer="institutional", head=name, text=text)
@@ -251,7 +249,7 @@ def test_rounding_takes_nothing_from_what_fits(text: str) -> None:
     ]
 
 
-def test_the_block_has_one_opening_and_one_closing_line() -> None:
+def test_the_block_has_one_opening_and_one_closing_line():
     """The block begins with the fence and the warning and ends with the fence."""
     text = write(
         [shown("a", "baseline"), shown("b", "ranked"), shown("c", "ranked")], 3
@@ -278,15 +276,13 @@ def test_the_block_has_one_opening_and_one_closing_line() -> None:
         ("\u0e44\u0e17", 2),
     ],
 )
-def test_tokens_are_characters_by_four_and_one_per_wide_character(
-    text: str, size: int
-) -> None:
+def test_tokens_are_characters_by_four_and_one_per_wide_character(text, size):
     """Characters / 4 rounded up, and one per character of a script without blanks."""
     assert tokens(text) == size
 
 
 @given(TEXTS, st.integers(1, 200))
-def test_cuts_stay_within_their_room_and_are_beginnings(text: str, room: int) -> None:
+def test_cuts_stay_within_their_room_and_are_beginnings(text, room):
     """A cut text fits and is a beginning of the whole."""
     for part in (budget.cut(text, room), budget.cut_words(text, room)):
         assert tokens(part) <= room
@@ -294,6 +290,6 @@ def test_cuts_stay_within_their_room_and_are_beginnings(text: str, room: int) ->
     assert tokens(budget.cut_paragraphs(text, room, "n")) <= room or not text
 
 
-def test_sentences_end_in_every_script() -> None:
+def test_sentences_end_in_every_script():
     """A Chinese sentence ends at its full stop, without a blank behind it."""
     assert budget.cut("第一句话。第二句话。第三句话。", 9) == "第一句话。 …"

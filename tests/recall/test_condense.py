@@ -17,7 +17,7 @@ TASK = "Please have a look why everything is so slow since yesterday, I cannot w
 
 
 @pytest.fixture(autouse=True)
-def memory(project: Project) -> None:
+def memory(project):
     project.write(
         "MEMORY.md",
         project.entry("Zebra index", "Stripes.", created_at="2026-10-01")
@@ -26,13 +26,13 @@ def memory(project: Project) -> None:
 
 
 @pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def patience(monkeypatch):
     """On a busy machine the import of the SDK alone may take three seconds."""
     monkeypatch.setattr(condense, "ANSWER", 60.0)
 
 
 @pytest.fixture
-def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
+def api(monkeypatch) -> Iterator[Api]:
     monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN", raising=False)
     with serve() as api:
         for name, value in api.environ.items():
@@ -63,7 +63,7 @@ def titles(found: Result) -> list[str]:
     return found.titles
 
 
-def test_the_terms_are_searched_not_the_task(project: Project) -> None:
+def test_the_terms_are_searched_not_the_task(project):
     """The report's query says so; without the key the task stands."""
     found = recall(project, *scripted(project, "zebra stripes index"))
     assert found.json["query"] == "zebra stripes index" and titles(found) == [
@@ -73,7 +73,7 @@ def test_the_terms_are_searched_not_the_task(project: Project) -> None:
     assert plain.json["query"] == TASK and titles(plain) == ["Walrus pool"]
 
 
-def test_a_task_is_asked_once(project: Project) -> None:
+def test_a_task_is_asked_once(project):
     """The answer is remembered, by task and model."""
     assert (
         recall(project, *scripted(project, "zebra", "walrus")).json["query"] == "zebra"
@@ -84,7 +84,7 @@ def test_a_task_is_asked_once(project: Project) -> None:
     assert recall(project, *other, "--set", "model=m").json["query"] == "walrus"
 
 
-def test_the_newest_answers_are_kept(project: Project) -> None:
+def test_the_newest_answers_are_kept(project):
     """A thousand of them."""
     history = State(state_dir(), "p")
     with history.transaction():
@@ -117,7 +117,7 @@ def test_the_newest_answers_are_kept(project: Project) -> None:
         (f"{'y' * 150} {'z' * 60} x", "y" * 150),
     ],
 )
-def test_only_words_are_taken(reply: str, terms: str) -> None:
+def test_only_words_are_taken(reply, terms):
     """Punctuation, controls and repetition stay out; more than a few words are no
     query."""
     assert condense.terms_of(reply) == terms
@@ -133,11 +133,11 @@ def test_only_words_are_taken(reply: str, terms: str) -> None:
     ],
 )
 def test_without_a_model_the_task_stands(
-    options: tuple[str, ...],
-    why: str,
-    project: Project,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    options,
+    why,
+    project,
+    monkeypatch,
+):
     """The first 500 characters of it, exit 0, and one line that says why."""
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.delenv(name, raising=False)
@@ -148,7 +148,7 @@ def test_without_a_model_the_task_stands(
     assert why in found.err and len(found.err.splitlines()) == 1
 
 
-def test_it_is_asked_over_the_api(project: Project, api: Api) -> None:
+def test_it_is_asked_over_the_api(project, api):
     """The task goes as fenced data, without its secrets; the call stands in the
     ledger."""
     api.answer = lambda body: "zebra\nstripes"
@@ -164,7 +164,7 @@ def test_it_is_asked_over_the_api(project: Project, api: Api) -> None:
 @pytest.mark.parametrize(
     "step", [Step(401), Step(200, text="")], ids=["refused", "empty"]
 )
-def test_a_failing_api_costs_nothing(step: Step, project: Project, api: Api) -> None:
+def test_a_failing_api_costs_nothing(step, project, api):
     """The task is searched plainly, and nothing is remembered: the next recall asks
     again."""
     api.steps.append(step)
@@ -177,9 +177,7 @@ def test_a_failing_api_costs_nothing(step: Step, project: Project, api: Api) -> 
     assert recall(project, *on).json["query"] == "zebra"
 
 
-def test_who_is_in_a_hurry_asks_once(
-    project: Project, api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_is_in_a_hurry_asks_once(project, api, monkeypatch):
     """Within the few seconds of a recall no second try is made."""
     monkeypatch.setattr(anthropic, "HURRY", 61.0)
     api.steps += [Step(529), Step(529)]
@@ -188,9 +186,7 @@ def test_who_is_in_a_hurry_asks_once(
     assert len(api.seen) == 1
 
 
-def test_a_slow_api_is_not_waited_for(
-    project: Project, api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_api_is_not_waited_for(project, api, monkeypatch):
     """Neither one that answers late nor one that ignores its own limit."""
     monkeypatch.setattr(condense, "ANSWER", 0.05)
     api.thinking = 60.0
@@ -199,9 +195,7 @@ def test_a_slow_api_is_not_waited_for(
     assert "the model took longer than 0.05 s" in found.err
 
 
-def test_hooks_never_ask(
-    project: Project, api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hooks_never_ask(project, api, monkeypatch):
     """Whatever the user's own configuration says."""
     monkeypatch.setenv("MEM_QUERY", "llm")
     monkeypatch.setenv("MEM_LLM", "anthropic")
@@ -216,7 +210,7 @@ def test_hooks_never_ask(
     )
 
 
-def test_a_repository_may_not_choose_it(project: Project) -> None:
+def test_a_repository_may_not_choose_it(project):
     """It would spend the user's money."""
     project.write(".mem.toml", 'query = "llm"\n')
     found = recall(project)

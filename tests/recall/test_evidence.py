@@ -20,7 +20,7 @@ def counts(words: Sequence[str]) -> list[int]:
     return [known.get(word, 0) for word in words]
 
 
-def test_one_shared_word_is_little() -> None:
+def test_one_shared_word_is_little():
     """However rare it is; two that are rare say much, and a third more."""
     assert (
         strength([1.0]) == 0.0 < 0.9 < strength([1.0, 0.9]) < strength([1.0, 0.9, 0.5])
@@ -28,13 +28,13 @@ def test_one_shared_word_is_little() -> None:
     assert strength([]) == 0.0
 
 
-def test_a_phrase_says_no_more_than_its_words() -> None:
+def test_a_phrase_says_no_more_than_its_words():
     """And what stands nowhere says nothing."""
     found = said_by(["midnight", "unknown", "two words"], [1, 0, 5], 100)
     assert found == {"midnight": 1.0}
 
 
-def test_the_more_terms_the_more_is_met_by_chance() -> None:
+def test_the_more_terms_the_more_is_met_by_chance():
     """Eight terms, and what says nothing, have no such part."""
     few = evidence.Sought("", dict.fromkeys("abcdefgh", 0.5), asks=False)
     many = few._replace(weights=dict.fromkeys(range(32), 0.5))
@@ -43,7 +43,7 @@ def test_the_more_terms_the_more_is_met_by_chance() -> None:
     assert evidence.sought("", counts, 100) is None
 
 
-def test_the_sentence_that_matters_is_searched() -> None:
+def test_the_sentence_that_matters_is_searched():
     """What is said around the question is not."""
     prompt = "Good morning! Why does the checkout fail at midnight? Keep the diff small please."
     text, weighed = focus(prompt, counts, 100, 1.25)
@@ -59,7 +59,7 @@ LONG = "\n\n".join(
 )
 
 
-def test_what_asks_is_told_from_what_is_ordered() -> None:
+def test_what_asks_is_told_from_what_is_ordered():
     """By its words where it has no mark."""
     asks = [
         "how do I run it",
@@ -74,7 +74,7 @@ def test_what_asks_is_told_from_what_is_ordered() -> None:
     )
 
 
-def test_the_paragraph_that_has_the_words_is_shown() -> None:
+def test_the_paragraph_that_has_the_words_is_shown():
     """Whole paragraphs around it fill the room; the lines left out are counted."""
     text = f"{LONG}\n\nRetry webhooks twice before giving up.\n\n{LONG}"
     found, left_out = best(text, terms({"webhook": 2.0, "retry": 1.0}), 60)
@@ -83,7 +83,7 @@ def test_the_paragraph_that_has_the_words_is_shown() -> None:
     assert left_out == text.count("\n") - found.count("\n")
 
 
-def test_terms_that_stand_together_win() -> None:
+def test_terms_that_stand_together_win():
     """One item of a list with both words, over two far apart with one each."""
     asked = terms({"cache": 1.0, "deploy": 1.0})
     items = [
@@ -99,7 +99,7 @@ def test_terms_that_stand_together_win() -> None:
     )
 
 
-def test_a_row_is_shown_below_its_head_and_an_item_below_its_lead() -> None:
+def test_a_row_is_shown_below_its_head_and_an_item_below_its_lead():
     """So that a reader knows what the figures are, and when the steps are taken."""
     rows = "".join(f"| tool{n} | {8000 + n} | {'taken ' * 8}|\n" for n in range(30))
     table = f"Ports:\n\n| service | port | why |\n| --- | --- | --- |\n{rows}"
@@ -115,7 +115,7 @@ def test_a_row_is_shown_below_its_head_and_an_item_below_its_lead() -> None:
 @pytest.mark.parametrize(
     "between", ["\n", "  and what it rests on.\n", "\n  Because.\n\n"]
 )
-def test_an_item_keeps_the_lead_of_a_loose_list(between: str) -> None:
+def test_an_item_keeps_the_lead_of_a_loose_list(between):
     """Blank lines, and paragraphs of an item, do not end its list."""
     items = "".join(
         f"- step {n}: alpha{n} {'and so on ' * 5}\n{between}" for n in range(30)
@@ -125,7 +125,7 @@ def test_an_item_keeps_the_lead_of_a_loose_list(between: str) -> None:
     assert "alpha12" in found and "alpha3 " not in found
 
 
-def test_a_sentence_within_an_item_or_a_row_has_the_same_head() -> None:
+def test_a_sentence_within_an_item_or_a_row_has_the_same_head():
     """Items and rows that are longer than the room are shown by their sentences."""
     filler = "This is so for a reason. " * 12
     items = "".join(f"- {filler}Then alpha{n} runs. {filler}\n" for n in range(5))
@@ -137,14 +137,14 @@ def test_a_sentence_within_an_item_or_a_row_has_the_same_head() -> None:
     assert found.startswith("| why |\n| --- |") and "alpha3" in found
 
 
-def test_what_stands_below_a_list_is_none_of_its_items() -> None:
+def test_what_stands_below_a_list_is_none_of_its_items():
     """A paragraph after a list is shown without the list's lead."""
     text = f"Never do:\n\n- one {'x ' * 60}\n- two {'x ' * 60}\n\nUse alpha here.\n"
     found, _ = best(text, terms({"alpha": 1.0}), 40)
     assert "Use alpha here." in found and "Never do" not in found
 
 
-def test_text_without_blanks_is_found_by_its_pairs() -> None:
+def test_text_without_blanks_is_found_by_its_pairs():
     """A sentence of a Chinese text that has the pairs of the question."""
     text = "\n\n".join(
         ["这是无关的内容。" * 3] * 20
@@ -155,7 +155,7 @@ def test_text_without_blanks_is_found_by_its_pairs() -> None:
 
 
 @given(st.text(alphabet="ab \n-#1.", max_size=300), st.integers(1, 40))
-def test_nothing_is_made_up(text: str, room: int) -> None:
+def test_nothing_is_made_up(text, room):
     """Paragraphs make up the text; an excerpt is a part of it within the room."""
     assert "".join(pieces(text)) == text
     found, _ = best(text, terms({"a": 1.0, "b": 2.0}), room)

@@ -28,7 +28,7 @@ def small() -> Set:
 
 
 @pytest.mark.long
-def test_the_loop_shows() -> None:
+def test_the_loop_shows():
     """What is shown and reinforced keeps others down with linear growth, hardly by
     default."""
     data = small()

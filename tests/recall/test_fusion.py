@@ -21,8 +21,8 @@ scores = st.dictionaries(st.integers(0, 30), st.floats(1e-6, 1e6), min_size=1)
 
 @given(st.dictionaries(st.text(min_size=1), st.floats(1e-6, 1e6), min_size=1))
 def test_relevance_is_scaled_to_the_best_and_is_never_zero(
-    found: dict[str, float],
-) -> None:
+    found,
+):
     """The best has 1.0, every other its share of it (W11: min-max made the last one
     0)."""
     scaled = scale(found)
@@ -33,14 +33,14 @@ def test_relevance_is_scaled_to_the_best_and_is_never_zero(
     )
 
 
-def test_the_golden_numbers_of_linear_fusion() -> None:
+def test_the_golden_numbers_of_linear_fusion():
     """Cosine .6 and BM25 .5, both scaled to their best, make .57."""
     assert linear(Signals({1: 10.0, 2: 5.0}, {1: 0.9, 2: 0.54})) == pytest.approx(
         {1: 1.0, 2: 0.57}
     )
 
 
-def test_the_golden_numbers_of_reciprocal_rank_fusion() -> None:
+def test_the_golden_numbers_of_reciprocal_rank_fusion():
     """First in one lane, first in both, first and tenth."""
     assert reciprocal_rank(Signals({1: 3.0}, {}))[1] == pytest.approx(
         0.016393, abs=5e-7
@@ -54,7 +54,7 @@ def test_the_golden_numbers_of_reciprocal_rank_fusion() -> None:
     )
 
 
-def test_equal_scores_have_equal_ranks() -> None:
+def test_equal_scores_have_equal_ranks():
     """Which of two equals was read first does not matter; what has a negative cosine
     has no rank."""
     got = reciprocal_rank(Signals({1: 2.0, 2: 2.0, 3: 1.0}, {4: -0.1}))
@@ -62,9 +62,7 @@ def test_equal_scores_have_equal_ranks() -> None:
 
 
 @given(scores, scores)
-def test_every_fusion_ranks_all_candidates_and_nothing_else(
-    words: dict[int, float], near: dict[int, float]
-) -> None:
+def test_every_fusion_ranks_all_candidates_and_nothing_else(words, near):
     """Both lanes bring candidates, and the best of both lanes at once is never
     beaten."""
     top = 99
@@ -85,12 +83,12 @@ def test_every_fusion_ranks_all_candidates_and_nothing_else(
         ("The", 0.0),
     ],
 )
-def test_a_title_counts_as_far_as_the_task_names_it(title: str, share: float) -> None:
+def test_a_title_counts_as_far_as_the_task_names_it(title, share):
     """By stems, without stop words; a title without words counts nothing."""
     assert titles("why does the lock timeout fail", [("a", title)]) == {"a": share}
 
 
-def test_stems_keep_three_letters() -> None:
+def test_stems_keep_three_letters():
     """Forms of one word meet; short words stay whole."""
     assert stem("Locking") == stem("locks") == stem("locked") == "lock"
     assert [stem(word) for word in ("bed", "sing", "is", "es")] == [
@@ -101,7 +99,7 @@ def test_stems_keep_three_letters() -> None:
     ]
 
 
-def test_a_section_gains_by_its_file() -> None:
+def test_a_section_gains_by_its_file():
     """Of equal sections the one whose file is about the task comes first; entries
     stay."""
     files = {1: 7, 2: 7, 3: 8, 4: 8}
@@ -110,7 +108,7 @@ def test_a_section_gains_by_its_file() -> None:
     assert got[6] == 0.5
 
 
-def test_neighbours_lend_by_the_square_of_their_relevance() -> None:
+def test_neighbours_lend_by_the_square_of_their_relevance():
     """A strong neighbour lends, next to it or one farther away; a weak one next to
     nothing."""
     own = {"a": 1.0, "b": 0.1, "c": 0.1}
@@ -123,7 +121,7 @@ def test_neighbours_lend_by_the_square_of_their_relevance() -> None:
     assert weak["b"] - 0.1 == pytest.approx((got["b"] - 0.1) / 100)
 
 
-def test_only_a_named_title_takes_what_is_lent() -> None:
+def test_only_a_named_title_takes_what_is_lent():
     """As far as the task names it."""
     own = {"a": 1.0, "b": 0.1}
     beside = {"a": [("b", 1)]}
@@ -134,7 +132,7 @@ def test_only_a_named_title_takes_what_is_lent() -> None:
 
 
 @given(st.dictionaries(st.text(max_size=2), st.floats(0, 1), min_size=1))
-def test_nothing_loses_by_context_and_no_order_matters(own: dict[str, float]) -> None:
+def test_nothing_loses_by_context_and_no_order_matters(own):
     """Lending only adds, and without weight it adds nothing, whatever the order of the
     input."""
     keys = list(own)

@@ -1,7 +1,6 @@
 """History in an answer: numbered with the entries, and never saying what they say."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from memcli.history.docs import Doc
 from memcli.history.record import opened
@@ -44,7 +43,7 @@ def learned_from(event: str) -> Candidate:
     )
 
 
-def test_what_an_entry_was_learned_from_is_not_told_beside_it(tmp_path: Path) -> None:
+def test_what_an_entry_was_learned_from_is_not_told_beside_it(tmp_path):
     """Nor what was said next; without the entry both are."""
     with opened(tmp_path / "record.db", make=True) as record:
         assert record is not None
@@ -69,8 +68,8 @@ def test_what_an_entry_was_learned_from_is_not_told_beside_it(tmp_path: Path) ->
 
 
 def test_a_list_goes_on_below_the_gate_where_something_passes_it(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """In a block a hit that falls short is left out; a record that answers nothing
     lists nothing."""
     with opened(tmp_path / "record.db", make=True) as record:
@@ -89,7 +88,7 @@ def test_a_list_goes_on_below_the_gate_where_something_passes_it(
     assert HistoryLayer(asked, weak, {}).listed() == []
 
 
-def test_one_list_is_numbered_through() -> None:
+def test_one_list_is_numbered_through():
     """Whichever tier a hit is of; apart, history has no numbers."""
     layers = ("ranked", "history", "ranked")
     items = [
@@ -103,8 +102,8 @@ def test_one_list_is_numbered_through() -> None:
 
 
 def test_of_stretches_met_by_the_same_words_the_nearer_sentence_leads(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """By words alone the first of two stays first."""
 
     def near(task: str, rarity: Mapping[str, float], texts: Sequence[str]) -> Pairs:
@@ -144,7 +143,7 @@ def commit(unit: str, title: str, *paths: str) -> Doc:
     )
 
 
-def test_a_commit_that_says_what_an_entry_says_is_left_out(tmp_path: Path) -> None:
+def test_a_commit_that_says_what_an_entry_says_is_left_out(tmp_path):
     """Its subject word for word, behind a prefix or not, or nothing changed but the
     entry's file; what says the opposite, or more, is told."""
     rule = "Use port 9464 for the metrics exporter"
@@ -173,7 +172,7 @@ def test_a_commit_that_says_what_an_entry_says_is_left_out(tmp_path: Path) -> No
     assert sorted(told) == ["3", "4"]
 
 
-def test_a_commit_is_shown_below_its_subject(tmp_path: Path) -> None:
+def test_a_commit_is_shown_below_its_subject(tmp_path):
     """However long that is; what the message lists stands in lines."""
     subject = f"Use another port for the metrics exporter {'and for others ' * 6}too"
     body = "The old one is taken.\n\n- The exporter uses port 9464\n- Nginx moves"
@@ -191,7 +190,7 @@ def test_a_commit_is_shown_below_its_subject(tmp_path: Path) -> None:
     assert "- The exporter uses port 9464" in item.text.split("\n")
 
 
-def test_an_exchange_in_which_an_entry_was_said_is_left_out(tmp_path: Path) -> None:
+def test_an_exchange_in_which_an_entry_was_said_is_left_out(tmp_path):
     """Where a sentence of the entry is what the person said; not where that is one
     word of many in it, or the opposite."""
     rule = "Use port 9464 for the metrics exporter"

@@ -31,12 +31,12 @@ def _ranked(project: Project, task: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def noted(project: Project) -> Project:
+def noted(project) -> Project:
     project.write("MEMORY.md", LIST)
     return project
 
 
-def test_words_of_two_bullets_find_their_list_once_and_show_it(noted: Project) -> None:
+def test_words_of_two_bullets_find_their_list_once_and_show_it(noted):
     first, *rest = _ranked(noted, "announce the wheel before or after Firefox")
     assert first["title"] == "Deployment notes > Release checklist"
     assert all(
@@ -46,7 +46,7 @@ def test_words_of_two_bullets_find_their_list_once_and_show_it(noted: Project) -
     assert first["title"] not in [hit["title"] for hit in rest]
 
 
-def test_the_heading_of_a_list_is_shown_once(project: Project) -> None:
+def test_the_heading_of_a_list_is_shown_once(project):
     project.write(
         "MEMORY.md", LIST.replace("checklist\n", "checklist\n\nIn this order:\n")
     )
@@ -55,7 +55,7 @@ def test_the_heading_of_a_list_is_shown_once(project: Project) -> None:
     assert first["text"].startswith("In this order:\n")
 
 
-def test_show_prints_the_lines_that_an_answer_left_out(noted: Project) -> None:
+def test_show_prints_the_lines_that_an_answer_left_out(noted):
     """Of a bullet all that it stands among, as an answer shows it."""
     first = _ranked(noted, "smoke test Firefox")[0]
     assert "Build the wheel" in noted.mem("show", first["id"]).out
@@ -63,7 +63,7 @@ def test_show_prints_the_lines_that_an_answer_left_out(noted: Project) -> None:
     assert "Build the wheel" not in noted.mem("show", first["id"], "--raw").out
 
 
-def test_a_mark_stands_on_all_that_is_shown_with_it(project: Project) -> None:
+def test_a_mark_stands_on_all_that_is_shown_with_it(project):
     """An answer that prints what a bullet says of the code says that it is gone, under
     whichever bullet of its list it is found; what stands elsewhere has no mark."""
     project.write("src/wheel.py", "def build_wheel():\n    return 3\n")
@@ -81,13 +81,13 @@ def test_a_mark_stands_on_all_that_is_shown_with_it(project: Project) -> None:
     assert "names build_wheel, gone since" in project.mem("show", found).out
 
 
-def test_a_hit_is_named_by_its_best_bullet(noted: Project) -> None:
+def test_a_hit_is_named_by_its_best_bullet(noted):
     first = _ranked(noted, "smoke test Firefox")[0]
     assert first["line"] == 9
     assert "Firefox" in noted.mem("show", first["id"]).out
 
 
-def test_a_topic_file_is_named_by_the_line_of_its_text(project: Project) -> None:
+def test_a_topic_file_is_named_by_the_line_of_its_text(project):
     project.write(
         "memory/a.md",
         "---\nname: a\nmetadata:\n  type: x\n---\n\nFreeze the turbine.\n",
@@ -95,13 +95,13 @@ def test_a_topic_file_is_named_by_the_line_of_its_text(project: Project) -> None
     assert _ranked(project, "turbine")[0]["line"] == 7
 
 
-def test_each_bullet_is_still_a_unit(noted: Project) -> None:
+def test_each_bullet_is_still_a_unit(noted):
     assert len(noted.mem("list", "--json").entries) == 8
 
 
 def test_lines_of_an_index_and_bullets_with_dates_of_their_own_stand_alone(
-    project: Project,
-) -> None:
+    project,
+):
     project.write("a.md", "Alpha text about turbines.\n")
     lines = "- [Alpha](a.md) turbine notes\n- [Beta](b.md) valve notes\n"
     project.write("MEMORY.md", f"{lines}\n# Log\n\n" + "".join(
@@ -113,16 +113,16 @@ def test_lines_of_an_index_and_bullets_with_dates_of_their_own_stand_alone(
 
 
 def test_what_a_bullet_stands_among_does_not_make_its_words_common(
-    noted: Project,
-) -> None:
+    noted,
+):
     noted.mem("index")
     with opened(Options(str(noted.root))) as app:
         assert app.index.words.counts(["firefox", "coffee"]) == [1, 1]
 
 
 def test_prose_of_one_file_lends_what_its_sections_have_in_common(
-    project: Project,
-) -> None:
+    project,
+):
     """A section is found sooner beside others about the task than alone in a file."""
     section = "## Rollback\n\nThe turbine is stopped by hand.\n"
     about = "## Turbine valves\n\nOpen the turbine valves slowly, then the turbine gate.\n\n"
@@ -138,7 +138,7 @@ def test_prose_of_one_file_lends_what_its_sections_have_in_common(
     assert [hit["path"] for hit in hits][:1] == ["memory/a.md"]
 
 
-def test_age_says_nothing_of_prose(project: Project) -> None:
+def test_age_says_nothing_of_prose(project):
     project.write(
         "docs/decisions/2019-01-01-cache.md",
         "# Cache\n\nThe cache is keyed by tenant.\n",

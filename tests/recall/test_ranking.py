@@ -58,20 +58,18 @@ def alike(a: str, b: str) -> bool:
         ({"age": 30}, 0.3969),
     ],
 )
-def test_the_golden_prominences_reach_the_score(
-    values: dict[str, object], wanted: float
-) -> None:
+def test_the_golden_prominences_reach_the_score(values, wanted):
     """With linear growth and w = 1 a score is importance × decay × (1 + n)."""
     assert score(item(**values)) == pytest.approx(wanted, abs=5e-5)
 
 
 @pytest.mark.parametrize("level", ["global", "project", "job", "task"])
-def test_levels_weigh(level: str) -> None:
+def test_levels_weigh(level):
     """The score is multiplied by the weight of the level."""
     assert score(item(level=level)) == pytest.approx(0.5 * LEVEL_WEIGHTS[level])
 
 
-def test_the_exponent_softens_prominence() -> None:
+def test_the_exponent_softens_prominence():
     """w = 0 ranks by relevance alone, w = 0.3 takes prominence to that power."""
     assert score(item(age=400), SEED._replace(prominence_weight=0)) == 1.0
     assert score(item(), SEED._replace(prominence_weight=0.3)) == pytest.approx(
@@ -79,7 +77,7 @@ def test_the_exponent_softens_prominence() -> None:
     )
 
 
-def test_importance_can_be_left_out() -> None:
+def test_importance_can_be_left_out():
     """With use_importance = false, fsrs and no growth a score is retrievability
     alone."""
     rule = SEED._replace(decay="fsrs", growth="none", use_importance=False)
@@ -89,7 +87,7 @@ def test_importance_can_be_left_out() -> None:
 
 
 @given(st.permutations(range(8)))
-def test_ties_go_by_place(order: list[int]) -> None:
+def test_ties_go_by_place(order):
     """What has the same score stands in the order of the tree, however it was found."""
     items = [item(f"e{i}", place=(f"f{i // 3}.md", i % 3)) for i in order]
     got = weigh(items, {one.id: Match(1.0) for one in items}, SEED)
@@ -111,7 +109,7 @@ def ranked(*texts: str) -> list[ranking.Scored]:
 LONG = "Always run the migration with a lock timeout of three seconds before the deploy begins on friday"
 
 
-def test_near_duplicates_collapse_into_the_best() -> None:
+def test_near_duplicates_collapse_into_the_best():
     """The lower hit that says the same is named in `duplicates` and not shown."""
     got = diversify(
         ranked(LONG, "something else", LONG + "."), limit=10, weight=1.0, alike=alike
@@ -122,7 +120,7 @@ def test_near_duplicates_collapse_into_the_best() -> None:
     ]
 
 
-def test_mmr_prefers_what_is_unlike_the_hits_above() -> None:
+def test_mmr_prefers_what_is_unlike_the_hits_above():
     """With a low lambda a different hit overtakes one that repeats the words of the
     first."""
     texts = ("alpha beta gamma delta", "alpha beta gamma epsilon", "one two three four")
@@ -140,7 +138,7 @@ def test_mmr_prefers_what_is_unlike_the_hits_above() -> None:
     ]
 
 
-def test_unrelated_bodies_do_not_overlap() -> None:
+def test_unrelated_bodies_do_not_overlap():
     """Jaccard is over the words of bodies alone: 0 for unrelated ones, 1 for the same
     (W6)."""
     assert overlap(words("lock timeout"), words("stripe webhook")) == 0.0
@@ -158,13 +156,13 @@ def test_unrelated_bodies_do_not_overlap() -> None:
         ("", 0.0),
     ],
 )
-def test_a_phrase_is_found_whatever_joins_its_words(text: str, share: float) -> None:
+def test_a_phrase_is_found_whatever_joins_its_words(text, share):
     """Whole words in a row make a phrase; hyphens and line ends between them do not
     matter."""
     assert [*phrase_shares([text], ["lock timeout"])] == [share]
 
 
-def test_age_comes_from_the_first_date_there_is() -> None:
+def test_age_comes_from_the_first_date_there_is():
     """last_reinforced, created_at, the date of the entry, else 30 days; the future is
     0."""
     now = datetime.date(2026, 11, 21)
@@ -175,7 +173,7 @@ def test_age_comes_from_the_first_date_there_is() -> None:
     assert ranking.age_of({}, now) == 30
 
 
-def test_the_order_of_the_input_does_not_matter() -> None:
+def test_the_order_of_the_input_does_not_matter():
     """Shuffled candidates give the same hits."""
     hits = ranked(
         *(f"word{number % 5} common text number{number}" for number in range(30))
@@ -188,7 +186,7 @@ def test_the_order_of_the_input_does_not_matter() -> None:
     assert [h.item.id for h in again] == wanted
 
 
-def test_an_own_match_stands_before_a_better_one_that_is_only_lent() -> None:
+def test_an_own_match_stands_before_a_better_one_that_is_only_lent():
     """Neighbours raise a weak match, they do not make one."""
     matches = {
         "lent": Match(1.0, lent=1.0),

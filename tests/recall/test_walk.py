@@ -15,7 +15,6 @@ import memcli
 from memcli.app import App, Options
 from memcli.commands.recall import recall
 from memcli.recall.answer import RecallRequest
-from tests.conftest import Project
 from tests.test_layers import ORDER
 
 ROOT = Path(memcli.__file__).parent
@@ -29,7 +28,7 @@ def rooms_of(app: App, task: str) -> list[str]:
     known = set()
     found = []
 
-    def note(frame: FrameType, event: str, _: object) -> None:
+    def note(frame: FrameType, event: str, _: object):
         code = frame.f_code
         is_function = bool(code.co_flags & inspect.CO_OPTIMIZED) and "<" not in (
             code.co_name
@@ -51,7 +50,7 @@ def rooms_of(app: App, task: str) -> list[str]:
 
 
 @pytest.mark.usefixtures("vectors")
-def test_a_question_goes_down_and_comes_back(project: Project) -> None:
+def test_a_question_goes_down_and_comes_back(project):
     """Stays in a room, rooms, and steps up to a room of a higher row. The bounds only
     fall; two stays and a step came when places are found by listing two folders."""
     for at in range(8):

@@ -56,7 +56,7 @@ pytestmark = pytest.mark.unit
         ("layouts_eighth", 341, 21),
     ],
 )
-def test_of_each_list_few_secrets_are_left(names: str, rows: int, most: int) -> None:
+def test_of_each_list_few_secrets_are_left(names, rows, most):
     """So many of its rows at most."""
     listed = [row for name in names.split() for row in layouts(f"{name}.txt")]
     missed = [row.frame for row in listed if row.secret in redact_secrets(row.text)]
@@ -74,7 +74,7 @@ def test_of_each_list_few_secrets_are_left(names: str, rows: int, most: int) -> 
         (ascii_lowercase, 20),
     ],
 )
-def test_what_is_drawn_has_rare_neighbours(alphabet: str, size: int) -> None:
+def test_what_is_drawn_has_rare_neighbours(alphabet, size):
     """Of values of letters, with digits or without, one in ten at most is passed
     over."""
     dice = random.Random(5)
@@ -104,7 +104,7 @@ def test_what_is_drawn_goes_from_a_line_about_access():
         "tokens: {h32}, {h32}, {h32}",
     ],
 )
-def test_letters_of_one_alphabet_go_behind_their_name(frame: str):
+def test_letters_of_one_alphabet_go_behind_their_name(frame):
     dice = random.Random(frame)
     values = list[str]()
 
@@ -135,7 +135,7 @@ def test_a_long_token_goes_wherever_it_stands():
         "an image:\nQ7xTr9ZkLm3Bv6WpHs2NcYd8Jf4GqAe1\nZkLm3Bv6WpHs2NcYd8Jf4GqAe1Q7xTr9",
     ],
 )
-def test_what_is_drawn_and_known_to_all_stays(text: str):
+def test_what_is_drawn_and_known_to_all_stays(text):
     assert redact_secrets(text) == text
 
 
@@ -150,7 +150,7 @@ def test_what_is_drawn_and_known_to_all_stays(text: str):
         "refresh_token_v2",
     ],
 )
-def test_what_is_named_stays_beside_a_password(name: str):
+def test_what_is_named_stays_beside_a_password(name):
     text = f"the login of the panel takes {name} now"
     assert redact_secrets(text) == text
 
@@ -165,7 +165,7 @@ def test_what_is_named_stays_beside_a_password(name: str):
         "> api_key: Qw8xLv2RtY5zNc1aJp7K\n> d3Hs9Fg4Bm6TQw8xLv2R",
     ],
 )
-def test_a_credential_goes_with_its_second_line(text: str):
+def test_a_credential_goes_with_its_second_line(text):
     first, second = text.split("\n")
     left = redact_secrets(f"Before.\n\n{text}\n\nAfter it.")
     assert first[-12:].strip('" +') not in left
@@ -207,14 +207,14 @@ def test_a_value_that_looks_like_a_secret_needs_a_line_about_access():
         "harmless_eighth.txt",
     ],
 )
-def test_no_harmless_line_is_touched(name: str):
+def test_no_harmless_line_is_touched(name):
     texts = [row.replace("\\n", "\n") for row in lines(name)]
     assert [text for text in texts if find_secrets(text)] == []
 
 
 @pytest.mark.parametrize("width", [64, 76, 120])
 @pytest.mark.parametrize("margin", ["", "    ", "> "])
-def test_a_key_in_base64_goes_with_all_its_lines(width: int, margin: str):
+def test_a_key_in_base64_goes_with_all_its_lines(width, margin):
     coded = base64.b64encode("\n".join(PEM).encode()).decode()
     text = textwrap.indent("\n".join(textwrap.wrap(coded, width)), margin)
     left = redact_secrets(f"tls.key:\n{text}\n\nAfter the key.")
@@ -223,7 +223,7 @@ def test_a_key_in_base64_goes_with_all_its_lines(width: int, margin: str):
 
 
 @pytest.mark.parametrize("margin", ["    ", "\t", "> ", "# "])
-def test_a_key_without_its_first_line_goes_also_where_it_is_indented(margin: str):
+def test_a_key_without_its_first_line_goes_also_where_it_is_indented(margin):
     text = textwrap.indent("\n".join(PEM[1:]), margin)
     left = redact_secrets(f"Before.\n\n{text}\nAfter.")
     assert not [line for line in BODY if line[:20] in left]
@@ -252,7 +252,7 @@ def test_the_body_of_a_key_alone_goes():
         "create_user SHA ",
     ],
 )
-def test_time_is_by_length(unit: str):
+def test_time_is_by_length(unit):
     """A run of names is judged once: 100 KB of them come to an end."""
     with ends():
         find_secrets(unit * (100_000 // len(unit)))

@@ -29,7 +29,7 @@ def test_a_pattern_is_compiled_when_it_is_first_called_and_once():
 
 
 def test_what_is_known_is_found_when_memory_is_emptied(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch,
 ):
     """Words are remembered up to a bound; it is reached within any text."""
     monkeypatch.setattr(matching, "MOST_WORDS", 2)

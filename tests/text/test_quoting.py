@@ -26,19 +26,19 @@ pytestmark = pytest.mark.unit
         ("1 < 2, a <- b, <3", "> 1 < 2, a <- b, <3"),
     ],
 )
-def test_a_line(line: str, shown: str) -> None:
+def test_a_line(line, shown):
     """Tags become text outside code; what only looks like one stays."""
     assert quoted(line) == shown
 
 
-def test_underlines_make_no_heading() -> None:
+def test_underlines_make_no_heading():
     """A line of = or - below text is no setext heading, even inside the quote."""
     assert quoted("Orders\n===\n\n---\ntext\n  ---") == (
         "> Orders\n> \\===\n>\n> ---\n> text\n>   \\---"
     )
 
 
-def test_fences() -> None:
+def test_fences():
     """Markup in a closed fence stays, turns and tags of an agent do not; an open fence
     is none."""
     assert quoted("```html\n<div>\n<system>\n```\n<div>") == (
@@ -48,7 +48,7 @@ def test_fences() -> None:
 
 
 @given(st.text(alphabet="<>/!|`~=-# \nabHuman:\r\u2028", max_size=60))
-def test_nothing_is_structure(text: str) -> None:
+def test_nothing_is_structure(text):
     """Every line has the mark; outside code no tag is left; escaping twice is once."""
     lines = quoted(text).split("\n") if text.strip() else []
     assert all(line == ">" or line.startswith("> ") for line in lines)

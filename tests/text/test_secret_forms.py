@@ -66,7 +66,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_a_private_key_goes_whole(name: str) -> None:
+def test_a_private_key_goes_whole(name):
     """Whatever stands before, between or behind its lines; what follows the key
     stays."""
     left = redact_secrets(f"Before.\n\n{LAYOUTS[name]}\n\nAfter the key.")
@@ -76,7 +76,7 @@ def test_a_private_key_goes_whole(name: str) -> None:
     assert "Before." in left and left.endswith("After the key.")
 
 
-def test_a_key_in_other_clothes() -> None:
+def test_a_key_in_other_clothes():
     """Base64 of a PEM, and the private member of a JWK."""
     coded = base64.b64encode("\n".join(PEM).encode()).decode()
     assert coded[:60] not in redact_secrets(f"KEY_B64 {coded}")
@@ -85,7 +85,7 @@ def test_a_key_in_other_clothes() -> None:
 
 
 @pytest.mark.parametrize("row", SHAPES)
-def test_each_shape_is_found(row: str) -> None:
+def test_each_shape_is_found(row):
     """A token made after a row of the table is found, at each of its prefixes."""
     kind, prefixes, rest = row.split(" ", 2)
     dice = random.Random(row)  # whatever ran before it
@@ -118,7 +118,7 @@ def test_each_shape_is_found(row: str) -> None:
         f"{some(32, HEX)}-us12",
     ],
 )
-def test_credentials_in_other_forms(text: str) -> None:
+def test_credentials_in_other_forms(text):
     """Sentences, netrc, pgpass, URLs, cookies, registries."""
     assert find_secrets(text), text
 
@@ -143,7 +143,7 @@ def test_credentials_in_other_forms(text: str) -> None:
         "MyModule.Module1.SomeVeryLongFunctionNameHereXXXX",
     ],
 )
-def test_harmless_texts(text: str) -> None:
+def test_harmless_texts(text):
     """What only names a secret is left word for word."""
     assert redact_secrets(text) == text
 
@@ -156,5 +156,5 @@ def test_each_rule_has_one_group_at_most():
 
 
 @pytest.mark.parametrize("name", ["securestring", "SecureString", "SECURESTRING"])
-def test_a_secure_string_is_found_in_any_case(name: str):
+def test_a_secure_string_is_found_in_any_case(name):
     assert redact_secrets(f'$it = ConvertTo-{name} "falcon8590"').count("falcon") == 0

@@ -81,7 +81,7 @@ SILENT = {"mcp", "merge-driver"}  # what programs call
 
 
 @pytest.fixture
-def shop(project: Project) -> Project:
+def shop(project) -> Project:
     """The example of the guide, committed."""
     shutil.copytree(EXAMPLE / "shop", project.root, dirs_exist_ok=True)
     talk = (
@@ -96,7 +96,7 @@ def shop(project: Project) -> Project:
 
 
 @pytest.mark.parametrize("width", [80, 40])
-def test_no_view_fails_on_a_terminal_alone(shop: Project, width: int) -> None:
+def test_no_view_fails_on_a_terminal_alone(shop, width):
     """Whatever a command says, it is no internal error."""
     added = shop.mem("add", "The clock of the shop is frozen", "--json").json["id"]
     lines = LINES.format(id=added).strip().splitlines()

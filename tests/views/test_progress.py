@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +20,7 @@ COMMAND = [sys.executable, "-c", WORK]
 
 
 @pytest.mark.process
-def test_a_bar_has_a_total_and_goes(tmp_path: Path) -> None:
+def test_a_bar_has_a_total_and_goes(tmp_path):
     """On a terminal the bar says how much of how much is done; at the end the line is
     free again."""
     text = read_terminal(COMMAND, tmp_path, env={}, width=80, bars=True)
@@ -31,7 +30,7 @@ def test_a_bar_has_a_total_and_goes(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-def test_a_pipe_has_no_bar(tmp_path: Path) -> None:
+def test_a_pipe_has_no_bar(tmp_path):
     """Where stderr is no terminal nothing is drawn, and what draws is not loaded."""
     process = subprocess.run(
         COMMAND, cwd=tmp_path, capture_output=True, text=True, check=True

@@ -57,7 +57,7 @@ def report(*hits: Hit, more: int = 0) -> RecallReport:
     )
 
 
-def test_the_text_form_stays_as_it_is() -> None:
+def test_the_text_form_stays_as_it_is():
     """The whole of the text form, word for word."""
     text = recall_text(
         report(
@@ -80,13 +80,13 @@ def test_the_text_form_stays_as_it_is() -> None:
     ).read_text().rstrip("\n")
 
 
-def test_nothing_is_an_empty_text() -> None:
+def test_nothing_is_an_empty_text():
     """Without hits text and prompt are empty."""
     assert recall_text(report()) == write((), 0) == ""
 
 
 @given(VALUES)
-def test_json_is_safe_to_print(value: object) -> None:
+def test_json_is_safe_to_print(value):
     """Any value becomes JSON without control, bidi or zero-width characters, also after
     parsing."""
     import re
@@ -108,7 +108,7 @@ def _strings(value: object) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-def test_a_problem_is_one_safe_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_problem_is_one_safe_line(capsys):
     """`path:line: what`, without escapes."""
     name_problems([Problem("a\x1b[1m.md", 3, "bad\u202e value")])
     assert capsys.readouterr().err == "a.md:3: bad value\n"
@@ -118,7 +118,7 @@ def test_a_problem_is_one_safe_line(capsys: pytest.CaptureFixture[str]) -> None:
     ("path", "shown"),
     [("/r/a/MEMORY.md", "a/MEMORY.md"), ("/rx/MEMORY.md", "rx/MEMORY.md")],
 )
-def test_diffs_name_files_from_the_root(path: str, shown: str) -> None:
+def test_diffs_name_files_from_the_root(path, shown):
     """A file below the root is named from there; a folder whose name only begins alike
     is not below it."""
     assert f"+++ b/{shown}\n" in diff([Patch(path, "a\n", "b\n")], "/r")

@@ -30,7 +30,7 @@ def on_tty(arguments: list[str], cwd: Path, width: int, **env: str) -> list[str]
 
 
 @given(LINES, st.integers(4, 30), st.integers(0, 8))
-def test_folding_loses_nothing_but_blanks(line: str, width: int, hang: int) -> None:
+def test_folding_loses_nothing_but_blanks(line, width, hang):
     """Every character stays in its order, and only a line without a break is wider than
     the terminal."""
     lines = terminal.fold(line, width, hang)
@@ -42,7 +42,7 @@ def test_folding_loses_nothing_but_blanks(line: str, width: int, hang: int) -> N
         )
 
 
-def test_list_items_hang_below_their_first_word_and_code_stays() -> None:
+def test_list_items_hang_below_their_first_word_and_code_stays():
     """`- `, `1. `, `hint: `; fenced lines may be copied, so they are not folded."""
     text = "- one two three\n10. one two three\nplain words here\n```\ncode code code\n```\nhint: a b c d e f"
     assert list(terminal.fold_text(text, 12)) == [
@@ -64,7 +64,7 @@ def test_list_items_hang_below_their_first_word_and_code_stays() -> None:
     ]
 
 
-def test_the_width_is_the_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_width_is_the_terminals(monkeypatch):
     """No terminal is 0; COLUMNS has the last word; nonsense and no answer are 80;
     nothing is below 20."""
     assert terminal.columns(None) == terminal.columns(io.StringIO()) == 0
@@ -81,7 +81,7 @@ def test_the_width_is_the_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def shop(project: Project) -> Project:
+def shop(project) -> Project:
     """Long titles, long bodies, a list, a wide script, a deep path; part of it not
     committed."""
     project.git("init", "-q")
@@ -108,7 +108,7 @@ COMMANDS = [*map(str.split, LINES), ["retire", "9f9f9f9f", "--because", WHY]]
 
 @pytest.mark.parametrize("width", [80, 60, 40])
 @pytest.mark.parametrize("colour", ["", "1"])
-def test_every_answer_fits_the_terminal(shop: Project, width: int, colour: str) -> None:
+def test_every_answer_fits_the_terminal(shop, width, colour):
     """No line is wider, but for a word that alone is; no colour with NO_COLOR."""
     env = {"NO_COLOR": "1"} if colour else {"NO_COLOR": ""}
     for arguments in COMMANDS if width == 40 else COMMANDS[:5]:

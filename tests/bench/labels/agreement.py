@@ -64,7 +64,7 @@ def met(labels: Sequence[Label], others: Sequence[Label]) -> int:
     )
 
 
-def main() -> None:
+def main():
     twice = (HERE / "read_twice.txt").read_text("utf-8").split()
     first = [label for label in rows("lessons.jsonl") if label["session"] in twice]
     second = rows("second.jsonl")

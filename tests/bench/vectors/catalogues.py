@@ -140,7 +140,7 @@ def read_json(data: bytes) -> dict[str, str]:
     """The texts of a JSON file by their path."""
     found: dict[str, str] = {}
 
-    def walk(value: Any, path: str) -> None:
+    def walk(value: Any, path: str):
         if isinstance(value, dict):
             for key, inner in value.items():
                 walk(inner, f"{path}.{key}")
@@ -414,7 +414,7 @@ def antd(paths: list[Path]) -> Iterator[Record]:
             yield from messages(component["name"], catalogue)
 
 
-def in_chinese(value: Any, path: str, catalogue: Texts) -> None:
+def in_chinese(value: Any, path: str, catalogue: Texts):
     """Add the texts that have one beside them whose key is theirs and `Zh`."""
     if isinstance(value, list):
         for number, item in enumerate(value):

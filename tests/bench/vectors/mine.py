@@ -166,7 +166,7 @@ READERS: dict[str, Callable[[list[Path]], Iterator[Record]]] = {
 }
 
 
-def main() -> None:
+def main():
     """Read every source of sources.toml that is there."""
     packages = Path(sys.argv[1])
     out = Path(sys.argv[2])

@@ -23,7 +23,7 @@ SAID = {CHOOSE: "for choosing alone", SCORE: "for scoring alone"}
 MANY = 12  # packages that are not named in a row
 
 
-def main() -> None:
+def main():
     """A row for each source, and the checksum of the table that ships."""
     counted, learned, table = map(Path, sys.argv[1:])
     pairs = {TRAIN: json.loads(counted.read_text())}

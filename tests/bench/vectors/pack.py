@@ -106,7 +106,7 @@ def rows_of(table: Path) -> Rows:
         return db.execute("SELECT piece, weight, vector FROM pieces").fetchall()
 
 
-def write(rows: Rows, out: Path) -> None:
+def write(rows: Rows, out: Path):
     """The file that ships: the rows, and beside them what they are."""
     rows = sorted(rows)
     out.unlink(missing_ok=True)
@@ -126,7 +126,7 @@ def write(rows: Rows, out: Path) -> None:
     print(f"{len(rows)} pieces, {out.stat().st_size / 1e6:.2f} MB")
 
 
-def main() -> None:
+def main():
     source, out, *before = map(Path, sys.argv[1:])
     if source.suffix == ".sqlite":
         write(rows_of(source), out)

@@ -58,7 +58,7 @@ class Scored(NamedTuple):
 class Table:
     """Vectors of words, summed."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path):
         self.cache: dict[str, np.ndarray | None] = {}
         if path.suffix == ".sqlite":
             pieces, self.table = read_table(path)
@@ -266,7 +266,7 @@ def scored(path: Path, found: Sequence[dict[str, Any]], sets: list[Path]) -> Sco
     return {row.name: row.values for row in rows}
 
 
-def main() -> None:
+def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("table", type=Path)
     parser.add_argument("--against", type=Path)

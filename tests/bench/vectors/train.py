@@ -76,7 +76,7 @@ class Corpus:
     """Texts by number, and the pairs of numbers of each kind and language, or of some
     kinds alone."""
 
-    def __init__(self, kinds: Collection[str] = SHARES) -> None:
+    def __init__(self, kinds: Collection[str] = SHARES):
         self.kinds = kinds
         self.texts: dict[str, int] = {}
         self.languages: list[str] = []
@@ -92,14 +92,14 @@ class Corpus:
 
     def pair(
         self, kind: str, language: str, first: tuple[str, str], second: tuple[str, str]
-    ) -> None:
+    ):
         is_pair = first[1] and second[1] and first[1] != second[1]
         if kind in self.kinds and is_pair:
             numbers = (self.number(*reversed(first)), self.number(*reversed(second)))
             self.pairs[kind, language].append(numbers)
             self.made += 1
 
-    def add(self, record: dict[str, Any]) -> None:
+    def add(self, record: dict[str, Any]):
         """The pairs of a record."""
         texts = record["texts"]
         before = self.made
@@ -113,7 +113,7 @@ class Corpus:
             self.section(texts)
         self.counted[record["source"]] += self.made - before
 
-    def message(self, texts: dict[str, str]) -> None:
+    def message(self, texts: dict[str, str]):
         for language, text in texts.items():
             if language != "en" and "en" in texts:
                 english = ("en", texts["en"])
@@ -125,7 +125,7 @@ class Corpus:
         for a, b in pairwise(others):
             self.pair("foreign", "", (a, texts[a]), (b, texts[b]))
 
-    def section(self, texts: dict[str, list[Any]]) -> None:
+    def section(self, texts: dict[str, list[Any]]):
         whole = {}
         for language, (title, body) in texts.items():
             said = sentences(body)
@@ -183,7 +183,7 @@ def tokenised(
 class Trainer:
     """The table, and Adam for the rows of a batch alone; some rows stay."""
 
-    def __init__(self, table: np.ndarray, still: np.ndarray) -> None:
+    def __init__(self, table: np.ndarray, still: np.ndarray):
         self.table = table
         self.still = still
         self.first = np.zeros_like(table)
@@ -257,9 +257,7 @@ def at_random(counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return (table * weight[:, None]).astype(np.float32)
 
 
-def prepare(
-    out: Path, mined: list[Path], uses: Collection[str], before: Sequence[str]
-) -> None:
+def prepare(out: Path, mined: list[Path], uses: Collection[str], before: Sequence[str]):
     """Cut what was mined into pieces, and keep it beside `out`."""
     began = time.process_time()
     corpus = Corpus(LEARNING if before else SHARES)
@@ -313,7 +311,7 @@ def prepared(path: Path) -> Prepared:
         )
 
 
-def train(out: Path) -> None:
+def train(out: Path):
     """From what is prepared, from chance on."""
     data = prepared(Path(f"{out}.prepared.npz"))
     rng = np.random.default_rng(SEED)
@@ -327,7 +325,7 @@ def train(out: Path) -> None:
     np.savez(out, table=trainer.table, pieces=data.pieces, counts=data.counts)
 
 
-def learn(out: Path, on: Path) -> None:
+def learn(out: Path, on: Path):
     """Train the pieces of other languages than English on a packed table."""
     data = prepared(Path(f"{out}.prepared.npz"))
     before, table = read_table(on)
@@ -374,7 +372,7 @@ def main(
     mined: Annotated[list[Path], typer.Argument()] = (),
     tried: bool = False,
     on: Path | None = None,
-) -> None:
+):
     before = read_table(on)[0] if on else []
     uses = {TRAIN} | ({ACROSS} if on else set()) | ({ACROSS, TRIED} if tried else set())
     if mined:
@@ -394,7 +392,7 @@ class Batches:
         pairs: dict[tuple[str, ...], np.ndarray],
         shares: dict[str, float],
         rng: np.random.Generator,
-    ) -> None:
+    ):
         self.ids = data.ids
         self.starts = data.starts
         self.size = len(data.pieces)
@@ -434,7 +432,7 @@ class Batches:
         columns = self.ids[before + np.arange(begins[-1])]
         return csr_matrix((values, columns, begins), (len(numbers), self.size))
 
-    def note(self, loss: float) -> None:
+    def note(self, loss: float):
         before = self.losses.get(self.kind, loss)
         self.losses[self.kind] = 0.95 * before + 0.05 * loss
 
