@@ -15,7 +15,7 @@ _LIGHT = WORDS["light"]
 _RESUME = WORDS["resume"]
 _PARTICLES = WORDS["particles"]
 _REFUSALS = WORDS["refusals"]
-_NEGATING = frozenset({"stop"}) | _PARTICLES | _REFUSALS
+_NEGATING = frozenset({"stop"}) | WORDS["free"] | _PARTICLES | _REFUSALS
 _JOINING = WORDS["joiners"] | GOVERNORS.keys() | WORDS["transparent"]
 _STRUCTURAL = _NEGATING | _JOINING
 """The words that are more than a term, or less."""
@@ -106,6 +106,22 @@ class _Phrases:
         self.head = ""
         self.trailing = trailing
 
+    def lack(self, term: str) -> None:
+        """Take what is said not to be there by one word: the state of "stateless";
+        "not stateless" cancels out."""
+        is_denied = self.negated and not self.terms and self.governor == "not"
+        self.close()
+        if is_denied:
+            self.governor = ""
+            self.negated = False
+        phrase = Phrase(
+            clause=self.clause,
+            governor="" if is_denied else "not",
+            negated=not is_denied,
+            terms=(term,),
+        )
+        self.done.append(phrase)
+
     def settle(self) -> None:
         """A negation with nothing after it belongs to the phrase before it ("Verwende X
         nicht")."""
@@ -132,6 +148,8 @@ class _Phrases:
         term = canonical(word) if token.code else _term(word)
         if term:
             self.add(term)
+        elif lacking := _lacking(word):
+            self.lack(canonical(lacking))
         elif _negates(word, previous, following):
             is_refusal = word not in _PARTICLES
             self.negate(refusal=is_refusal, trailing=word in WORDS["trailing"])
@@ -225,7 +243,21 @@ def _phrases_of(tokens: Sequence[Token]) -> tuple[Phrase, ...]:
 @lru_cache(maxsize=1 << 16)
 def _term(word: str) -> str:
     """The term that a word of prose is; "" where it is more than that, or less."""
-    return "" if word in _STRUCTURAL or _is_adverb(word) else canonical(word)
+    if word in _STRUCTURAL or _is_adverb(word) or _lacking(word):
+        return ""
+    is_full = word.endswith("ful") and len(word) > 6
+    return canonical(word.removesuffix("ful") if is_full else word)
+
+
+def _lacking(word: str) -> str:
+    """What is not there by a word that ends in its negation: the state of "stateless";
+    "" for any other."""
+    if word in _STRUCTURAL or word in WORDS["not endings"]:
+        return ""
+    for ending in WORDS["endings"]:
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            return word.removesuffix(ending)
+    return ""
 
 
 def _is_adverb(word: str) -> bool:
@@ -236,6 +268,8 @@ def _is_adverb(word: str) -> bool:
 def _negates(word: str, previous: str, following: str) -> bool:
     if word == "stop":
         return following.endswith("ing")
+    if word in WORDS["free"]:
+        return GOVERNORS.get(following) in ("of", "from")
     is_negative = word in _PARTICLES or word in _REFUSALS
     is_idiom = following in WORDS["not negated"] or previous in ("or", "no")
     return is_negative and not is_idiom

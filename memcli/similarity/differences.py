@@ -244,15 +244,24 @@ def _code(first: Claim, second: Claim) -> bool:
     return not is_said
 
 
-def _prefixed(ours: frozenset[str], theirs: frozenset[str]) -> bool:
-    """A word faces its own negation: valid, invalid; stateless, stateful."""
-    long = (term for term in ours if len(term) > 3)
-    pairs = product(WORDS["prefixes"], long)
-    negations = set(map("".join, pairs))
-    for term in ours:
-        if term.endswith("less"):
-            negations.add(term.removesuffix("less") + "ful")
-    return not theirs.isdisjoint(negations)
+def _polar(ours: Set[str], theirs: Set[str]) -> Pairs:
+    """The pairs of one of ours and one of theirs that cannot both hold: of the table,
+    and a word and its own negation (valid, invalid)."""
+    pairs = _facing(ours, theirs, "opposites")
+    for prefix, term in product(WORDS["prefixes"], (*ours, *theirs)):
+        faced = prefix + term
+        if len(term) > 3 and (faced in ours or faced in theirs):
+            pairs |= {(term, faced), (faced, term)}
+    return {(term, other) for term, other in pairs if term in ours and other in theirs}
+
+
+def affirmed(term: str) -> str:
+    """A term without the prefix that may negate it: what two terms are compared by,
+    not a word."""
+    for prefix in sorted(WORDS["prefixes"], key=len, reverse=True):
+        if term.startswith(prefix) and len(term) > len(prefix) + 3:
+            return term.removeprefix(prefix)
+    return term
 
 
 def _turned_round(first: Claim, second: Claim) -> bool:
@@ -271,13 +280,11 @@ def _governed_by(governor: str, claim: Claim) -> set[str]:
 def opposing(first: Claim, second: Claim) -> bool:
     """Whether the two differ in words that cannot both hold (enable, disable)."""
     ours, theirs = only_in_one(first, second)
-    pairs = _facing(ours, theirs, "opposites")
+    pairs = _polar(ours, theirs)
     if _turned_round(first, second) or _turned_round(second, first):
         before = canonical("before")
         pairs -= {(before, "after"), ("after", before)}
-    if pairs:
-        return True
-    return _prefixed(ours, theirs) or _prefixed(theirs, ours)
+    return bool(pairs)
 
 
 def _letter(first: Claim, second: Claim) -> bool:
@@ -348,8 +355,10 @@ def _own_terms(first: Claim, second: Claim) -> tuple[set[str], set[str]]:
     others = set(content_terms(second))
     ours = terms - others
     theirs = others - terms
-    facing = _facing(ours, theirs, "opposites")
-    opposed = set(chain.from_iterable(facing))
+    opposed = set(chain.from_iterable(_polar(ours, theirs)))
+    if not opposed.issuperset(ours | theirs):
+        # "Unsigned commits are rejected": what a word negates may be negated again.
+        opposed = set(chain.from_iterable(_facing(ours, theirs, "opposites")))
     our_words = _without_kin(ours, theirs) - opposed
     their_words = _without_kin(theirs, ours) - opposed
     return (

@@ -190,9 +190,10 @@ def _cluster(places: Mapping[Claim, Sequence[int]]) -> Cluster:
 
 def _subject(claim: Claim) -> frozenset[str]:
     """What a claim is about: its content terms without numbers and without words
-    that have an opposite."""
+    that have an opposite; what is unsigned is about what is signed."""
     opposed = against("opposites")
-    return _content(claim).difference(claim.numbers, opposed)
+    terms = _content(claim).difference(claim.numbers, opposed)
+    return frozenset(map(differ.affirmed, terms))
 
 
 def _masked(claim: Claim) -> tuple[object, ...]:

@@ -135,6 +135,15 @@ def _short_form() -> str:
     return r"\b (\w+?) n't \b | \b (can)not \b | ' (?: s | re | ve | ll | d | m ) \b"
 
 
+@verbose(ignore_case=True)
+def _free_of_it() -> str:
+    """What stands before "free" and is not there: lock-free, side-effect free."""
+    return r"""
+        \b ( (?: \w+ - )* \w+ ) -free \b
+      | \b ( \w+ (?: - \w+ )+ ) [ ] free \b (?! [ ] (?: of | from | to ) \b )
+    """
+
+
 def _spell_out(match: re.Match[str]) -> str:
     head = (match[1] or match[2] or "").casefold()
     verb = {"ca": "can", "wo": "will", "sha": "shall"}.get(head, head)
@@ -157,6 +166,8 @@ def _plain(text: str) -> str:
     text = _bullet().sub(_begin_item, text)
     if "*" in text:
         text = _emphasis().sub(r"\2", text)
+    if "free" in text:
+        text = _free_of_it().sub(r"without \1\2", text)
     text = _said_shorter().sub(
         lambda matched: _SHORTER[matched[0].casefold().replace("-", " ")], text
     )
