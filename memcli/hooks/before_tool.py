@@ -51,7 +51,7 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
     if call.event == "BeforeTool":  # Gemini takes hints after the tool alone
         return Told()
     _note_writing(app, state, call, tool)
-    found = app.guarded(lambda: _rules(app, tool))
+    found = app.guarded(lambda: _rules(app, tool, shell_line(call.input)))
     return _told(app, state, call, tool, found) if found else Told()
 
 
@@ -179,20 +179,22 @@ def _taken_out(call: HookCall) -> list[str]:
     return [text for name in names if isinstance(text := call.input.get(name), str)]
 
 
-def _rules(app: HookApp, tool: ToolCall) -> list[Candidate]:
+def _rules(app: HookApp, tool: ToolCall, line: str) -> list[Candidate]:
     files = app.index.in_view(app.project.view, Filters())
     scope = view.select(files, Filters(type=RULES))
     copies: dict[str, list[Candidate]] = {}
-    for copy in _found(app, scope, tool):
+    for copy in (*_found(app, scope, tool), *_forbidding(app, scope, line)):
         copies.setdefault(copy.entry, []).append(copy)
     here = app.project.view
     nearest = [view.nearest(same, scope.files, here) for same in copies.values()]
-    return sorted(nearest, key=_by_importance)
+    # What weighs the same comes in the order of its file, as at a start.
+    in_file = sorted(nearest, key=lambda entry: (entry.offset, entry.entry))
+    newest = sorted(in_file, key=lambda entry: entry.date, reverse=True)
+    return sorted(newest, key=_importance, reverse=True)
 
 
-def _by_importance(entry: Candidate) -> tuple[float, str, str]:
-    importance = float(entry.values.get("importance", 0.5))
-    return (-importance, entry.date, entry.entry)
+def _importance(entry: Candidate) -> float:
+    return float(entry.values.get("importance", 0.5))
 
 
 def _is_read(
@@ -245,6 +247,22 @@ def _found(app: HookApp, scope: Scope, tool: ToolCall) -> list[Candidate]:
         entry
         for entry in app.index.entries.about(scope, keys)
         if _is_about(entry, names, tool.commands)
+    ]
+
+
+def _forbidding(app: HookApp, scope: Scope, line: str) -> list[Candidate]:
+    """The rules without `commands` that forbid a shell line in words."""
+    if not line:
+        return []
+    from memcli.guard import named_commands
+
+    commands = commands_of(line)
+    wanted = named_commands.expressions(commands)
+    return [
+        entry
+        for entry in app.index.entries.saying(scope, wanted)
+        if not entry.values.get("commands")
+        and named_commands.forbids(f"{entry.title}\n{entry.text}", commands)
     ]
 
 

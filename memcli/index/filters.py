@@ -278,6 +278,17 @@ class Entries:
         numbers = json_list(first_column(chunks))
         return read_chunks(self.db, f"id {ONE_OF} AND {where}", numbers, *values)
 
+    def saying(self, scope: Scope, expressions: Iterable[str]) -> list[Candidate]:
+        """Of the entries that pass, the parts that meet one of these expressions of
+        full-text search."""
+        wanted = " OR ".join(expressions)
+        if not wanted:
+            return []
+        found = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?"
+        rows = json_list(first_column(self.db.execute(found, (wanted,))))
+        where, values = self._condition(scope)
+        return read_chunks(self.db, f"id {ONE_OF} AND {where}", rows, *values)
+
     def candidates(self, rowids: Iterable[int]) -> list[Candidate]:
         """The chunks with these ids."""
         return read_chunks(self.db, f"id {ONE_OF}", json_list(rowids))

@@ -576,6 +576,40 @@ def test_a_command_brings_its_correction_up(shop, command, found):
     assert bool(text) == bool(found) and found in text
 
 
+@pytest.mark.parametrize(
+    ("rule", "about", "beside"),
+    [
+        ("Never amend commits", "git commit -m x --amend", "git commit -m x"),
+        ("Never skip the hooks (`--no-verify`)", "git push --no-verify", "git push"),
+        ("Do not run npm install here", "cd web && npm install x", "npm test"),
+        ("Never `git push --force`", "git push origin main --force", "git push"),
+        ("Run `make lint all` before a push", "false", "make lint all"),
+        ("Do not git push -n, it hides errors", "git push -n", "git push -q"),
+        ("Amend the last commit for a typo", "false", "git commit --amend"),
+    ],
+)
+def test_a_rule_that_forbids_a_command_in_words_is_told_before_it(
+    shop, rule, about, beside
+):
+    """Where it names it in code, by its first two words, or by what it is told to do
+    and an option; a rule that asks for a command is not told before it."""
+    shop.write("tasks/rule.md", shop.entry(rule, "", type="directive"))
+    assert (rule in tool(shop, session="a", command=about)) == (about != "false")
+    assert rule not in tool(shop, session="b", command=beside)
+
+
+def test_an_imported_rule_is_told_before_the_command_it_forbids(shop):
+    """Of those that weigh the same, in the order of the file."""
+    rules = ["force", "squash", "rebase", "signoff"]
+    lines = "".join(f"- Never push with the option {each}.\n" for each in rules)
+    shop.write("AGENTS.md", lines)
+    shop.ok("import", "AGENTS.md")
+    (shop.root / "AGENTS.md").unlink()
+    line = "git push " + " ".join(f"--{each}" for each in reversed(rules))
+    told = tool(shop, session="a", command=line)
+    assert re.findall(r"option (\w+)", told) == rules[:3]
+
+
 def test_a_file_brings_its_correction_up(shop):
     """A correction is shown when the file at hand matches one of its paths, once in a
     session."""

@@ -1,0 +1,80 @@
+"""Whether a rule forbids a command in words: by its words in code or plain, or by those
+of what it is told to do and of an option ("never amend commits"). Pure."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from memcli.guard.clauses import parts_of, span
+from memcli.guard.patterns import matches, parse_pattern
+from memcli.index.lexical import STOP_WORDS
+from memcli.memory.words import stem, word_forms
+from memcli.sessions.shell import Words
+
+_WORD = r"[^\W\d_][\w-]*"
+
+
+def expressions(commands: Iterable[Words]) -> list[str]:
+    """What stands in the text of each rule that may forbid one of these commands, as
+    full-text search takes it."""
+    wanted: dict[str, None] = {}
+    for words in commands:
+        if len(words) > 1:
+            pair = re.findall(r"\w+", " ".join(words[:2]))
+            wanted[f'"{" ".join(pair)}"'] = None
+        for option in _options(words):
+            terms = [f'"{word}"' for word in option]
+            wanted[f"({' AND '.join(terms)})"] = None
+    return list(wanted)
+
+
+def forbids(text: str, commands: Sequence[Words]) -> bool:
+    """Whether a clause of a rule that forbids something names one of these commands."""
+    clauses = [clause for clause, _ in parts_of(text) if clause]
+    return any(_names(clause, words) for clause in clauses for words in commands)
+
+
+def _names(clause: str, words: Words) -> bool:
+    code = [found["code"] or found["quoted"] for found in span().finditer(clause)]
+    commands = [each for each in code if " " in each.strip()]
+    if any(_is_shown(each, words) for each in (*commands, *_in_plain(clause, words))):
+        return True
+    if any(each.startswith("--") and each in words for each in code):
+        return True
+    said = {stem(form) for form in word_forms(clause.lower())}
+    return any(
+        said.issuperset(map(stem, (_told(words), *option)))
+        for option in _options(words)
+    )
+
+
+def _in_plain(clause: str, words: Words) -> Iterator[str]:
+    """The first two words of a command where they follow each other in prose, with the
+    options behind them."""
+    plain = span().sub(" ; ", clause)
+    head = r"\s+".join(map(re.escape, words[:2]))
+    if len(words) > 1:
+        for found in re.finditer(
+            rf"(?<![\w./-]){head}(?![\w-])(?:\s--?\w[\w=-]*)*", plain
+        ):
+            yield found[0]
+
+
+def _is_shown(command: str, words: Words) -> bool:
+    try:
+        return matches(parse_pattern(f"{command} *"), words)
+    except ValueError:
+        return False
+
+
+def _told(words: Words) -> str:
+    """What a program is told to do; the program where it is told nothing by a word."""
+    return words[1] if re.fullmatch(_WORD, "".join(words[1:2])) else words[0]
+
+
+def _options(words: Words) -> Iterator[list[str]]:
+    """The words of each long option that say something."""
+    for option in words[1:]:
+        parts = option.partition("=")[0][2:].lower().split("-")
+        known = [part for part in parts if part and part not in STOP_WORDS]
+        if option.startswith("--") and known and all(map(str.isalpha, known)):
+            yield known
