@@ -13,9 +13,9 @@ from memcli.sessions.shell import Words
 _WORD = r"[^\W\d_][\w-]*"
 
 
-def expressions(commands: Iterable[Words]) -> list[str]:
+def expression(commands: Iterable[Words]) -> str:
     """What stands in the text of each rule that may forbid one of these commands, as
-    full-text search takes it."""
+    full-text search takes it; "" for none."""
     wanted: dict[str, None] = {}
     for words in commands:
         if len(words) > 1:
@@ -24,7 +24,7 @@ def expressions(commands: Iterable[Words]) -> list[str]:
         for option in _options(words):
             terms = [f'"{word}"' for word in option]
             wanted[f"({' AND '.join(terms)})"] = None
-    return list(wanted)
+    return " OR ".join(wanted)
 
 
 def forbids(text: str, commands: Sequence[Words]) -> bool:

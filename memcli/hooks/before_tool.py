@@ -3,7 +3,7 @@ the command."""
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from memcli.hooks.calls import HookApp, HookCall, Told
@@ -183,7 +183,7 @@ def _rules(app: HookApp, tool: ToolCall, line: str) -> list[Candidate]:
     files = app.index.in_view(app.project.view, Filters())
     scope = view.select(files, Filters(type=RULES))
     copies: dict[str, list[Candidate]] = {}
-    for copy in (*_found(app, scope, tool), *_forbidding(app, scope, line)):
+    for copy in _found(app, scope, tool, line):
         copies.setdefault(copy.entry, []).append(copy)
     here = app.project.view
     nearest = [view.nearest(same, scope.files, here) for same in copies.values()]
@@ -235,35 +235,26 @@ def _line(app: HookApp, found: Candidate, changed: set[str]) -> "Hit":
     return _item(found.entry, title, escaped(for_prompt(line)))
 
 
-def _found(app: HookApp, scope: Scope, tool: ToolCall) -> list[Candidate]:
+def _found(
+    app: HookApp, scope: Scope, tool: ToolCall, line: str
+) -> Iterator[Candidate]:
+    from memcli.guard import named_commands  # a start needs none
+
     root = app.project.root or app.project.cwd
     paths = (*tool.files, *tool.reads)
     names = [name for path in paths for name in git.names_of(root, path)]
     keys = keys_of_files(names) if names else set()
     if tool.commands:
         keys |= keys_of_commands(tool.commands[0], tool.commands)
-
-    return [
-        entry
-        for entry in app.index.entries.about(scope, keys)
-        if _is_about(entry, names, tool.commands)
-    ]
-
-
-def _forbidding(app: HookApp, scope: Scope, line: str) -> list[Candidate]:
-    """The rules without `commands` that forbid a shell line in words."""
-    if not line:
-        return []
-    from memcli.guard import named_commands
-
     commands = commands_of(line)
-    wanted = named_commands.expressions(commands)
-    return [
-        entry
-        for entry in app.index.entries.saying(scope, wanted)
-        if not entry.values.get("commands")
-        and named_commands.forbids(f"{entry.title}\n{entry.text}", commands)
-    ]
+    words = named_commands.expression(commands)
+    for entry in app.index.entries.about(scope, keys, words):
+        text = f"{entry.title}\n{entry.text}"
+        in_words = words and not entry.values.get("commands")
+        if _is_about(entry, names, tool.commands):
+            yield entry
+        elif in_words and named_commands.forbids(text, commands):
+            yield entry
 
 
 def _is_about(entry: Candidate, names: list[str], commands: Sequence[str]) -> bool:

@@ -264,30 +264,25 @@ class Entries:
         whole = f"id IN (SELECT id FROM {latest} LIMIT ?) AND title != '' AND {prose} {order}"
         return read_chunks(self.db, whole, *values, most)
 
-    def about(self, scope: Scope, keys: Collection[tuple[str, str]]) -> list[Candidate]:
+    def about(
+        self, scope: Scope, keys: Collection[tuple[str, str]], words: str = ""
+    ) -> list[Candidate]:
         """Of the entries that pass, those that have one of these keys (of
-        `occasions`)."""
-        chunks = self.db.execute(
+        `occasions`), and the parts that meet an expression of full-text search."""
+        found = self.db.execute(
             "SELECT DISTINCT o.chunk FROM json_each(?) AS k JOIN occasions AS o"
             " ON o.what = json_extract(k.value, '$[0]') AND o.key = json_extract(k.value, '$[1]')",
             (json_list(keys),),
-        ).fetchall()
+        )
+        chunks = {*first_column(found)}
+        if words:
+            matching = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?"
+            chunks.update(first_column(self.db.execute(matching, (words,))))
         if not chunks:
             return []
         where, values = self._condition(scope)
-        numbers = json_list(first_column(chunks))
+        numbers = json_list(chunks)
         return read_chunks(self.db, f"id {ONE_OF} AND {where}", numbers, *values)
-
-    def saying(self, scope: Scope, expressions: Iterable[str]) -> list[Candidate]:
-        """Of the entries that pass, the parts that meet one of these expressions of
-        full-text search."""
-        wanted = " OR ".join(expressions)
-        if not wanted:
-            return []
-        found = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?"
-        rows = json_list(first_column(self.db.execute(found, (wanted,))))
-        where, values = self._condition(scope)
-        return read_chunks(self.db, f"id {ONE_OF} AND {where}", rows, *values)
 
     def candidates(self, rowids: Iterable[int]) -> list[Candidate]:
         """The chunks with these ids."""
