@@ -250,10 +250,10 @@ def _found(
     words = named_commands.expression(commands)
     for entry in app.index.entries.about(scope, keys, words):
         text = f"{entry.title}\n{entry.text}"
-        in_words = words and not entry.values.get("commands")
-        if _is_about(entry, names, tool.commands):
-            yield entry
-        elif in_words and named_commands.forbids(text, commands):
+        is_about = _is_about(entry, names, tool.commands)
+        if not is_about and words and not entry.values.get("commands"):
+            is_about = named_commands.forbids(text, commands)
+        if is_about:
             yield entry
 
 
