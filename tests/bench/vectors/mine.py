@@ -33,10 +33,8 @@ from tests.bench.vectors.catalogues import (
 from tests.bench.vectors.english import (
     dialogues,
     docstrings,
-    jargon,
     novel,
     readmes,
-    sotu,
     wordnet,
 )
 from tests.bench.vectors.pages import (
@@ -121,8 +119,6 @@ READERS: dict[str, Callable[[list[Path]], Iterator[Record]]] = {
         "*/installation-guide-amd64/*/*.html",
     ),
     "home-assistant-frontend": home_assistant_frontend,
-    "jargon": jargon,
-    "sotu": sotu,
     "markdown": markdown,
     "unihan": unihan,
     "antd": antd,

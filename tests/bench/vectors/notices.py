@@ -15,7 +15,6 @@ from tests.bench.vectors.sources import (
     SCORE,
     SOURCES,
     TRAIN,
-    TRIED,
     use_of,
 )
 
@@ -32,8 +31,6 @@ def main():
     print("| --- | --- | --- | --: |")
     for name, source in SOURCES.items():
         use = use_of(name)
-        if use == TRIED:
-            continue
         where = next(
             kind for kind in ("debian", "source", "pypi", "npm") if kind in source
         )

@@ -11,13 +11,12 @@ SOURCES: Final[dict[str, dict[str, str]]] = tomllib.loads(
 )
 TRAIN: Final = "train"
 ACROSS: Final = "across"
-TRIED: Final = "tried"
 CHOOSE: Final = "choose"
 SCORE: Final = "score"
-USES: Final = (TRAIN, ACROSS, TRIED, CHOOSE, SCORE)
+USES: Final = (TRAIN, ACROSS, CHOOSE, SCORE)
 """What a package is for: English and all other languages are trained on some, the other
-languages alone on more, others were tried beside them; variants are chosen by the third, and what was chosen is scored once on the
-last. No package is for two."""
+languages alone on more; variants are chosen by the third, and what was chosen is scored
+once on the last. No package is for two."""
 
 
 def use_of(source: str) -> str:

@@ -1,14 +1,13 @@
 """Train vectors of pieces on mined pairs.
 
-    python -m tests.bench.vectors.train OUT.npz MINED.jsonl... [--tried]
+    python -m tests.bench.vectors.train OUT.npz MINED.jsonl...
     python -m tests.bench.vectors.train OUT.npz MINED.jsonl... --on TABLE.sqlite
     python -m tests.bench.vectors.train OUT.npz [--on TABLE.sqlite]
 
-`--tried` takes the packages, too, that the table that ships is not trained on. With
-`--on` a packed table learns languages: what English is written in stays as it is, and
-the pieces of other languages, some of them new, come nearer to it. Without what was
-mined, it is trained once more on what was prepared for `OUT.npz`. The vector of a text is the sum
-of the vectors of its pieces. Two texts that belong together shall be nearer than any
+With `--on` a packed table learns languages: what English is written in stays as it is,
+and the pieces of other languages, some of them new, come nearer to it. Without what was
+mined, it is trained once more on what was prepared for `OUT.npz`. The vector of a text
+is the sum of the vectors of its pieces. Two texts that belong together shall be nearer than any
 two others of a batch (InfoNCE, both ways). The start is random, so that the same word
 is like itself and nothing else.
 """
@@ -28,7 +27,7 @@ from scipy.sparse import csr_matrix
 
 from memcli.memory.words import word_forms
 from tests.bench.vectors.pack import read_table
-from tests.bench.vectors.sources import ACROSS, TRAIN, TRIED, is_trained
+from tests.bench.vectors.sources import ACROSS, TRAIN, is_trained
 from tests.bench.vectors.vocabulary import MARK, cut, grown, vocabulary
 from tests.programs import run
 
@@ -370,11 +369,10 @@ def by_length(data: Prepared) -> dict[tuple[str, ...], np.ndarray]:
 def main(
     out: Path,
     mined: Annotated[list[Path], typer.Argument()] = (),
-    tried: bool = False,
     on: Path | None = None,
 ):
     before = read_table(on)[0] if on else []
-    uses = {TRAIN} | ({ACROSS} if on else set()) | ({ACROSS, TRIED} if tried else set())
+    uses = {TRAIN, ACROSS} if on else {TRAIN}
     if mined:
         prepare(out, mined, uses, before)
     if on:
