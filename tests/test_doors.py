@@ -87,7 +87,8 @@ def calls(module: str) -> set[str]:
 
 
 MODULES = sorted(
-    p.relative_to(PACKAGE).with_suffix("").as_posix() for p in PACKAGE.rglob("*.py")
+    path.relative_to(PACKAGE).with_suffix("").as_posix()
+    for path in PACKAGE.rglob("*.py")
 )
 
 

@@ -159,7 +159,9 @@ def indexed(mem: App, progress: "Progress", *, rebuild: bool = False) -> "IndexR
 
 def name_index_problems(mem: App, report: "IndexReport") -> int:
     """Say what is wrong with the files, and return the exit code."""
-    unread = [each for each in report.problems if each.severity == "unreadable"]
+    unread = [
+        problem for problem in report.problems if problem.severity == "unreadable"
+    ]
     name_problems(unread if mem.options.quiet else (*report.problems, *report.repeated))
     if report.stale:
         return 1

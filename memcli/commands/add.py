@@ -276,7 +276,9 @@ def _with_another_value(
         return None
     rivals = [one for one in near if one.level == request.level]
     found = [
-        one for one in rivals if one.kind != "episode" and replaces(body, one.text)
+        rival
+        for rival in rivals
+        if rival.kind != "episode" and replaces(body, rival.text)
     ]
     return found[0] if len(found) == 1 else None
 

@@ -381,14 +381,17 @@ def _listed(
     if guard.binds:
         deny = guard.mode == DENY and (is_mine or is_trusted)
         effect = DENY if deny else ASK
-    allowed = [*(each.text for each in guard.allowed_commands), *guard.allowed_paths]
+    allowed = [
+        *(command.text for command in guard.allowed_commands),
+        *guard.allowed_paths,
+    ]
     return ListedGuard(
         id=plain_id(guard.entry),
         title=guard.title,
         mode=guard.mode,
         effect=effect,
         trust=_trust_of(own=is_mine, known=is_trusted),
-        commands=tuple(each.text for each in guard.commands),
+        commands=tuple(command.text for command in guard.commands),
         paths=guard.paths,
         unless=tuple(dict.fromkeys(allowed)),
         place=guard.place,

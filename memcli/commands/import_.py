@@ -81,7 +81,7 @@ def run(app: App, request: ImportRequest, *, dry_run: bool = False) -> ImportRep
         dry_run=dry_run,
     )
     return report._replace(
-        skipped=tuple(each for one in sources for each in one.problems)
+        skipped=tuple(problem for one in sources for problem in one.problems)
     )
 
 

@@ -140,7 +140,7 @@ def replacements(app: App, names: Collection[str]) -> dict[str, list[str]]:
     related = defaultdict[str, list[str]](list)
     pairs = superseded(app.index.db, names) if names else []
     others = app.index.entries.copies(new for _, new in pairs)
-    titles = {plain_id(each.entry): each.title for each in others}
+    titles = {plain_id(other.entry): other.title for other in others}
     for old, new in pairs:
         name = plain_id(old.entry)
         title = titles.get(new, "not here")

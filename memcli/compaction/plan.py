@@ -147,7 +147,9 @@ def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:
     _take_project_file(files, wanted)
     for source in files.sources:
         problems = source.memory.problems
-        files.skipped.extend(each for each in problems if each.severity == "unreadable")
+        files.skipped.extend(
+            problem for problem in problems if problem.severity == "unreadable"
+        )
     return files
 
 

@@ -24,7 +24,7 @@ def check_hooks(scene: Scene) -> Iterator[Check]:
     failure."""
     project = scene.app.project
     settings = harness.all_settings(project.root, project.environ)
-    installed = [each for each in settings if harness.calls_mem(each)]
+    installed = [setting for setting in settings if harness.calls_mem(setting)]
     yield from _agents(scene, installed)
     yield from _git_hooks(scene)
     state = files.state_dir() / "state.db"

@@ -224,15 +224,15 @@ def rules(name: str, text: str) -> Iterator[ImportDraft]:
     body = _cut(_own_section(), body, *OWN_ENDS)
     body = _import_line().sub("", _cut(_comment(), body, "-->"))
     heading = ""
-    for part in split_sections(body, name):
-        heading = part.path[-1] if part.path else heading
-        items = [_rule(name, part, item) for item in _items(part.text)]
-        for draft in items or [_whole(name, part)]:
+    for section in split_sections(body, name):
+        heading = section.path[-1] if section.path else heading
+        items = [_rule(name, section, item) for item in _items(section.text)]
+        for draft in items or [_whole(name, section)]:
             title = draft.title
             if title.endswith(":") and heading:
                 # it leads to what is below it, and says nothing by itself
                 title = shortened(f"{heading} > {title}")
-            yield draft._replace(title=title, created=part.date, paths=paths)
+            yield draft._replace(title=title, created=section.date, paths=paths)
 
 
 def _cut(pattern: re.Pattern[str], text: str, *ends: str) -> str:
@@ -331,15 +331,15 @@ def topics(files: Mapping[str, str]) -> Iterator[ImportDraft]:
             body = _pointer().sub(
                 lambda line: "" if line[1] in known else line[0], body
             )
-        for part in split_sections(body, name):
-            title = shortened(" > ".join(part.path) or name.removesuffix(".md"))
-            key = (CLAUDE, name, title, part.text)
+        for section in split_sections(body, name):
+            title = shortened(" > ".join(section.path) or name.removesuffix(".md"))
+            key = (CLAUDE, name, title, section.text)
             yield ImportDraft(
                 source=f"{CLAUDE}:{name}",
                 key=key,
                 title=title,
-                text=part.text,
-                created=part.date,
+                text=section.text,
+                created=section.date,
             )
 
 

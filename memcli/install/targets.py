@@ -123,7 +123,9 @@ def wiring_again(
 def _new_folders(patches: Iterable[Patch]) -> list[str]:
     """The folders that do not exist yet, of files that do not."""
     new = (Path(patch.path) for patch in patches if patch.before is None)
-    return [str(each) for path in new for each in path.parents if not each.exists()]
+    return [
+        str(parent) for path in new for parent in path.parents if not parent.exists()
+    ]
 
 
 def _write(app: "App", targets: Sequence[Target], *, remove: bool) -> None:

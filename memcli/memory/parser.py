@@ -157,7 +157,9 @@ class _Reader:
         return MemoryFile(
             path=self.path,
             text=self.text,
-            segments=tuple(each for each in segments if each.start < each.end),
+            segments=tuple(
+                segment for segment in segments if segment.start < segment.end
+            ),
             entries=tuple(entries),
             problems=tuple(problems),
         )

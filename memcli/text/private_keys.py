@@ -83,9 +83,9 @@ def _tail_of_key(text: str, start: int, end: int) -> int:
         return start + len(body[0].rstrip())
     last = start
     missed = 0
-    for part in _key_part().finditer(text, start, min(end, start + _MOST)):
-        if not is_masked(part[0]) and _digit_and_capital().match(part[0]):
-            last = part.end()
+    for found in _key_part().finditer(text, start, min(end, start + _MOST)):
+        if not is_masked(found[0]) and _digit_and_capital().match(found[0]):
+            last = found.end()
             missed = 0
         else:
             missed += 1

@@ -113,7 +113,9 @@ def show_keys(report: ShowReport) -> Keys:
     edge = ("entry", "relation", "other")
     return {
         **dict.fromkeys(("entry", "raw"), ...),
-        "relations": [dict(zip(edge, each, strict=True)) for each in report.relations],
+        "relations": [
+            dict(zip(edge, relation, strict=True)) for relation in report.relations
+        ],
         **{key: getattr(entry, key) for key in ENTRY_KEYS},
         "text": entry.body,
         "extra": entry.extra,

@@ -188,11 +188,11 @@ def _share_lines(report: ReplayReport) -> list[str]:
     corrections = report.corrections
     known: dict[str, Sequence[object]] = {
         "findable before that session": [
-            each.memory or each.history for each in corrections
+            correction.memory or correction.history for correction in corrections
         ],
-        "  in memory": [each.memory for each in corrections],
-        "  in history": [each.history for each in corrections],
-        "told by a hook": [each.told for each in corrections],
+        "  in memory": [correction.memory for correction in corrections],
+        "  in history": [correction.history for correction in corrections],
+        "told by a hook": [correction.told for correction in corrections],
     }
     lines = []
     for what, values in known.items():

@@ -97,7 +97,9 @@ def count_problems(problems: "Sequence[Problem]", *, quiet: bool) -> None:
     unread."""
     if problems:
         what = f"{count(len(problems), 'problem')} in the memory files"
-        if unread := [each for each in problems if each.severity == "unreadable"]:
+        if unread := [
+            problem for problem in problems if problem.severity == "unreadable"
+        ]:
             what += f" ({unread[0]})"
         say(f"mem: {in_one_line(what)}: mem doctor", quiet=quiet)
 
@@ -111,7 +113,7 @@ def how_to_begin(
 ) -> str:
     """How to begin where there is no memory, not even one that cannot be read;
     `rooted` in a project, one that has `history` or not, and `rules` for agents."""
-    if any(each.severity == "unreadable" for each in problems):
+    if any(problem.severity == "unreadable" for problem in problems):
         return ""
     level = "" if rooted else " --level global"
     begin = [f'Begin with: mem add{level} "what you learned"']

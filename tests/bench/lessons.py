@@ -39,8 +39,8 @@ class LabelledSet:
             key = self.score.key_sentence(label, lines)
             self.labels[label["session"]].append((label, key))
         self.files = {
-            one["id"]: folder / "files" / Path(one["file"]).name
-            for one in self.sessions
+            session["id"]: folder / "files" / Path(session["file"]).name
+            for session in self.sessions
         }
 
     def hits(self, session: str, lesson: Lesson) -> list[Any]:

@@ -169,7 +169,9 @@ def judged(top: Path, plants: Sequence[Plant], seconds: float) -> list[Fate | No
     fates = tree.fates(set().union(*asked), {}, "")
     marks: list[Fate | None] = []
     for anchors in asked:
-        found = [fates[a] for a in anchors if fates[a].state in (GONE, MOVED)]
+        found = [
+            fates[anchor] for anchor in anchors if fates[anchor].state in (GONE, MOVED)
+        ]
         marks.append(found[0] if found else None)
     return marks
 

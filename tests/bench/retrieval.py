@@ -191,7 +191,7 @@ def main(
     results = [evaluate(load(folder), sets, against) for folder in folders]
     print(
         f"{'set':<14} {'mode':<7} {'questions':>22} "
-        + " ".join(f"{m:>9}" for m in METRICS)
+        + " ".join(f"{metric:>9}" for metric in METRICS)
     )
     for result in results:
         _print_rows(result["set"], result)
@@ -207,7 +207,7 @@ def _print_rows(name: str, result: dict[str, Any]):
     for part in ("without adversarial", "with adversarial"):
         row = result[part]
         label = f"{row['questions']} {part.split()[0]}"
-        values = " ".join(f"{row[m]:>9.1f}" for m in METRICS)
+        values = " ".join(f"{row[metric]:>9.1f}" for metric in METRICS)
         print(f"{name:<14} {result['mode']:<7} {label:>22} {values}")
 
 

@@ -84,7 +84,9 @@ class Worlds:
         root = self.cache / name
         if not root.exists():
             retrieval.build(data.docs, root)
-        asked = [q for q in data.queries if q.get("category") != "adversarial"]
+        asked = [
+            query for query in data.queries if query.get("category") != "adversarial"
+        ]
         groups: dict[str, list[Question]] = defaultdict(list)
         for row in sampled(asked, most, seed):
             relevant = frozenset(row["relevant"])

@@ -266,7 +266,8 @@ def test_each_control_has_a_name_and_colours_contrast(browser, tmp_path):
 def _luminance(colour: list[float]) -> float:
     parts = [c / 255 for c in colour]
     linear = [
-        c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4
+        for part in parts
     ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 

@@ -320,6 +320,6 @@ def test_no_option_of_before_is_an_option_of_now():
     for forms in MOVED.values():
         assert not names & forms.keys()
     for command, forms in EARLIER.items():
-        taken = {name for each in made.commands[command].params for name in each.opts}
+        taken = {name for param in made.commands[command].params for name in param.opts}
         assert not taken & forms.keys()
     assert len(names) <= 80

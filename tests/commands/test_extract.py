@@ -566,8 +566,10 @@ def test_no_secret_gets_anywhere(project, world):
     assert entries(project)
     assert results[0].out
     for token in tokens:
-        for got in results:
-            assert token not in (got.out + got.err).replace(f"{tokens[39]}.jsonl", "")
+        for result in results:
+            assert token not in (result.out + result.err).replace(
+                f"{tokens[39]}.jsonl", ""
+            )
         for file in kept:
             assert token.encode() not in file.read_bytes(), (token, file)
 

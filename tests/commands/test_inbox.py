@@ -273,7 +273,7 @@ def test_the_python_interface_has_the_same(project):
     first, *others = memory.inbox()
     assert memory.keep(first.id[:8]).events[0].title == first.title
     assert first.title in project.mem("list").out
-    dropped = memory.drop([one.id for one in others]) if others else None
+    dropped = memory.drop([other.id for other in others]) if others else None
     assert memory.inbox() == []
     assert dropped is None or len(dropped.dropped) == len(others)
 

@@ -178,7 +178,11 @@ def test_what_leaves_with_the_stage_is_learned_anew(project):
     )
     said = Talk(project.root).user(rule).agent("Understood, it is not logged any more.")
     project.ok("extract", saved(project, said))
-    (learned,) = [e for e in entries(project) if "proxy" in e.body and e.id != "passes"]
+    (learned,) = [
+        entry
+        for entry in entries(project)
+        if "proxy" in entry.body and entry.id != "passes"
+    ]
     assert (learned.status, learned.reinforcement_count) == ("active", 0)
 
 

@@ -155,7 +155,9 @@ def test_an_unknown_target_becomes_new_or_is_dropped_and_counted():
         fact("new", "known"),
         related=(entry_of("known"),),
     )
-    assert [(o.what, o.target) for o in found.operations] == [("new", None)] * 2
+    assert [(operation.what, operation.target) for operation in found.operations] == [
+        ("new", None)
+    ] * 2
     assert found.dropped == {"unknown target": 2}
 
 
@@ -169,9 +171,9 @@ def test_update_wins_over_invalidate_over_reinforce(order):
         fact("reinforce", "known"),
     ]
     found = lesson_of(*(rows[i] for i in order), fact(), related=(known,))
-    assert sorted(o.what for o in found.operations) == ["new", "update"]
+    assert sorted(operation.what for operation in found.operations) == ["new", "update"]
     found = lesson_of(rows[2], rows[1], related=(known,))
-    assert [o.what for o in found.operations] == ["invalidate"]
+    assert [operation.what for operation in found.operations] == ["invalidate"]
 
 
 def test_kinds_episodes_and_numbers_are_bounded():

@@ -449,7 +449,8 @@ def fish(found: Sequence[Command]) -> str:
 
 def _fish_option(option: Option) -> str:
     names = "".join(
-        f" -l {n[2:]}" if n.startswith("--") else f" -s {n[1:]}" for n in option.names
+        f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}"
+        for name in option.names
     )
     value = {
         "words": f" -x -a '{' '.join(option.values)}'",

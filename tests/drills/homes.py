@@ -115,9 +115,9 @@ class Drill:
     def edit(self, home: Home):
         """One random edit."""
         ids = [
-            e.id
-            for e in parse(home.text("MEMORY.md"), "MEMORY.md").entries
-            if e.status == "active"
+            entry.id
+            for entry in parse(home.text("MEMORY.md"), "MEMORY.md").entries
+            if entry.status == "active"
         ]
         how = self.random.choice(
             ["add", "add", "hand", "reinforce", "retire", "prose", "prose"]

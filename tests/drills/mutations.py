@@ -70,7 +70,7 @@ def ran(house: Path, tests: Sequence[str], *options: str) -> tuple[int, str]:
         "pytest",
         *QUIET,
         *options,
-        *(f"tests/{t}" for t in tests),
+        *(f"tests/{test}" for test in tests),
     ]
     try:
         process = subprocess.run(

@@ -129,8 +129,8 @@ def _learned(text: str):
         said = "\n".join(json.dumps(line) for line in lines)
         session = reader.read_all(io.BytesIO(said.encode()), format="chat")[-1]
         found = rules.find(session).kept
-        for part in segments(session.turns):
-            episodes.told(session, part, found)
+        for segment in segments(session.turns):
+            episodes.told(session, segment, found)
 
 
 @cache

@@ -76,7 +76,7 @@ def serving() -> Iterator[tuple[Model, str]]:
 
 def _events(events: Sequence[dict[str, Any]]) -> str:
     return "".join(
-        f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in events
+        f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events
     )
 
 

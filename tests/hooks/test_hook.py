@@ -1094,7 +1094,11 @@ def test_doctor_says_where_hooks_do_not_reach(shop):
 
     def statuses(folder: Path) -> dict[str, str]:
         checks = shop.mem("doctor", "--json", cwd=folder).checks
-        return {c["detail"]: c["status"] for c in checks if c["name"] == "hooks"}
+        return {
+            check["detail"]: check["status"]
+            for check in checks
+            if check["name"] == "hooks"
+        }
 
     assert statuses(shop.root)["Claude Code calls mem"] == "PASS"
     found = statuses(below)
@@ -1103,7 +1107,7 @@ def test_doctor_says_where_hooks_do_not_reach(shop):
     tree = shop.root.parent / "tree"
     shop.git("worktree", "add", "-q", str(tree), "-b", "other")
     checks = shop.mem("doctor", "--json", cwd=tree).checks
-    hints = [c["hint"] for c in checks if c["name"] == "hooks"]
+    hints = [check["hint"] for check in checks if check["name"] == "hooks"]
     assert any("mem init --claude --user" in hint for hint in hints)
     shop.ok("init", "--claude", "--user", cwd=below)
     user = statuses(below)

@@ -98,7 +98,9 @@ def gone_of(project: Project, text: str) -> list[str]:
     """What an entry of that text names that is gone."""
     project.remembers("E", text, id="e1")
     details = told(project).get("E", "").removeprefix("E: ").split("; ")
-    return [each.split(", ")[0].removeprefix("names ") for each in details if each]
+    return [
+        detail.split(", ")[0].removeprefix("names ") for detail in details if detail
+    ]
 
 
 def test_gone_moved_and_never(project):
@@ -117,7 +119,9 @@ def test_gone_moved_and_never(project):
     for name in ("retry_call", "src/old.py", "make lint"):
         assert f"names {name}, gone since {commit}" in found["Retry"]
     row = next(
-        r for r in project.mem("doctor", "--json").checks if r["name"] == "stale"
+        check
+        for check in project.mem("doctor", "--json").checks
+        if check["name"] == "stale"
     )
     assert row["status"] == "WARN" and row["detail"].startswith("2 entries name")
     health = project.mem("health", "--json").json["metrics"]["freshness"]

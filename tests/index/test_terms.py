@@ -39,8 +39,8 @@ def fts() -> Iterator[sqlite3.Connection]:
 
 def matches(db: sqlite3.Connection, terms: Sequence[str]) -> int:
     return sum(
-        len(db.execute("SELECT 1 FROM t WHERE t MATCH ?", (quoted(t),)).fetchall())
-        for t in terms
+        len(db.execute("SELECT 1 FROM t WHERE t MATCH ?", (quoted(term),)).fetchall())
+        for term in terms
     )
 
 

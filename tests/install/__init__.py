@@ -6,4 +6,4 @@ from memcli.install import agent_settings
 def is_installed(text: str, harness: str) -> bool:
     """Whether each event that mem wants to hear of has a handler of ours."""
     wanted = set(agent_settings.groups(harness))
-    return wanted <= {each.event for each in agent_settings.handlers(text)}
+    return wanted <= {handler.event for handler in agent_settings.handlers(text)}

@@ -23,7 +23,10 @@ def written(body: str, below: str = "", eol: str = "\n") -> MemoryFile:
 
 
 def parts(file: MemoryFile) -> list[tuple[str, str]]:
-    return [(s.kind, file.text[s.start : s.end]) for s in file.segments]
+    return [
+        (segment.kind, file.text[segment.start : segment.end])
+        for segment in file.segments
+    ]
 
 
 def test_the_key_is_the_digest_of_the_lines():

@@ -29,8 +29,8 @@ SURVIVING = (
 
 def memory(*names: str, path: str = "MEMORY.md", eol: str = "\n") -> MemoryFile:
     blocks = [
-        f"---\nid: {n}\ntype: declarative  # kept\n---\n## {n}\nBody of {n}.\n"
-        for n in names
+        f"---\nid: {name}\ntype: declarative  # kept\n---\n## {name}\nBody of {name}.\n"
+        for name in names
     ]
     return parse("\n".join(["# Prose\n", *blocks]).replace("\n", eol), path)
 

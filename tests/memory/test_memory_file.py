@@ -140,7 +140,9 @@ def test_line_ends_do_not_change_the_meaning(text, eol):
     bodies = [(e.line, e.body.replace(eol, "\n")) for e in there.entries]
     assert [(e.line, e.body) for e in here.entries] == bodies
     assert here.problems == there.problems
-    assert [s.line for s in sections(here)] == [s.line for s in sections(there)]
+    assert [section.line for section in sections(here)] == [
+        section.line for section in sections(there)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -271,7 +273,9 @@ def test_an_entry_of_one_line_is_found_although_a_value_is_broken(value):
     assert unit.title == "The parser is recursive"
     assert unit.date == "2026-11-02"
     assert unit.line == 8
-    assert "".join(text[part.start : part.end] for part in file.segments) == text
+    assert (
+        "".join(text[segment.start : segment.end] for segment in file.segments) == text
+    )
 
 
 def test_entry_that_is_not_closed_does_not_swallow_the_next():
@@ -279,7 +283,9 @@ def test_entry_that_is_not_closed_does_not_swallow_the_next():
     text = "---\nid: a\ntype: corrective\nBody without its line.\n\n" + entry("b")
     file = parse(text, "x")
     assert ids(file) == ["b"]
-    assert [(p.severity, p.line) for p in file.problems] == [("unreadable", 1)]
+    assert [(problem.severity, problem.line) for problem in file.problems] == [
+        ("unreadable", 1)
+    ]
 
 
 def test_front_matter_that_is_never_closed_is_named():
@@ -433,7 +439,7 @@ def test_sections_have_the_heading_path_as_title():
     """A deeper heading hangs under the last higher one; text before the first heading
     stands alone."""
     text = "Lead.\n\n# A\none\n### B\ntwo\n## C ##\nthree\n# D\n## E\nfour\n"
-    found = [(s.title, s.line) for s in sections(parse(text, "x"))]
+    found = [(section.title, section.line) for section in sections(parse(text, "x"))]
     assert found == [("Lead.", 1), ("A", 3), ("A > B", 5), ("A > C", 7), ("D > E", 10)]
 
 
@@ -643,7 +649,9 @@ def test_derived_ids_are_those_of_every_release():
     words make them."""
     file = parse("# Notes\n\n- one\n\n---\ntype: corrective\n---\nBody.\n", "MEMORY.md")
     assert ids(file) == ["d2e97154-b7ef-5fde-a3ae-35c5e5a5cbf0"]
-    assert [s.id for s in sections(file)] == ["3dfa355a-9dea-598a-9f17-3ad5b91ffcc6"]
+    assert [section.id for section in sections(file)] == [
+        "3dfa355a-9dea-598a-9f17-3ad5b91ffcc6"
+    ]
 
 
 def test_appending_behind_an_open_block_is_refused():

@@ -124,8 +124,8 @@ def test_every_file_has_its_level_store_job_and_task(project):
     name their store."""
     put(project, *EXPECTED)
     found = {
-        f.name: tuple(f.place)
-        for f in levels_on_disk.list_files(project.root, project.home).files
+        file.name: tuple(file.place)
+        for file in levels_on_disk.list_files(project.root, project.home).files
     }
     t1 = ".teaparty/jobs/j1/tasks/t1"
     assert {
@@ -180,8 +180,8 @@ def test_work_trees_of_jobs_and_tasks_are_told_apart(project):
     put(project, f"{JOB}/tasks/t/worktree/MEMORY.md", f"{JOB}/tasks/t/worktree/.git")
     put(project, ".mem/jobs/k/.git", ".mem/jobs/k/tasks/u/MEMORY.md")
     found = {
-        f.name: f.tree
-        for f in levels_on_disk.list_files(project.root, project.home).files
+        file.name: file.tree
+        for file in levels_on_disk.list_files(project.root, project.home).files
     }
     own = f"{JOB}/tasks/t/worktree"
     trees = {f"{own}/MEMORY.md": own, ".mem/jobs/k/tasks/u/MEMORY.md": ".mem/jobs/k"}

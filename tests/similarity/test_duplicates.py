@@ -201,7 +201,7 @@ def test_clusters_are_the_components_of_the_near_duplicates(texts):
         tuple(number for number, c in enumerate(component) if c == name)
         for name in component
     }
-    assert [c.members for c in clusters(claims)] == sorted(
+    assert [cluster.members for cluster in clusters(claims)] == sorted(
         group for group in groups if len(group) > 1
     )
 

@@ -53,7 +53,7 @@ def made(kind: str, dice: random.Random) -> str:
         return password(dice)
     if kind == "u":
         sizes = (8, 4, 4, 4, 12)
-        return "-".join("".join(dice.choices(ALPHABETS["h"], k=n)) for n in sizes)
+        return "-".join("".join(dice.choices(ALPHABETS["h"], k=size)) for size in sizes)
     return "".join(dice.choices(ALPHABETS[kind[0]], k=int(kind[1:])))
 
 

@@ -60,7 +60,7 @@ PLANTED = [(kind, frame, value[::-1]) for kind, frame, value in SAMPLES["planted
 def test_a_secret_is_found_named_and_removed(kind, frame, value):
     text = frame.format(value)
     clean = redact_secrets(text)
-    assert [s.kind for s in find_secrets(text)] == [kind]
+    assert [secret.kind for secret in find_secrets(text)] == [kind]
     assert clean.count("[secret removed: ") == 1
     assert value.strip() not in clean
     assert not any(

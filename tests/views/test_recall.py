@@ -94,8 +94,8 @@ def test_json_is_safe_to_print(value):
     text = views_json.of((), value=value)
     text.encode()
     assert json.loads(text)["version"] == 1
-    for part in _strings(json.loads(text)):
-        assert not re.search(UNSAFE, part)
+    for string in _strings(json.loads(text)):
+        assert not re.search(UNSAFE, string)
 
 
 def _strings(value: object) -> list[str]:

@@ -81,8 +81,8 @@ class HttpEmbedder:
             return []
         until = time.monotonic() + deadline if deadline is not None else float("inf")
         clean = [
-            redact_secrets(strip_private(strip_controls(t))).strip() or BLANK
-            for t in texts
+            redact_secrets(strip_private(strip_controls(text))).strip() or BLANK
+            for text in texts
         ]
         rows: Matrix = []
         with self._client() as client:

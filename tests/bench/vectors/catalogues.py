@@ -155,7 +155,10 @@ def read_js(data: bytes) -> dict[str, str]:
     """The texts that a script gives to names and keys."""
     pattern = r"""(?:var\s+|^\s*)["']?([\w.$-]+)["']?\s*[=:]\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')"""
     text = data.decode("utf-8", "replace")
-    return {m[1]: m[2] or m[3] or "" for m in re.finditer(pattern, text, re.M)}
+    return {
+        found[1]: found[2] or found[3] or ""
+        for found in re.finditer(pattern, text, re.M)
+    }
 
 
 def read_object(data: bytes) -> dict[str, str]:

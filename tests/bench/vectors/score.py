@@ -92,7 +92,7 @@ class Table:
 def idfs(texts: list[str]) -> dict[str, float]:
     """How rare each word is among the texts."""
     counts = Counter(
-        word for text in texts for word in {w.lower() for w in word_forms(text)}
+        word for text in texts for word in {form.lower() for form in word_forms(text)}
     )
     return {word: math.log(1 + len(texts) / n) for word, n in counts.items()}
 

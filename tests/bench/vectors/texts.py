@@ -136,7 +136,9 @@ def members(
     archive: tarfile.TarFile, patterns: list[str]
 ) -> Iterator[tuple[str, bytes]]:
     for member in archive:
-        if member.isfile() and any(fnmatch(member.name, p) for p in patterns):
+        if member.isfile() and any(
+            fnmatch(member.name, pattern) for pattern in patterns
+        ):
             data = archive.extractfile(member)
             assert data is not None
             yield member.name, data.read()
