@@ -20,6 +20,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from memcli.app import App, Options
+from memcli.memory.parser import parse
+from memcli.memory.values import Entry
 
 TODAY = "2026-11-21"
 # A busy machine is no finding.
@@ -165,14 +167,6 @@ class Result(NamedTuple):
     def titles(self) -> list[str]:
         return [hit["title"] for hit in self.hits]
 
-    @property
-    def entries(self) -> Any:
-        return self.json["entries"]
-
-    @property
-    def checks(self) -> Any:
-        return self.json["checks"]
-
 
 class Project:
     """A git repository at `root`, a home folder beside it, and `mem` to run in it."""
@@ -188,15 +182,16 @@ class Project:
         self, relative: str, text: str | bytes, *, at: Path | None = None
     ) -> Path:
         """Write a file below the root; `~/…` is below the home folder."""
-        base, name = (
-            (self.home, relative[2:])
-            if relative.startswith("~/")
-            else (at or self.root, relative)
-        )
-        path = base / name
+        path = at / relative if at else self.path_of(relative)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
+
+    def path_of(self, relative: str) -> Path:
+        """A path below the root; `~/…` is below the home folder."""
+        if relative.startswith("~/"):
+            return self.home / relative[2:]
+        return self.root / relative
 
     def read(self, relative: str) -> str:
         """The text of a file below the root."""
@@ -268,6 +263,19 @@ class Project:
         done = self.mem(*args, **how)
         assert done.code == code, done.err
         return done
+
+    def listed(self, *args: str, **how: Any) -> Any:
+        """The rows of `mem list`."""
+        return self.mem("list", "--json", *args, **how).json["entries"]
+
+    def checks(self, *args: str, **how: Any) -> Any:
+        """The rows of `mem doctor`."""
+        return self.mem("doctor", "--json", *args, **how).json["checks"]
+
+    def entries(self, name: str = "MEMORY.md") -> tuple[Entry, ...]:
+        """The entries of a file; `~/…` is below the home folder."""
+        path = self.path_of(name)
+        return parse(path.read_bytes().decode(), name).entries if path.exists() else ()
 
     def app(self) -> App:
         """What a command reaches the outside through here."""

@@ -77,14 +77,11 @@ def fail(code: int, what: str, hint: str) -> int:
 
 def beginning(mem: "App", problems: "Iterable[Problem]") -> str:
     """How to begin here, where there is no memory yet."""
-    from memcli.exchange.importers import untaken
     from memcli.history import record_of
 
     has_history = record_of(mem.project) is not None
-    root = mem.project.root
-    rules = untaken(root, ()) if root else ""
-    rooted = root is not None
-    return how_to_begin(problems, rooted=rooted, history=has_history, rules=rules)
+    rooted = mem.project.root is not None
+    return how_to_begin(problems, rooted=rooted, history=has_history)
 
 
 def name_unmatched(mem: "App", patterns: Iterable[str]) -> None:

@@ -10,13 +10,12 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
-from memcli.exchange import importers
 from memcli.guard.stops import first_guard
 from memcli.history import record_of
 from memcli.install import harness, repository
 from memcli.install.targets import Changes, Target, apply
 from memcli.project import config, distribution, elsewhere, git
-from memcli.project.context import Project, read_known
+from memcli.project.context import Project
 from memcli.project.elsewhere import line_for
 from memcli.project.links import memory_links
 from memcli.project.listing import Listing
@@ -127,11 +126,6 @@ def _beside_found(
         return targets
     found = [file.name for file in project.listing.files if file.found]
     notes += _told(project.root, project.listing, found)
-    files = read_known(project, project.listing.files, [])
-    known = {entry.id for file in files for entry in file.memory.entries}
-    if rules := importers.untaken(project.root, known):
-        what = "the rules for agents" if rules == "." else rules
-        notes.append(f"{what} can be found by mem, too: mem import {rules}")
     if not found or project.found("MEMORY.md") is not None:
         return targets
     notes.append("no MEMORY.md is made beside it: the first mem add makes one")

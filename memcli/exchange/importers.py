@@ -3,8 +3,7 @@ memory."""
 
 import os
 import re
-from collections.abc import Container, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -404,17 +403,6 @@ def _from(inside: Path | None, path: Path) -> str:
 def _rules_in(files: Mapping[str, str], folder: str) -> Iterator[ImportDraft]:
     for name, text in files.items():
         yield from rules(os.path.normpath(os.path.join(folder, name)), text)
-
-
-def untaken(root: Path, known: Container[str]) -> str:
-    """What of a repository `mem import` would take in: the name of a file with rules
-    for agents, "." for several, "" where all of it is known by its ids."""
-    with suppress(UsageError):
-        drafts = read(root, RULES, root).drafts
-        new = (draft.source for draft in drafts if draft.id not in known)
-        names = list(dict.fromkeys(source.partition(":")[2] for source in new))
-        return "." if len(names) > 1 else next(iter(names), "")
-    return ""
 
 
 def _texts(

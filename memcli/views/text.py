@@ -105,20 +105,14 @@ def count_problems(problems: "Sequence[Problem]", *, quiet: bool) -> None:
 
 
 def how_to_begin(
-    problems: "Iterable[Problem]",
-    *,
-    rooted: bool = True,
-    history: bool = False,
-    rules: str = "",
+    problems: "Iterable[Problem]", *, rooted: bool = True, history: bool = False
 ) -> str:
     """How to begin where there is no memory, not even one that cannot be read;
-    `rooted` in a project, one that has `history` or not, and `rules` for agents."""
+    `rooted` in a project, one that has `history` or not."""
     if any(problem.severity == "unreadable" for problem in problems):
         return ""
     level = "" if rooted else " --level global"
     begin = [f'Begin with: mem add{level} "what you learned"']
-    if rules:
-        begin.append(f"take in the rules for agents: mem import {rules}")
     if rooted and not history:
         begin.append("search commits and chats: mem index --history")
     return f"mem: there is no memory here yet. {', or '.join(begin)}"

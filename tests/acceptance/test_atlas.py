@@ -23,7 +23,7 @@ TOKEN = "ghp_" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb7d"
 
 
 def rows(project: Project, *words: str) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = project.mem("list", "--json", *words).entries
+    found: list[dict[str, str]] = project.listed(*words)
     return found
 
 
@@ -179,7 +179,8 @@ def test_gateway__no_bypass_path(project):
         "import": ("import", "rules.md", "--from", "agents-md"),
     }
     for name, words in ways.items():
-        assert project.mem(*words).code in (3, 5), name
+        result = project.mem(*words)
+        assert result.code in (3, 5) and TOKEN not in result.err, name
     learn(project, f"From now on always use {TOKEN} for deploys.", "s-secret")
     texts = [
         path.read_text()
@@ -257,7 +258,8 @@ def test_tombstone__key_normalization_attack(project):
     project.mem("add", PORT)
     take_back(project)
     for look, text in LOOKS.items():
-        assert project.mem("add", text).code == 5, look
+        refused = project.ends(5, "add", text).err
+        assert "wrong" in refused and "--again" in refused, look
     other = "Requests come in through 8080 at the front door of the cluster."
     project.ok("add", other)
     assert "front door" in told(project, "where do requests come in")
@@ -347,7 +349,7 @@ def test_deletion__absent_from_shared_copies(project, pair):
         one.mem("add", text, "--level", "global")
     in_step(one, two)
     assert "zanzibarquokka" in two.text()
-    known = one.mem("list", "--json").entries
+    known = one.listed()
     name = next(row["id"] for row in known if "quokka" in row["title"])
     assert one.mem("forget", name).code == 0
     in_step(one, two)
@@ -400,7 +402,8 @@ def test_correction__survives_reindex(project, shape):
     project.mem("index", "--rebuild")
     answer = told(project, about, "--history", "off")
     assert holds in answer and gone not in answer
-    assert gone in project.read("MEMORY.archive.md")
+    archive = project.read("MEMORY.archive.md")
+    assert gone in archive and "superseded_by:" in archive
 
 
 def test_correction__retraction_without_replacement(project):

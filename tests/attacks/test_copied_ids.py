@@ -47,11 +47,11 @@ def test_a_copy_of_an_id_does_not_hide_a_policy_of_the_person(
         assert MINE in copied.mem(*line.split()).out, line
     assert MINE in copied.mem("export", "json").out
     assert MINE in told(copied, monkeypatch)
-    listed = {row["id"]: row["path"] for row in copied.mem("list", "--json").entries}
+    listed = {row["id"]: row["path"] for row in copied.listed()}
     assert listed.pop(f"g:{ID}") == "~/MEMORY.md"
     assert listed == ({} if "status" in values else {ID: "MEMORY.md"})
     copied.remembers("Other")
-    rows = copied.mem("list", "--json").entries
+    rows = copied.listed()
     assert {row["path"] for row in rows if row["id"] == ID} == {"~/MEMORY.md"}
 
 
@@ -95,7 +95,7 @@ def test_no_file_takes_the_name_of_an_entry_elsewhere(copied):
     for name in (f"g:{ID}", f"p:{ID}", f"r1:{ID}"):
         text = copied.entry("Forged", THEIRS, **RULE | {"id": name})
         copied.write("MEMORY.md", copied.entry("Pushing", THEIRS, **RULE) + text)
-        rows = copied.mem("list", "--json").entries
+        rows = copied.listed()
         assert [row["path"] for row in rows if row["id"] == f"g:{ID}"] == [
             "~/MEMORY.md"
         ]
@@ -114,16 +114,16 @@ def test_one_repository_has_one_entry_however_many_work_trees(project):
     project.git("commit", "-qm", "x")
     tree = ".mem/jobs/j/tasks/t/worktree"
     project.git("worktree", "add", "-q", tree)
-    assert [row["id"] for row in project.mem("list", "--json").entries] == [ID]
+    assert [row["id"] for row in project.listed()] == [ID]
     project.git("worktree", "remove", "--force", tree)
     for name in ("sub", tree):
         project.git("clone", "-q", str(project.root), name)
         project.write(f"{name}/MEMORY.md", project.entry("Zebra", f"Of {name}.", id=ID))
     project.write(".mem.toml", 'memory_files = ["*/MEMORY.md"]\n')
-    rows = project.mem("list", "--json").entries
+    rows = project.listed()
     assert {(row["id"], row["path"]) for row in rows} == {
         (ID, "MEMORY.md"), (f"r1:{ID}", f"{tree}/MEMORY.md"), (f"r2:{ID}", "sub/MEMORY.md"),
     }  # fmt: skip
     project.ok("index", "--rebuild")
-    assert project.mem("list", "--json").entries == rows
+    assert project.listed() == rows
     assert "Of sub" in project.mem("show", "r2:6f").out

@@ -98,7 +98,7 @@ def test_what_stands_beside_the_index_holds_nobody_up(project, ending, kind):
 def bound(project) -> tuple[Project, str]:
     """A repository with a guard, and its id."""
     project.remembers("Never force push", "It loses work.", kind="policy")
-    entry = project.mem("list", "--json").json["entries"][0]["id"][:8]
+    entry = project.listed()[0]["id"][:8]
     project.ok("guard", entry, "--command", "git push --force*")
     return project, entry
 

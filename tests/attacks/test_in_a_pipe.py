@@ -24,7 +24,7 @@ def zebra(project) -> Project:
     "verb", ["list", "show", "log", "why", "diff", "health", "doctor"]
 )
 def test_no_verb_prints_secrets_tags_or_orders(zebra, verb):
-    entry = zebra.mem("list", "--json").entries[0]["id"]
+    entry = zebra.listed()[0]["id"]
     rest = {
         "show": [entry],
         "log": [entry],
@@ -35,11 +35,3 @@ def test_no_verb_prints_secrets_tags_or_orders(zebra, verb):
     assert result.out
     for bad in (SECRET, "<system-reminder", "<|im_start", "Ignore all previous"):
         assert bad not in result.out + result.err, (verb, bad)
-
-
-def test_a_reason_holds_no_secret(zebra):
-    entry = zebra.mem("list", "--json").entries[0]["id"]
-    before = zebra.read("MEMORY.md")
-    result = zebra.mem("retire", entry[:8], "--because", f"the password is {SECRET}")
-    assert result.code == 5 and "secret" in result.err and SECRET not in result.err
-    assert zebra.read("MEMORY.md") == before

@@ -32,7 +32,7 @@ def test_a_configuration_that_others_may_write_is_refused(project, own, mode, pa
     assert result.code == 2
     assert f"can be written by others ({target})" in result.err
     assert f"hint: chmod go-w {target}" in result.err
-    rows = project.mem("doctor", "--json").checks
+    rows = project.checks()
     assert str(target) in str([row for row in rows if row["status"] == "FAIL"])
     target.chmod(0o755)
     project.ok("list")
@@ -59,7 +59,7 @@ def test_a_configuration_behind_a_link_of_ones_own_is_read(project, own):
     kept = own.rename(own.parents[2] / "dotfiles.toml")
     kept.write_text("half_life = 12\n")
     own.symlink_to(kept)
-    rows = str(project.mem("doctor", "--json").checks)
+    rows = str(project.checks())
     assert "half_life = 12" in rows
 
 

@@ -53,7 +53,7 @@ def test_no_layout_hides_a_secret(project):
     entries = [project.entry(f"Layout {number}", each.replace("{}", value))
                for number, each in enumerate(WORDS["secrets"])]  # fmt: skip
     project.write("MEMORY.md", "".join(entries))
-    shown = project.mem("export", "json").entries
+    shown = project.mem("export", "json").json["entries"]
     assert [each["text"] for each in shown if value[:12] in each["text"]] == []
 
 

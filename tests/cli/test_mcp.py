@@ -15,7 +15,6 @@ from mcp.client.stdio import stdio_client
 
 from memcli.hooks.protocol import answered
 from memcli.install.agent_settings import GIVEN
-from memcli.memory.parser import parse
 from memcli.recall.budget import CLOSE, OPEN, PREAMBLE
 from tests.conftest import Project
 
@@ -50,10 +49,6 @@ def talk(project: Project, work: Callable[[Any, Call], Awaitable[None]]):
                 await work(client, call)
 
     anyio.run(session)
-
-
-def entries(project: Project) -> Any:
-    return parse(project.read("MEMORY.md"), "MEMORY.md").entries
 
 
 def test_a_session(project):
@@ -105,14 +100,14 @@ def test_a_session(project):
             in (await call("recall", task="deploy", path="deploy/a.sh", limit=1))[0]
         )
 
-        shown, failed = await call("show", id=entries(project)[0].id[:8])
+        shown, failed = await call("show", id=project.entries()[0].id[:8])
         assert shown.startswith(f"{OPEN}\n{PREAMBLE}\n")
         assert shown.endswith(CLOSE)
         assert not failed
         assert "Never on Friday." in shown
         assert "\x1b" not in shown
 
-        name = entries(project)[0].id[:8]
+        name = project.entries()[0].id[:8]
         listed, _ = await call("list", kind="pitfall")
         assert listed.startswith(OPEN)
         assert name in listed
@@ -129,7 +124,7 @@ def test_a_session(project):
         assert 0 <= json.loads(health)["score"] <= 100
 
     talk(project, work)
-    first, second = entries(project)
+    first, second = project.entries()
     assert (
         first.kind,
         first.extra["paths"],
@@ -299,7 +294,7 @@ def test_memory_cannot_leave_its_wrapper(project):
     async def work(_: Any, call: Call):
         for name, arguments in (
             ("recall", {"task": "deploy notes"}),
-            ("show", {"id": entries(project)[0].id}),
+            ("show", {"id": project.entries()[0].id}),
         ):
             said, _ = await call(name, **arguments)
             assert "Deploy notes" in said

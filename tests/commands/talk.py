@@ -5,8 +5,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from memcli.memory.parser import parse
-from memcli.memory.values import Entry
 from tests.conftest import Project, Result
 
 JOB = ".mem/jobs/shop"
@@ -87,11 +85,6 @@ def learn(project: Project, session: str = "s-1", *args: str, **options: Any) ->
     """Run `mem extract` on the session of `talk`, which lies in a file of its name."""
     path = saved(project, talk(project, session), f"{session}.jsonl")
     return project.mem("extract", path, *args, **options)
-
-
-def entries(project: Project, name: str = "MEMORY.md") -> tuple[Entry, ...]:
-    path = project.root / name
-    return parse(path.read_bytes().decode(), name).entries if path.exists() else ()
 
 
 def state(project: Project) -> dict[str, bytes]:

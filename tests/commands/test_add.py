@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from memcli.memory.parser import parse
 from memcli.memory.values import Entry
 from tests.conftest import TODAY, Project
 
@@ -12,13 +11,8 @@ KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
 LOCK = "Set a lock timeout of three seconds before each migration of a large table in production"
 
 
-def entries(project: Project, name: str = "MEMORY.md") -> tuple[Entry, ...]:
-    path = project.home / name[2:] if name.startswith("~/") else project.root / name
-    return parse(path.read_bytes().decode(), name).entries
-
-
 def last(project: Project, name: str = "MEMORY.md") -> Entry:
-    return entries(project, name)[-1]
+    return project.entries(name)[-1]
 
 
 def test_a_first_entry_creates_the_file(project):
@@ -161,7 +155,7 @@ def test_text_comes_from_stdin(project):
         result = project.mem("add", "-", input=data)
         assert result.code == 2
         assert why in result.err
-        assert len(entries(project)) == 1
+        assert len(project.entries()) == 1
 
 
 def test_a_long_text_wants_a_word(project):
@@ -193,7 +187,7 @@ def test_what_is_known_is_reinforced(project):
     project.remembers(LOCK, body, created_at="2026-01-01")
     result = project.mem("add", f"{LOCK}\n{body}")
     assert result.out.startswith(f"known already, reinforced: {LOCK} (MEMORY.md:")
-    (entry,) = entries(project)
+    (entry,) = project.entries()
     assert (entry.reinforcement_count, entry.last_reinforced) == (1, TODAY)
     assert entry.created_at == "2026-01-01"
     for change in (("Set", "Never set"), ("three", "30")):
@@ -208,7 +202,7 @@ def test_a_title_that_stands_already_is_not_written_twice(project):
     for known in (LOCK, LOCK.upper(), f"{LOCK}\nask the owner of the table first."):
         result = project.mem("add", known)
         assert result.out.startswith(f"known already, reinforced: {LOCK} ("), result
-    (entry,) = entries(project)
+    (entry,) = project.entries()
     assert entry.reinforcement_count == 3
     result = project.mem("add", f"{LOCK}\nNever ask the owner of the table first.")
     assert result.out.startswith("added to "), result
@@ -273,7 +267,7 @@ def test_any_text_is_one_entry(project, text, eol):
     project.ok("add", "--", text)
     entry = last(project)
     raw = path.read_bytes()
-    assert len(entries(project)) == 2
+    assert len(project.entries()) == 2
     assert raw.startswith(old)
     assert raw.count(b"\n") == raw.count(eol.encode())
     assert entry.title
@@ -281,7 +275,7 @@ def test_any_text_is_one_entry(project, text, eol):
     assert len(entry.title) <= 105
     assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\u202e]", raw.decode())
     project.ok("add", "Next one")
-    assert len(entries(project)) == 3
+    assert len(project.entries()) == 3
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,7 @@ def test_adopt_puts_front_matter_before_sections_and_changes_nothing_else(
     """Without the inserted blocks it is the old file; ids are those of the sections."""
     prose = "# Memory\r\n\r\nFree words.\r\n\r\n## [2026-03-02] Ports\r\nThe API is on 8080.\r\n"
     path = fill(project, prose)
-    known = {row["id"] for row in project.mem("list", "--json").entries}
+    known = {row["id"] for row in project.listed()}
     project.ok("compact", "--check")
     project.ok("compact", "--adopt")
     text = path.read_bytes().decode()
@@ -217,7 +217,7 @@ def test_one_bullet_is_adopted_alone(project):
         project,
         "# Notes\n\n- The first of three.\n- The second one.\n- The last one.\n",
     )
-    second = project.mem("list", "--json").entries[1]["id"][:8]
+    second = project.listed()[1]["id"][:8]
     result = project.ends(3, "reinforce", second)
     assert f"mem compact --adopt 'MEMORY.md#{second}'" in result.err
     assert "no entry has that id" not in result.err

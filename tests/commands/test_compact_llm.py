@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from memcli.memory.parser import parse
 from memcli.memory.values import Entry
 from tests.conftest import Project, Result
 
@@ -16,12 +15,7 @@ RESOLVE = ("compact", "--set", "contradictions=resolve")
 
 
 def entries(project: Project, name: str = "MEMORY.md") -> dict[str, Entry]:
-    path = project.home / name[2:] if name.startswith("~/") else project.root / name
-    return (
-        {entry.id: entry for entry in parse(path.read_text(), name).entries}
-        if path.exists()
-        else {}
-    )
+    return {entry.id: entry for entry in project.entries(name)}
 
 
 def asked(project: Project, *args: str, replies: Any = (), **options: Any) -> Result:

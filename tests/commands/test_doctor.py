@@ -35,7 +35,11 @@ def healthy(project) -> Project:
 
 
 def rows(result: Result, *statuses: str) -> list[dict[str, Any]]:
-    return [row for row in result.checks if not statuses or row["status"] in statuses]
+    return [
+        row
+        for row in result.json["checks"]
+        if not statuses or row["status"] in statuses
+    ]
 
 
 def row_of(result: Result, name: str, *statuses: str) -> dict[str, Any]:

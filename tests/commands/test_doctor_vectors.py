@@ -19,7 +19,7 @@ def row(
     project: Project, name: str, env: dict[str, str] | None = None
 ) -> dict[str, Any]:
     found = project.mem("doctor", "--json", env=env)
-    (row,) = [row for row in found.checks if row["name"] == name]
+    (row,) = [row for row in found.json["checks"] if row["name"] == name]
     assert found.code == (1 if row["status"] == "FAIL" else 0)
     return dict(row)
 

@@ -21,7 +21,7 @@ RULE = "Deploy the billing service on Tuesdays only."
 def ids(project: Project, *, archived: bool = False) -> dict[str, str]:
     """The titles of the entries, with their ids."""
     more = ["--archived"] if archived else []
-    rows = project.mem("list", "--json", *more).entries
+    rows = project.listed(*more)
     return {row["title"]: row["id"] for row in rows}
 
 
@@ -67,16 +67,6 @@ def test_the_python_interface_asks_the_door(gone):
         memory.add(RULE)
     memory.add(RULE, again=True)
     assert lives(gone)
-
-
-def test_extract_names_what_would_write_it_again(gone):
-    """Neither kept nor proposed, whatever its case."""
-    said = f"From now on: {RULE.upper()}"
-    gone.write("talk.md", f"User: {said}\nAssistant: Noted.\n")
-    result = gone.mem("extract", "talk.md", "--engine", "rules")
-    assert "mem add --again" in result.out
-    assert not lives(gone)
-    assert gone.mem("inbox", "--json").json["proposals"] == []
 
 
 def test_restore_asks_for_its_words_too(gone):
@@ -145,7 +135,7 @@ def test_sync_takes_in_nothing_that_was_taken_back_here(
     one, two = pair
     rule = "Never answer mails on Sundays."
     one.mem("add", rule, "--level", "global")
-    name = one.mem("list", "--json").entries[0]["id"]
+    name = one.listed()[0]["id"]
     steps = (
         (one, ("retire", name, "--because", "it moved")),
         (one, ("compact", "--level", "global")),
@@ -158,7 +148,7 @@ def test_sync_takes_in_nothing_that_was_taken_back_here(
         assert result.code == 0, (words, result.err)
     in_step(one, two)
     for each in pair:
-        assert each.mem("list", "--json").entries == []
+        assert each.listed() == []
 
 
 def test_sync_does_not_bring_back_what_was_forgotten(
@@ -168,7 +158,7 @@ def test_sync_does_not_bring_back_what_was_forgotten(
     one, two = pair
     rule = "The door code is quokkazanzi seven."
     one.mem("add", rule, "--level", "global")
-    name = one.mem("list", "--json").entries[0]["id"]
+    name = one.listed()[0]["id"]
     assert one.mem("forget", name).code == 0
     two.mem("add", rule, "--level", "global")
     two.mem("sync")

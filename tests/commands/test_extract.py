@@ -13,7 +13,6 @@ from tests.commands.talk import (
     JOB,
     Talk,
     credentials,
-    entries,
     in_job,
     item,
     leaky,
@@ -35,7 +34,7 @@ def test_a_session_teaches_by_rules(project):
     assert (result.code, result.err) == (0, "")
     assert "engine rules: no language model is enabled" in result.out
     assert "--engine llm" in result.out
-    (entry,) = entries(project)
+    (entry,) = project.entries()
     assert (entry.type, entry.importance, entry.domain) == ("directive", 0.7, "team")
     assert (entry.kind, entry.extra["priority"], entry.phase) == (
         "preference",
@@ -48,7 +47,7 @@ def test_a_session_teaches_by_rules(project):
     assert (entry.extra["session_id"], entry.extra["session_task"]) == ("s-1", task)
     assert entry.extra["scope"] == "observations"
     assert "s-1.jsonl#" in entry.extra["source"][0]
-    (episode,) = entries(project, "tasks/episodes.md")
+    (episode,) = project.entries("tasks/episodes.md")
     assert episode.kind == "episode"
     assert episode.extra["started_at"].startswith("2026-11-20T10:00")
     assert "### Detail" in episode.body
@@ -62,7 +61,7 @@ def test_json_tells_what_was_done(project):
     """Events, skipped scopes with the reason, files."""
     assert "skipped" not in learn(project).out
     project.mem("undo")
-    assert not entries(project)
+    assert not project.entries()
     assert not project.has("tasks/episodes.md")
     got = learn(project, "s-1", "--json").json
     assert (got["version"], got["engine"], got["dry_run"]) == (1, "rules", False)
@@ -80,10 +79,10 @@ def test_standard_input_is_a_transcript(project):
     for text in ("", '{"type":"user","uu'):
         result = project.ok("extract", "-", input=text)
         assert "nothing was said" in result.out
-        assert not entries(project)
+        assert not project.entries()
     text = Path(saved(project, talk(project))).read_text()
     project.ok("extract", "-", input=text)
-    assert len(entries(project)) == 1
+    assert len(project.entries()) == 1
 
 
 @pytest.mark.parametrize(
@@ -104,7 +103,7 @@ def test_what_cannot_be_read_or_asked_for_is_refused(project, name, args, code, 
     result = project.mem("extract", str(project.home / "sessions" / name), *args)
     assert result.code == code
     assert said in result.err
-    assert not entries(project)
+    assert not project.entries()
 
 
 def test_garbage_on_standard_input_is_refused(project):
@@ -166,28 +165,28 @@ def test_a_grown_session_teaches_only_what_is_new(project, world):
     grown = state(project)
     assert grown.keys() == before.keys()
     assert all(grown[name].startswith(before[name]) for name in before)
-    assert len(entries(project)) == 2
-    assert len(entries(project, "tasks/episodes.md")) == 2
+    assert len(project.entries()) == 2
+    assert len(project.entries("tasks/episodes.md")) == 2
     (world / "state" / "mem" / "state.db").unlink()
     project.mem("extract", path)
     assert state(project) == grown
     assert all(
         entry.extra["session_task"].startswith("Please make")
-        for entry in entries(project)
+        for entry in project.entries()
     )
 
 
 def test_what_a_person_threw_out_stays_out(project):
     """In the file and in the archive, in other words, and when the receipt is gone."""
     learn(project)
-    project.mem("retire", entries(project)[0].id)
+    project.mem("retire", project.entries()[0].id)
     assert "thrown out before" in learn(project, "s-2").out
     project.mem("compact")
     assert "thrown out before" in learn(project, "s-3").out
-    assert not entries(project)
+    assert not project.entries()
     (project.root / "tasks" / "episodes.md").unlink()
     learn(project)
-    assert not entries(project)
+    assert not project.entries()
 
 
 def test_what_was_retired_with_its_stage_may_be_learned_again(project):
@@ -197,7 +196,7 @@ def test_what_was_retired_with_its_stage_may_be_learned_again(project):
     project.mem("retire-stage", "design")
     project.mem("compact")
     learn(project, "s-2")
-    assert len(entries(project)) == 1
+    assert len(project.entries()) == 1
 
 
 def test_other_sessions_reinforce_what_is_known(project):
@@ -208,7 +207,7 @@ def test_other_sessions_reinforce_what_is_known(project):
         before = state(project)
         assert learn(project, f"s-{number}").code == 0
         assert state(project) == before
-    (entry,) = entries(project)
+    (entry,) = project.entries()
     assert entry.reinforcement_count == 6
     assert "1 reinforced" in result.out
     named = [source.partition(".")[0] for source in entry.extra["source"]]
@@ -224,7 +223,7 @@ def test_a_fork_is_read_from_where_it_parted(project):
         "Understood."
     )
     project.mem("extract", saved(project, fork, "fork.jsonl"))
-    assert [entry.extra["session_id"] for entry in entries(project)] == ["s-1", "s-9"]
+    assert [entry.extra["session_id"] for entry in project.entries()] == ["s-1", "s-9"]
 
 
 def test_the_last_episodes_stay_live(project):
@@ -233,8 +232,8 @@ def test_the_last_episodes_stay_live(project):
     keep = ("--set", "episodes_keep=2")
     for number in range(4):
         learn(project, f"s-{number}", *keep)
-    assert len(entries(project, "tasks/episodes.md")) == 2
-    assert len(entries(project, "tasks/episodes.archive.md")) == 2
+    assert len(project.entries("tasks/episodes.md")) == 2
+    assert len(project.entries("tasks/episodes.archive.md")) == 2
     before = state(project)
     assert "nothing new" in learn(project, "s-0", *keep).out
     assert state(project) == before
@@ -266,9 +265,9 @@ def test_what_is_about_the_person_stays_private(project, folder):
         ],
     )
     project.mem("extract", saved(project, talk(project, cwd=inner)), env=env, cwd=inner)
-    (proxy,) = entries(project, f"{inner}/proxy.md")
-    (work,) = entries(project, f"{inner}/MEMORY.md")
-    (asked,) = entries(project, f"{inner}/proxy-tasks/s-1.md")
+    (proxy,) = project.entries(f"{inner}/proxy.md")
+    (work,) = project.entries(f"{inner}/MEMORY.md")
+    (asked,) = project.entries(f"{inner}/proxy-tasks/s-1.md")
     assert (proxy.type, proxy.kind, proxy.extra["priority"]) == (
         "directive",
         "preference",
@@ -313,7 +312,7 @@ def test_scopes_that_write_to_the_project(project):
             project.write(file, content + "\n")
     shown = learn(project, "s-1", "--show", "prompt", env=env).out
     assert learn(project, "s-1", env=env).code == 0
-    found = {entry.extra["scope"]: entry for entry in entries(project)}
+    found = {entry.extra["scope"]: entry for entry in project.entries()}
     for scope, (_, content, type) in PROJECT_SCOPES.items():
         assert content in shown
         assert f"- {scope}: " in shown
@@ -362,7 +361,7 @@ def test_norms_and_patterns_by_level(project, scope, folder, reads):
     path = saved(project, talk(project, cwd=task))
     assert reads in project.mem("extract", path, "--show", "prompt", env=env).out
     project.mem("extract", path, env=env)
-    entry = entries(project, f"{folder}MEMORY.md")[-1]
+    entry = project.entries(f"{folder}MEMORY.md")[-1]
     assert (entry.title, entry.type, entry.importance) == (
         "Stories of the page first",
         "procedural",
@@ -372,7 +371,7 @@ def test_norms_and_patterns_by_level(project, scope, folder, reads):
     old, new = norms.read_text().removeprefix("# Norms\n\n").splitlines()
     assert old == "- [2026-01-01] An old one."
     assert new == "- [2026-11-20] Every change has two reviewers."
-    assert len(entries(project, f"{JOB}/tasks/episodes.md")) == 1
+    assert len(project.entries(f"{JOB}/tasks/episodes.md")) == 1
 
 
 def test_a_job_is_told_by_an_option_where_the_folder_does_not(project):
@@ -389,7 +388,7 @@ def test_a_job_is_told_by_an_option_where_the_folder_does_not(project):
     assert project.read("institutional.md") == "- [2026-11-20] Names are plural.\n"
     in_job(project)
     learn(project, "s-2", "--job", "shop", "--task", "web", env=env)
-    assert entries(project, f"{JOB}/MEMORY.md")[-1].title == "A pattern of commits"
+    assert project.entries(f"{JOB}/MEMORY.md")[-1].title == "A pattern of commits"
 
 
 def test_global_is_off_judged_and_nameless(project):
@@ -423,12 +422,12 @@ def test_the_model_tells_the_episode(project):
         tags=["checkout"],
     )
     learn(project, env=script(project, episode=[told]))
-    (episode,) = entries(project, "tasks/episodes.md")
+    (episode,) = project.entries("tasks/episodes.md")
     assert (episode.title, episode.extra["outcome"]) == (title, "success")
     assert episode.extra["tags"] == ["checkout"]
     assert "It was slow. Now not." in episode.body
     assert "checkout page" in episode.body.partition("### Detail")[2]
-    assert entries(project)[0].extra["success_count"] == 1
+    assert project.entries()[0].extra["success_count"] == 1
 
 
 def test_interventions_are_read(project):
@@ -440,12 +439,12 @@ def test_interventions_are_read(project):
     text = "".join(json.dumps(row) + "\n" for row in rows)
     project.write(".interventions.jsonl", text + "torn {\n")
     learn(project)
-    (entry,) = entries(project, "proxy-tasks/s-1-interventions.md")
+    (entry,) = project.entries("proxy-tasks/s-1-interventions.md")
     assert (entry.type, entry.importance, entry.domain) == ("corrective", 0.8, "task")
     assert entry.title == "Stop, do not touch the schema."
     assert entry.created_at == "2026-11-19"
     learn(project, "s-2")
-    assert not entries(project, "proxy-tasks/s-2-interventions.md")
+    assert not project.entries("proxy-tasks/s-2-interventions.md")
 
 
 def test_a_model_is_not_asked_again_about_what_left_entries(project, world):
@@ -461,7 +460,7 @@ def test_a_model_is_not_asked_again_about_what_left_entries(project, world):
     assert "--again" in result.out
     assert markdown(project) == before
     assert learn(project, "s-1", "--again", env=env).code == 0
-    assert len(entries(project)) == 1
+    assert len(project.entries()) == 1
 
 
 def test_what_a_model_may_not_say_is_dropped_and_counted(project):
@@ -486,7 +485,7 @@ def test_what_a_model_may_not_say_is_dropped_and_counted(project):
     assert "reads like a command" in result.out
     assert "3: names no turn that was shown" in result.out
     assert "3: quotes what does not stand in its turn" in result.out
-    (entry,) = entries(project)
+    (entry,) = project.entries()
     assert entry.title == "Good commits"
     assert (entry.extra["paths"], entry.extra["commands"]) == (
         ["src/**/*.py"],
@@ -512,7 +511,7 @@ def test_advice_from_outside_is_declarative(project):
     )
     project.mem("extract", saved(project, given), env=env)
     found = [
-        (entry.type, entry.kind, entry.importance <= 0.5) for entry in entries(project)
+        (entry.type, entry.kind, entry.importance <= 0.5) for entry in project.entries()
     ]
     assert found == [("declarative", "fact", True)] * 2
 
@@ -563,7 +562,7 @@ def test_no_secret_gets_anywhere(project, world):
         for p in base.rglob("*")
         if p.is_file() and "sessions" not in p.parts
     ]
-    assert entries(project)
+    assert project.entries()
     assert results[0].out
     for token in tokens:
         for result in results:
@@ -582,11 +581,11 @@ def test_recalled_entries_are_reinforced_once(project):
     project.write("MEMORY.md", known)
     project.mem("recall", "slow checkout page queries", "--session", "s-1")
     result = learn(project)
-    assert entries(project)[0].reinforcement_count == 1
+    assert project.entries()[0].reinforcement_count == 1
     assert "reinforced 1 entry" in result.out
     project.mem("recall", "slow checkout page queries", "--session", "s-2")
     learn(project, "s-2", "--set", "reinforce_mode=off")
-    assert entries(project)[0].reinforcement_count == 1
+    assert project.entries()[0].reinforcement_count == 1
 
 
 def test_written_files_are_compacted(project):
@@ -595,9 +594,9 @@ def test_written_files_are_compacted(project):
     same = "Deployments run at noon on Tuesdays by the release script."
     project.write("MEMORY.md", project.entry("A", same) + project.entry("A", same))
     learn(project, "s-1", "--set", "compact_after_extract=false")
-    assert len(entries(project)) == 3
+    assert len(project.entries()) == 3
     learn(project, "s-2")
-    assert sum(entry.status == "compacted" for entry in entries(project)) == 1
+    assert sum(entry.status == "compacted" for entry in project.entries()) == 1
 
 
 def _claude(project: Project, given: Talk, name: str) -> Path:
@@ -611,7 +610,7 @@ def test_without_names_the_new_sessions_are_read(project):
     elsewhere = Talk(project.home, "s-9").user("I prefer tabs in this other project.")
     _claude(project, elsewhere, "other")
     project.ok("extract")
-    assert len(entries(project)) == 1
+    assert len(project.entries()) == 1
     assert "tabs" not in project.read("MEMORY.md")
     assert "no new sessions" in project.mem("extract").out
 
@@ -645,9 +644,9 @@ def test_automatic_runs_wait_for_the_session_and_for_git(project):
     result = project.mem("extract", "--finished")
     assert result.code == 5
     assert "merge" in result.err
-    assert not entries(project)
+    assert not project.entries()
     project.ok("extract")
-    assert entries(project)
+    assert project.entries()
 
 
 def test_sub_agents_belong_to_their_session(project):
@@ -672,7 +671,7 @@ def test_sub_agents_belong_to_their_session(project):
     assert [session["session"] for session in got["sessions"]] == [given.session]
     (session,) = got["sessions"]
     assert any("mypy failed" in title for title in session["proposed"])
-    assert not any("French" in entry.body for entry in entries(project))
+    assert not any("French" in entry.body for entry in project.entries())
     before = state(project)
     project.ok("extract", str(path))
     assert state(project) == before
@@ -692,10 +691,10 @@ def test_checkpoints_are_lines_and_what_moved_between_them_is_learned(
     assert first["timestamp"].startswith("2026-11-21T")
     assert (second["milestone"], second["recommendation"]) == ("build", "split it")
     assert project.git("status", "--porcelain") == ""
-    assert not entries(project)
+    assert not project.entries()
     assert learn(project, "s-0", "--scope", "prospective").code == 0
     learn(project, "s-1", "--scope", "in-flight")
-    (entry,) = entries(project)
+    (entry,) = project.entries()
     assert entry.title == "Assumptions moved at build: complexity"
     assert entry.type == "procedural"
     assert "complexity: low -> high" in entry.body

@@ -1,7 +1,7 @@
 """mem extract where something it reads or remembers is damaged, missing or in the
 way."""
 
-from tests.commands.talk import entries, in_job, saved, state, talk
+from tests.commands.talk import in_job, saved, state, talk
 
 RULES = ("--engine", "rules")
 
@@ -35,7 +35,7 @@ def test_a_memory_file_that_is_no_text_is_named_and_the_session_learned_from(
     assert "tasks/broken.md:4" in result.err
     assert any(
         "imperative mood" in entry.body
-        for entry in entries(project, "proxy.md") + entries(project)
+        for entry in project.entries("proxy.md") + project.entries()
     )
     assert bad.read_bytes() == b"---\nid: x\n---\n\xff\n"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.commands.talk import credentials, entries, item, leaky, saved, state, talk
+from tests.commands.talk import credentials, item, leaky, saved, state, talk
 from tests.providers.llm.server import Api, Step, serve
 
 LLM = ("--engine", "llm")
@@ -44,7 +44,7 @@ def test_what_the_model_says_is_written(project, api):
     sends nothing."""
     answers(api, observations=[LESSON])
     result = project.ok("extract", saved(project, talk(project)), *LLM)
-    assert [entry.title for entry in entries(project)] == ["Short commit messages"]
+    assert [entry.title for entry in project.entries()] == ["Short commit messages"]
     assert api.environ["ANTHROPIC_API_KEY"] not in result.out + result.err
     sent = len(api.seen)
     before = state(project)
@@ -74,13 +74,13 @@ def test_one_call_holds_a_digest_and_leaves_five_lessons(project, api):
     assert len(sent.encode()) < 25_000
     assert "too long for one call" in sent
     assert "too long for one call" in result.out + result.err
-    assert [entry.title for entry in entries(project)] == [
+    assert [entry.title for entry in project.entries()] == [
         f"Commit {text}" for text in texts[:5]
     ]
     assert "1: quotes what does not stand in its turn" in result.out
     assert "2: over the most that one session may leave" in result.out
-    assert {entry.importance for entry in entries(project)} == {0.7}
-    assert {entry.extra["priority"] for entry in entries(project)} == {"medium"}
+    assert {entry.importance for entry in project.entries()} == {0.7}
+    assert {entry.extra["priority"] for entry in project.entries()} == {"medium"}
 
 
 BAD = {
@@ -100,7 +100,7 @@ def test_a_reply_of_no_use_fails_and_the_rules_take_the_session(project, api, wh
     result = project.mem("extract", path, *LLM)
     assert result.code == 4
     assert "observations" in result.out + result.err
-    assert [entry.kind for entry in entries(project)] == ["preference"]
+    assert [entry.kind for entry in project.entries()] == ["preference"]
     sent = len(api.seen)
     before = state(project)
     project.ok("extract", path, *LLM)
@@ -120,7 +120,7 @@ def test_no_secret_is_in_a_request(project, api):
         ],
     )
     result = project.ok("extract", path, *LLM)
-    assert len(api.seen) == 1 and entries(project), result.err
+    assert len(api.seen) == 1 and project.entries(), result.err
     project.ok("extract", path, *LLM, "--json")
     kept = [
         p

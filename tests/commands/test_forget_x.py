@@ -1,8 +1,8 @@
-"""Twenty ways to take something back in a session, in five languages: the entry that
-is meant is retired, and only that one; in two of them nothing is meant, and nothing goes.
+"""Ways to take something back in a session, in five languages: the entry that
+is meant is retired, and only that one; in three of them nothing is meant, and nothing goes.
 
-Written before they were first run, and scored once, as they stand: 19 held. The other is
-marked with its reason."""
+Twenty were written before they were first run, and scored once, as they stand: 19 held.
+The other is marked with its reason."""
 
 import pytest
 
@@ -25,6 +25,7 @@ CASES = [
     ("Ignore what I told you about the staging database, I misspoke.", "staging"),
     ("Disregard the rule about rounding invoices.", "Invoices"),
     ("Forget what I told you about the moon landing.", NONE),
+    ("Forget it, go on.", NONE),
     pytest.param(
         "Vergiss, was ich über das Gateway gesagt habe.",
         "gateway",
@@ -52,7 +53,7 @@ def right(project: Project, said: str, meant: str) -> bool:
         project.ok("add", text)
     project.write("talk.md", f"User: {said}\nAssistant: Noted.\n")
     project.ok("extract", "talk.md", "--engine", "rules")
-    rows = project.mem("list", "--json").entries
+    rows = project.listed()
     live = {row["title"] for row in rows if row["kind"] != "episode"}
     left = {text for text in KNOWN if not meant or meant not in text}
     return live == left

@@ -52,7 +52,7 @@ def tried(project: Project, line: str) -> Result:
 def test_a_lesson_is_switched_on_and_off(project):
     """The entry gets the suggested patterns; lifting takes the key alone."""
     project.mem("add", "--kind", "policy", RULE)
-    found = project.mem("list", "--json").entries[0]["id"]
+    found = project.listed()[0]["id"]
     before = project.data("MEMORY.md")
     dry = project.mem("guard", found[:8], "--dry-run")
     assert "+guard: deny" in dry.out
@@ -222,7 +222,7 @@ def test_a_broken_guard_binds_nothing_and_is_named(project, values, words):
     listed = project.mem("guard")
     assert "stops nothing" in listed.out
     assert words in listed.out
-    doctor = project.mem("doctor", "--json").checks
+    doctor = project.checks()
     rows = [row for row in doctor if row["name"] == "guards"]
     assert rows
     assert rows[0]["status"] == "WARN"
@@ -309,7 +309,7 @@ def test_words_of_a_rule_cannot_forge_the_reason(project):
 def test_unclear_lessons_are_refused_with_a_hint(project):
     """Nothing is guessed where the words do not say what is forbidden."""
     project.mem("add", "--kind", "policy", "Every migration must be reversible")
-    found = project.mem("list", "--json").entries[0]["id"]
+    found = project.listed()[0]["id"]
     result = project.ends(2, "guard", found[:8])
     assert "--command" in result.err
     assert "guard" not in project.read("MEMORY.md")

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from memcli.memory.parser import parse
-from memcli.memory.values import Entry
 from tests.conftest import TODAY, Project
 
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
@@ -43,11 +41,6 @@ make serve
 """
 
 
-def entries(project: Project, name: str = "MEMORY.md") -> tuple[Entry, ...]:
-    path = project.home / name[2:] if name.startswith("~/") else project.root / name
-    return parse(path.read_text(), name).entries if path.exists() else ()
-
-
 def auto_memory(project: Project, **topics: str) -> Path:
     """A folder of Claude Code's auto memory in the home folder."""
     folder = "~/.claude/projects/-work-shop/memory"
@@ -64,7 +57,7 @@ def test_auto_memory_of_claude_code(project, named):
     folder = auto_memory(project, MEMORY=index, database=TOPIC)
     got = project.mem("import", str(folder.parent / named))
     assert (got.code, got.err) == (0, "")
-    notes, topic = entries(project)
+    notes, topic = project.entries()
     assert (notes.title, notes.kind) == ("Memory > Build", "fact")
     assert notes.extra["source"] == "claude:MEMORY.md"
     assert notes.body == f"## [{TODAY}] Memory > Build\nIt needs Node 22."
@@ -99,7 +92,7 @@ def test_what_is_about_a_person_stays_out_of_the_project(project):
         )
         == 1
     )
-    assert entries(project, "~/MEMORY.md")[0].extra["source"] == "claude:me.md"
+    assert project.entries("~/MEMORY.md")[0].extra["source"] == "claude:me.md"
 
 
 def test_rules_for_agents(project):
@@ -107,17 +100,17 @@ def test_rules_for_agents(project):
     unasked."""
     path = project.write("CLAUDE.md", RULES)
     project.ok("import", "CLAUDE.md")
-    found = {entry.title: f"{entry.kind} {entry.type}" for entry in entries(project)}
+    found = {entry.title: f"{entry.kind} {entry.type}" for entry in project.entries()}
     assert list(found.items()) == [
         ("Shop", "fact declarative"),
         ("Never mock the payment gateway in contract tests.", "policy directive"),
         ("Prefer freezing the clock over sleeping in tests", "preference directive"),
         ("Shop > Commands", "fact declarative"),
     ]
-    assert "- fixtures: `freeze_time`" in entries(project)[2].body
-    assert entries(project)[3].body.endswith("```\nmake serve\n```")
+    assert "- fixtures: `freeze_time`" in project.entries()[2].body
+    assert project.entries()[3].body.endswith("```\nmake serve\n```")
     assert all(
-        entry.extra["source"] == "agents-md:CLAUDE.md" for entry in entries(project)
+        entry.extra["source"] == "agents-md:CLAUDE.md" for entry in project.entries()
     )
     assert path.read_text() == RULES
     assert "payment gateway" in project.mem("recall", "payment gateway contract").out
@@ -126,26 +119,20 @@ def test_rules_for_agents(project):
 
 def test_a_section_is_what_it_says(project):
     """Commands are a workflow, what is demanded a policy; the name of the file is the
-    title of nothing. Where nothing else is remembered each way in names the import."""
+    title of nothing."""
     project.write(
         "AGENTS.md",
         "# AGENTS.md\n\nThis project lives in a container.\n\n## Building the docs\n\n"
         "Run these:\n\n```bash\nmake html\n```\n\n## Releases\n\nNever tag by hand:\n\n"
         "```sh\nmake tag\n```\n",
     )
-    for words in (("list",), ("recall", "docs"), ("init",)):
-        done = project.mem(*words)
-        assert "mem import AGENTS.md" in done.err + done.out, words
     project.ok("import", "AGENTS.md")
-    found = {entry.title: entry.kind for entry in entries(project)}
+    found = {entry.title: entry.kind for entry in project.entries()}
     assert found == {
         "This project lives in a container.": "fact",
         "Building the docs": "workflow",
         "Releases": "policy",
     }
-    assert "mem import" not in project.mem("init").out
-    project.write("CLAUDE.md", "- Prefer short functions over long ones\n")
-    assert "mem import CLAUDE.md" in project.mem("init").out
 
 
 def test_a_text_without_heading_is_titled_by_its_first_paragraph(
@@ -159,7 +146,7 @@ def test_a_text_without_heading_is_titled_by_its_first_paragraph(
     )
     project.write("AGENTS.md", "This shop lives in a container.\n")
     project.ok("import", ".")
-    notes, shop = sorted(entries(project), key=lambda entry: entry.title)
+    notes, shop = sorted(project.entries(), key=lambda entry: entry.title)
     assert notes.title == (
         "The notes lie in the folder of notes, where every agent reads."
     )
@@ -173,11 +160,11 @@ def test_a_title_that_leads_to_a_list_names_its_heading(project):
     rules = "# Shop\n\n## Testing\n\nExample:\n\n```sh\nmake test\n```\n"
     project.write("AGENTS.md", rules)
     project.ok("import", "AGENTS.md")
-    (entry,) = entries(project)
+    (entry,) = project.entries()
     assert entry.title.startswith("Testing") or entry.title.startswith("Shop > Testing")
     project.write("AGENTS.md", "# Shop\n\n- Correct approach:\n  `make test` first\n")
     project.ok("import", "AGENTS.md")
-    assert entries(project)[-1].title == "Shop > Correct approach:"
+    assert project.entries()[-1].title == "Shop > Correct approach:"
 
 
 def test_twice_is_once(project, tmp_path):
@@ -225,7 +212,7 @@ def test_secrets_private_parts_and_commands_stay_out(project):
     got = project.mem("import", "AGENTS.md", "--json")
     named = ["agents-md:AGENTS.md"]
     assert (got.code, got.json["refused"], got.json["injected"]) == (3, named, named)
-    titles = [entry.title for entry in entries(project)]
+    titles = [entry.title for entry in project.entries()]
     assert titles == ["Backups always run at night", "Hidden text that says little"]
     text = project.read("MEMORY.md")
     assert KEY not in text + got.out + got.err
@@ -243,7 +230,7 @@ def test_what_cannot_be_read_is_named_and_the_others_are_imported(
     (folder / "bad.md").write_bytes(b"ok\n\xff\xfe\n")
     got = project.ends(3, "import", str(folder))
     assert "bad.md:2: is not UTF-8" in got.err
-    assert len(entries(project)) == 1
+    assert len(project.entries()) == 1
 
 
 def test_rules_under_two_names_are_read_once(project):
@@ -271,7 +258,7 @@ def test_rules_of_a_folder_hold_for_its_files(project):
     project.ok("import", "pkg/web/AGENTS.md")
     project.ok("import", ".")
     found = {
-        entry.extra["source"]: entry.extra.get("paths") for entry in entries(project)
+        entry.extra["source"]: entry.extra.get("paths") for entry in project.entries()
     }
     assert found == {
         "agents-md:AGENTS.md": None,
@@ -299,7 +286,7 @@ def test_what_was_archived_or_merged_is_not_written_again(project):
     rules = "- Never mock the payment gateway.\n- Prefer freezing the clock over sleeping.\n"
     project.write("AGENTS.md", rules)
     project.mem("import", "AGENTS.md")
-    first, second = entries(project)
+    first, second = project.entries()
     project.mem("retire", first.id)
     project.mem("compact", "--allow-loss")
     survivor = project.entry(

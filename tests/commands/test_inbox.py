@@ -10,7 +10,7 @@ from memcli.cli.serve import perform
 from memcli.commands.browse import browse
 from memcli.index.view import Filters
 from memcli.storage.files import state_dir
-from tests.commands.talk import Talk, entries, markdown, saved
+from tests.commands.talk import Talk, markdown, saved
 from tests.conftest import Project
 
 SLIP = "No, don't use npm. Use pnpm."
@@ -55,7 +55,7 @@ def test_a_slip_is_proposed_and_not_written(project):
     around."""
     (session,) = learn(project).json["sessions"]
     assert session["proposed"] == ["Don't use npm. Use pnpm"]
-    assert not entries(project)
+    assert not project.entries()
     (one,) = waiting(project)
     names = "id title text kind session_id source since".split()
     assert set(names) <= set(one)
@@ -99,7 +99,7 @@ def test_keep_writes_an_entry_with_its_provenance(project):
     assert markdown(project) == before
     got = project.ok("keep", one["id"][:8], "--title", "Use pnpm", "--kind", "policy")
     assert "Use pnpm" in got.out
-    (entry,) = entries(project)
+    (entry,) = project.entries()
     assert (entry.id, entry.kind, entry.type) == (one["id"], "policy", "directive")
     assert entry.title == "Use pnpm"
     assert SLIP in entry.body
@@ -127,9 +127,9 @@ def test_undo_of_a_keep_lets_the_proposal_wait_again(project):
     assert undone.code == 0
     assert "mem inbox" in undone.out
     assert waiting(project) == before
-    assert not entries(project)
+    assert not project.entries()
     assert project.mem("keep", first).code == 0
-    assert [entry.id for entry in entries(project)] == [before[0]["id"]]
+    assert [entry.id for entry in project.entries()] == [before[0]["id"]]
 
 
 def test_keep_takes_several_or_none(project):
@@ -140,12 +140,12 @@ def test_keep_takes_several_or_none(project):
     got = project.mem("keep", ids[0], "ffffffff")
     assert got.code == 2
     assert "mem inbox" in got.err
-    assert not entries(project)
+    assert not project.entries()
     assert project.mem("keep", *ids, "--title", "Both").code == 2
     assert project.mem("keep", *ids, "--level", "nowhere").code == 2
     assert project.mem("keep", *ids, "--level", "task").code == 2
     project.ok("keep", *ids)
-    assert len(entries(project)) == 2
+    assert len(project.entries()) == 2
 
 
 def test_what_was_dropped_does_not_come_back(project):
@@ -158,17 +158,17 @@ def test_what_was_dropped_does_not_come_back(project):
     assert not waiting(project)
     (session,) = learn(project, "s-2").json["sessions"]
     assert not waiting(project)
-    assert not entries(project)
+    assert not project.entries()
     assert any("dropped" in why for why in session["dropped"])
     project.ok("add", "Do not use npm. Use pnpm.")
-    assert entries(project)
+    assert project.entries()
 
 
 def test_said_again_by_the_person_it_is_kept(project):
     """In another session; the entry names both, and counts as confirmed."""
     learn(project)
     learn(project, "s-2")
-    (entry,) = entries(project)
+    (entry,) = project.entries()
     assert [source.partition("#")[0] for source in entry.extra["source"]] == [
         "s-1.jsonl",
         "s-2.jsonl",
@@ -182,18 +182,18 @@ def test_a_long_prompt_sent_again_is_not_said_again(project):
     text = f"{SLIP} {'The page of the shop shows the sums of all carts. ' * 5}"
     learn(project, "s-1", text)
     learn(project, "s-2", text)
-    assert len(waiting(project)) == 1 and not entries(project)
+    assert len(waiting(project)) == 1 and not project.entries()
 
 
 def test_a_kept_rule_said_again_is_confirmed(project):
     """Only then does it weigh as much as its kind, and stand in the baseline."""
     rule = "Never log the proxy password, not even in debug builds."
     learn(project, "s-1", rule, "Understood.")
-    (entry,) = entries(project)
+    (entry,) = project.entries()
     assert (entry.importance, entry.extra["priority"]) == (0.7, "medium")
     assert "Never log" not in started(project, "n-1").partition("## Always")[2]
     learn(project, "s-2", rule, "Understood.")
-    (entry,) = entries(project)
+    (entry,) = project.entries()
     assert (entry.importance, entry.extra["priority"]) == (0.95, "high")
     assert "Never log" in started(project, "n-2").partition("## Always")[2]
 
@@ -220,7 +220,7 @@ def test_what_nobody_answers_runs_out(project):
     assert got["proposals"] == []
     path = saved(project, slip(project, "s-2"), "s-2.jsonl")
     project.mem("extract", path, env=later)
-    assert not entries(project)
+    assert not project.entries()
     assert project.mem("inbox", "--json", env=later).json["proposals"] == []
 
 
@@ -245,24 +245,24 @@ def test_a_torn_state_file_loses_proposals_and_no_entry(project):
     got = learn(project, "s-2", "Never log the proxy password, not even in tests.")
     assert got.code == 0
     assert "proposed" in got.err
-    assert len(entries(project)) == 1
+    assert len(project.entries()) == 1
     got = project.mem("inbox")
     assert got.code == 5
     assert "state file" in got.err
     path.unlink()
     got = project.ok("inbox")
     assert "no state file" in got.err
-    assert len(entries(project)) == 1
+    assert len(project.entries()) == 1
 
 
 def test_learn_says_what_becomes_of_what_rules_find(project):
     """`keep` writes all of it, `off` nothing."""
     path = saved(project, slip(project), "s-1.jsonl")
     project.mem("extract", path, "--set", "learn=off")
-    assert not entries(project)
+    assert not project.entries()
     assert not waiting(project)
     project.mem("extract", path, "--set", "learn=keep")
-    assert len(entries(project)) == 1
+    assert len(project.entries()) == 1
     assert not waiting(project)
 
 

@@ -14,7 +14,7 @@ def test_newest_first_then_by_place(project):
         "MEMORY.md",
         "".join(project.entry(name, created_at=day) for name, day in days.items()),
     )
-    rows = project.mem("list", "--json").entries
+    rows = project.listed()
     assert [row["title"] for row in rows] == ["new", "same", "old", "none"]
 
 
@@ -45,7 +45,7 @@ def test_a_row_has_the_values_of_the_entry(project):
         created_at="2026-10-01",
     )
     project.write("tasks/t.md", "# Prose\n\nA section.\n\n" + text)
-    rows = {row["title"]: row for row in project.mem("list", "--json").entries}
+    rows = {row["title"]: row for row in project.listed()}
     assert rows["Zebra"] == {
         "id": "z" * 8,
         "date": "2026-10-01",
@@ -107,7 +107,7 @@ def test_bullets_of_one_heading_are_told_apart(project):
     )
     marked = (f"- **{rule[:6]}**{rule[6:]}\n" for rule in rules)
     project.write("MEMORY.md", "## Rules\n" + "".join(marked))
-    rows = project.mem("list", "--json").entries
+    rows = project.listed()
     assert {row["title"] for row in rows} == {f"Rules: {rule}" for rule in rules}
 
 
@@ -134,6 +134,6 @@ def test_explained_entries_come_by_their_weight(project):
         "1",
         "1.38",
     ]
-    found = {row["id"]: row for row in project.mem("list", "--json").entries}
+    found = {row["id"]: row for row in project.listed()}
     assert found["a"]["decay"] == 0.25
     assert found["b"]["growth"] == 1.375

@@ -55,7 +55,7 @@ def test_log_knows_what_no_commit_had_alive(project):
         assert (row["what"], row["detail"]) == ("archived", "retired")
         assert row["path"] == "MEMORY.archive.md"
         assert "archived" in project.mem("log", "zz11").out
-    entries = project.mem("list", "--json").entries
+    entries = project.listed()
     prose = project.mem("log", entries[0]["id"])
     assert prose.code == 2
     assert "is a section of prose" in prose.err
@@ -120,8 +120,8 @@ def test_as_of_a_moment(project):
     first = project.git("rev-list", "--max-parents=0", "HEAD").strip()
     assert "freezegun" in project.mem("recall", "freeze time", "--at", first).out
     assert "time-machine" in project.mem("recall", "freeze time", "--at", "HEAD~2").out
-    assert project.mem("list", "--json").entries == []
-    assert len(project.mem("list", "--at", "HEAD~2", "--json").entries) == 1
+    assert project.listed() == []
+    assert len(project.listed("--at", "HEAD~2")) == 1
     assert project.git("status", "--short") == before
     for wrong in ("nonsense", "1999-01-01", "--output=x"):
         assert project.mem("recall", "x", f"--at={wrong}").code == 2

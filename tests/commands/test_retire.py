@@ -122,7 +122,7 @@ def test_undo_stops_where_words_were_forgotten(project):
     project.mem("init")
     project.mem("add", "The zebra crossing is painted on Mondays", "--kind", "fact")
     project.mem("add", "Keep the lights on at night")
-    found = project.mem("list", "--json").json["entries"]
+    found = project.listed()
     zebra = next(row["id"] for row in found if "zebra" in row["title"])
     assert project.mem("forget", zebra).code == 0
     stands = (project.root / "MEMORY.md").read_bytes()
@@ -147,7 +147,7 @@ def test_undo_of_another_root_has_no_forgotten_words_either(project, world, tmp_
     other = tmp_path / "other"
     project.git("init", "-q", str(other))
     project.mem("add", "--level", "global", "Zanzibar quokkas sleep", cwd=other)
-    found = project.mem("list", "--json").json["entries"]
+    found = project.listed()
     record = next(state_dir().joinpath("undo").rglob("*.json"))
     killed = record.with_name(f".{record.name}.mem-tmp-999999999-0")
     killed.write_bytes(record.read_bytes())

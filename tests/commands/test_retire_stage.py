@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memcli.memory.parser import parse
-from tests.commands.talk import Talk, entries, in_job, saved
+from tests.commands.talk import Talk, in_job, saved
 from tests.conftest import Project
 
 
@@ -158,12 +158,12 @@ def test_a_run_never_retires_what_it_wrote(project):
     said.agent("Understood, it is not logged any more.")
     path = saved(project, said)
     project.ok("extract", path)
-    (entry,) = [e for e in entries(project) if e.kind != "episode"]
+    (entry,) = [e for e in project.entries() if e.kind != "episode"]
     assert (entry.status, entry.phase, entry.domain) == ("active", "design", "team")
     assert project.read(".current-stage") == "review\n"
     again = project.mem("extract", path)
     assert "nothing new" in again.out
-    assert len(entries(project)) == 1
+    assert len(project.entries()) == 1
 
 
 def test_what_leaves_with_the_stage_is_learned_anew(project):
@@ -180,7 +180,7 @@ def test_what_leaves_with_the_stage_is_learned_anew(project):
     project.ok("extract", saved(project, said))
     (learned,) = [
         entry
-        for entry in entries(project)
+        for entry in project.entries()
         if "proxy" in entry.body and entry.id != "passes"
     ]
     assert (learned.status, learned.reinforcement_count) == ("active", 0)

@@ -106,7 +106,7 @@ def test_raw_shows_bytes(project):
 def test_prose_can_be_shown(project):
     """A section of prose has an id too; list shows it, show takes it."""
     project.write("MEMORY.md", "# Notes\n\n## Herd\nThe zebra sleeps.\n")
-    [row] = project.mem("list", "--json").entries
+    [row] = project.listed()
     result = project.mem("show", row["id"][:8])
     assert "The zebra sleeps." in result.out
     assert "Notes > Herd" in result.out

@@ -13,13 +13,13 @@ import pytest
 from tests.conftest import Project, Result
 
 
-class Machine:
+class Machine(Project):
     """A home folder of its own, with `mem` in it."""
 
     def __init__(self, project: Project, folder: Path):
+        super().__init__(root=folder, home=folder / "home")
         self.project = project
         self.folder = folder
-        self.home = folder / "home"
         self.home.mkdir(parents=True)
         self.git_dir = folder / "data/mem/home.git"
 
@@ -91,7 +91,7 @@ def test_two_machines_that_edited_at_once_hold_the_same(
     one, two = pair
     one.mem("add", "--level", "global", "Deploy on Tuesdays only")
     in_step(one, two)
-    (name,) = [entry["id"] for entry in one.mem("list", "--json").entries]
+    (name,) = [entry["id"] for entry in one.listed()]
     for each, text in ((one, "Mine: a\r\n"), (two, "Mine: b\r\n")):
         each.mem("reinforce", name)
         each.mem("add", "--level", "global", f"A lesson of {each.folder.name}")
@@ -401,7 +401,7 @@ def test_a_sync_that_was_killed_around_its_write_is_done_again(pair, project, wr
     one, two = pair
     one.mem("add", "--level", "global", "Deploy on Tuesdays only")
     in_step(one, two)
-    (name,) = [entry["id"] for entry in one.mem("list", "--json").entries]
+    (name,) = [entry["id"] for entry in one.listed()]
     one.mem("reinforce", name)
     one.mem("add", "--level", "global", "A lesson of one")
     in_step(one)

@@ -10,7 +10,7 @@ from tests.conftest import Project
 
 
 def rows(project: Project, name: str = "hooks") -> list[tuple[str, str]]:
-    found = project.mem("doctor", "--json").checks
+    found = project.checks()
     return [(row["status"], row["detail"]) for row in found if row["name"] == name]
 
 
@@ -87,7 +87,7 @@ def test_a_hook_that_sits_twice_is_named(project):
 def test_wiring_whose_program_is_gone_can_be_taken_back(project):
     """The hint names the one command that takes all of it."""
     project.mem("init", "--claude")
-    found = project.mem("doctor", "--json", env={"PATH": "/usr/bin:/bin"}).checks
+    found = project.checks(env={"PATH": "/usr/bin:/bin"})
     gone = [row for row in found if "a program that is not there: mem" in row["detail"]]
     assert gone
     assert "mem init --remove --all" in gone[0]["hint"]

@@ -340,9 +340,7 @@ def test_what_was_told_and_has_changed_is_told_with_any_prompt(shop):
     assert heard(shop, "prompt", **other) == ""
     path.write_text(path.read_text().replace("ever push", "ever, ever push"))
     (entry,) = [
-        each["id"]
-        for each in shop.mem("list", "--json").json["entries"]
-        if "push by force" in each["title"]
+        each["id"] for each in shop.listed() if "push by force" in each["title"]
     ]
     shop.mem("retire", entry)
     assert heard(shop, "prompt", **other) == ""
@@ -1060,7 +1058,7 @@ def test_doctor_sees_hooks(shop):
     never called."""
 
     def rows() -> str:
-        found = shop.mem("doctor", "--json").checks
+        found = shop.checks()
         return "; ".join(
             f"{c['status']} {c['detail']}" for c in found if c["name"] == "hooks"
         )
@@ -1093,7 +1091,7 @@ def test_doctor_says_where_hooks_do_not_reach(shop):
     assert "not in src: the plug-in, or mem init --claude --user" in said
 
     def statuses(folder: Path) -> dict[str, str]:
-        checks = shop.mem("doctor", "--json", cwd=folder).checks
+        checks = shop.checks(cwd=folder)
         return {
             check["detail"]: check["status"]
             for check in checks
@@ -1106,7 +1104,7 @@ def test_doctor_says_where_hooks_do_not_reach(shop):
     assert any(detail.endswith("not in src") for detail in found)
     tree = shop.root.parent / "tree"
     shop.git("worktree", "add", "-q", str(tree), "-b", "other")
-    checks = shop.mem("doctor", "--json", cwd=tree).checks
+    checks = shop.checks(cwd=tree)
     hints = [check["hint"] for check in checks if check["name"] == "hooks"]
     assert any("mem init --claude --user" in hint for hint in hints)
     shop.ok("init", "--claude", "--user", cwd=below)

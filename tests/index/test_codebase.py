@@ -88,7 +88,7 @@ def started(project: Project):
 
 def told(project: Project) -> dict[str, str]:
     """The details of mem doctor --stale by line of the memory file."""
-    rows = project.mem("doctor", "--stale", "--json").checks
+    rows = project.checks("--stale")
     return {
         row["detail"].partition(":")[0]: row["detail"] for row in rows if row["path"]
     }
@@ -118,11 +118,7 @@ def test_gone_moved_and_never(project):
     assert "parse_items" not in found["Cart"]
     for name in ("retry_call", "src/old.py", "make lint"):
         assert f"names {name}, gone since {commit}" in found["Retry"]
-    row = next(
-        check
-        for check in project.mem("doctor", "--json").checks
-        if check["name"] == "stale"
-    )
+    row = next(check for check in project.checks() if check["name"] == "stale")
     assert row["status"] == "WARN" and row["detail"].startswith("2 entries name")
     health = project.mem("health", "--json").json["metrics"]["freshness"]
     assert (
@@ -245,7 +241,7 @@ def test_a_place_outside_hides_no_other(project):
     text = "See `./../../x/y.py`, [z](src/../../z.py) and `src/old.py`."
     entry = project.entry("E", text, id="e1", paths=["../shared/**"])
     project.write("MEMORY.md", entry)
-    rows = project.mem("doctor", "--stale", "--json").checks
+    rows = project.checks("--stale")
     assert ["src/old.py, gone since" in row["detail"] for row in rows] == [True]
 
 
@@ -259,7 +255,7 @@ def test_a_folder_by_its_slash(project):
     project.commit("gone")
     text = "Cases lie in `fixtures/`, bundles in `dist/`, one is `dist/b.py`. Not `dist/old/`."
     project.remembers("E", text, id="e1")
-    rows = project.mem("doctor", "--stale", "--json").checks
+    rows = project.checks("--stale")
     commit = project.git("rev-parse", "--short", "HEAD").strip()
     since = f"gone since {commit}"
     lost = f"E: names dist/old/, {since}; names fixtures/, {since}"
@@ -346,7 +342,7 @@ def test_a_folder_whose_files_went_on(project):
     project.moves("old/near", "near")
     text = "See `packages/play/` and `old/far/`, and `packages/play/a.py`."
     project.remembers("E", text, id="e1")
-    (row,) = project.mem("doctor", "--stale", "--json").checks
+    (row,) = project.checks("--stale")
     told = [part.rpartition(", now ")[2] for part in row["detail"].split("; ")]
     assert told == ["near", "play", "play/root/a.py"]
 
@@ -455,7 +451,7 @@ def test_a_shallow_clone_says_what_it_cannot_tell(project, tmp_path):
     project.drops("src/old.py")
     clone = tmp_path / "clone"
     project.git("clone", "-q", "--depth=1", f"file://{project.root}", str(clone))
-    rows = project.mem("doctor", "--stale", "--root", str(clone), "--json").checks
+    rows = project.checks("--stale", "--root", str(clone))
     assert [row["status"] for row in rows] == ["INFO"]
     assert "only a part of the history" in rows[0]["detail"]
 
@@ -476,7 +472,7 @@ def test_a_partial_clone_says_what_it_cannot_tell(project, tmp_path):
 
     def checks() -> list[tuple[str, str, str]]:
         asked = "doctor", "--stale", "--root", str(clone), "--json"
-        rows = project.mem(*asked).checks
+        rows = project.mem(*asked).json["checks"]
         return [(row["status"], row["detail"], row["hint"]) for row in rows]
 
     (_, gone, _), (status, untold, hint) = checks()

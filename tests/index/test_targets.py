@@ -43,7 +43,7 @@ def one_entry(project: Project, text: str) -> str:
 
 def states(project: Project) -> dict[str, str]:
     """The detail of mem doctor --stale for each entry, by its title."""
-    rows = project.mem("doctor", "--stale", "--json").checks
+    rows = project.checks("--stale")
     return dict(row["detail"].split(": ", 1) for row in rows if row["path"])
 
 
@@ -171,7 +171,7 @@ def test_a_hostile_manifest_is_skipped_and_named(project, text):
     project.write("package.json", text)
     project.remembers("E", "Run `npm run e2e`.", id="e1")
     project.commit("hostile")
-    rows = project.mem("doctor", "--stale", "--json").checks
+    rows = project.checks("--stale")
     assert "WARN" not in {row["status"] for row in rows}
     assert any("package.json cannot be read" in row["detail"] for row in rows), rows
 
@@ -191,7 +191,7 @@ def test_what_was_gone_is_not_held_for_gone_once_its_manifest_is_torn(
     project.write("package.json", '{"scripts": {"e2e": ')
     project.commit("torn")
     assert states(project) == {}
-    rows = project.mem("doctor", "--stale", "--json").checks
+    rows = project.checks("--stale")
     assert "package.json may still declare it" in rows[1]["detail"]
 
 
@@ -206,7 +206,7 @@ def test_what_is_taken_out_is_told_once_it_is_committed(project):
     project.git("add", "notes.txt")
     project.git("commit", "-qm", "something else")
     for _ in range(2):
-        rows = project.mem("doctor", "--stale", "--json").checks
+        rows = project.checks("--stale")
         assert "no commit has taken it out yet" in rows[0]["detail"]
     project.commit("taken out")
     assert "gone since" in states(project)["E"]
@@ -228,7 +228,7 @@ def test_what_is_no_regular_file_is_skipped_and_named(project, tmp_path, kind):
     else:
         place.mkdir()
     project.remembers("E", "Run `npm run e2e`.", id="e1")
-    rows = project.mem("doctor", "--stale", "--json").checks
+    rows = project.checks("--stale")
     assert "WARN" not in {row["status"] for row in rows}, rows
     assert "package.json cannot be read" in rows[0]["detail"]
 

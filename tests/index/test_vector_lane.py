@@ -235,7 +235,7 @@ def test_a_torn_table_costs_one_line_and_the_vectors(garage, tmp_path, monkeypat
     failed = garage.mem("index")
     assert failed.code == 4 and str(torn) in failed.err
     garage.ok("index", "--check")
-    rows = garage.mem("doctor", "--json").checks
+    rows = garage.checks()
     (row,) = [row for row in rows if row["name"] == "embedder"]
     assert row["status"] == "FAIL" and str(torn) in row["detail"]
     assert not list(garage.root.glob("*.aside-*"))

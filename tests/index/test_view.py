@@ -36,7 +36,7 @@ def house(project) -> Project:
 def seen(project: Project, where: str, *options: str) -> set[str]:
     """The names in view of `mem list` from a folder; recall sees the same."""
     result = project.ok("list", "--json", *options, cwd=project.root / where)
-    titles = {row["title"] for row in result.entries}
+    titles = {row["title"] for row in result.json["entries"]}
     answer = project.mem("recall", "zebra", "--json", "--ranked", "--limit", "99", "--max-tokens", "0",
                          "--set", "mmr_lambda=1", *options, cwd=project.root / where)  # fmt: skip
     found = {hit["title"] for hit in answer.hits}
@@ -125,8 +125,8 @@ def test_a_path_is_meant_from_the_working_directory(project):
         ("", f"{link}/src/a.py"),
     ):
         result = project.mem("list", "--json", "--path", name, cwd=project.root / where)
-        assert [row["title"] for row in result.entries] == ["Py"], name
-    assert project.mem("list", "--json", "--path", "/elsewhere/src/a.py").entries == []
+        assert [row["title"] for row in result.json["entries"]] == ["Py"], name
+    assert project.listed("--path", "/elsewhere/src/a.py") == []
 
 
 def test_stores_are_kept_apart(project):
@@ -167,7 +167,7 @@ def hit(project: Project, where: str = "") -> dict[str, Any]:
         "recall", "zebra", "--json", "--explain", "--ranked", cwd=project.root / where
     )
     [only] = result.hits
-    [row] = project.mem("list", "--json", cwd=project.root / where).entries
+    [row] = project.listed(cwd=project.root / where)
     assert row["path"] == only["path"]
     return only  # type: ignore[no-any-return]
 
@@ -203,7 +203,7 @@ def test_a_copy_that_is_retired_where_it_counts_is_out(project):
     """The nearest copy decides."""
     copies(project, root={"status": "retired"}, t1={})
     assert project.mem("recall", "zebra", "--json", "--ranked").hits == []
-    assert project.mem("list", "--json").entries == []
+    assert project.listed() == []
     assert hit(project, f"{JOB}/j1/tasks/t1")["path"] == PLACES["t1"]
 
 
@@ -216,7 +216,7 @@ def test_the_archive_never_hides_what_still_stands(project):
     )
     result = project.mem("recall", "zebra", "--json", "--archived", "--ranked")
     assert result.titles == ["Survivor"]
-    rows = project.mem("list", "--json", "--archived").entries
+    rows = project.listed("--archived")
     assert [row["title"] for row in rows] == ["Survivor"]
 
 

@@ -94,7 +94,7 @@ def test_a_folder_of_records_is_listed_row_by_row(project):
     """One row each; the decision is found by what stands in any of its sections."""
     project.write("docs/adr/0001-record.md", RECORD)
     project.write("docs/adr/0002-queue.md", IN_FRONT)
-    rows = project.mem("list", "--json").json["entries"]
+    rows = project.listed()
     assert [(row["title"], row["kind"]) for row in rows] == [
         ("Use one queue", "decision"),
         ("1. Record decisions", "decision"),

@@ -96,7 +96,7 @@ def test_a_topic_file_is_named_by_the_line_of_its_text(project):
 
 
 def test_each_bullet_is_still_a_unit(noted):
-    assert len(noted.mem("list", "--json").entries) == 8
+    assert len(noted.listed()) == 8
 
 
 def test_lines_of_an_index_and_bullets_with_dates_of_their_own_stand_alone(
