@@ -235,6 +235,8 @@ def _goal(exchange: TitleExchange, *, is_order: bool) -> str:
     the first."""
     first = next(filter(None, map(_asked, exchange.turns)), [])
     said = [each.text for each in first if each.is_order is is_order]
+    if len(said) < 2:
+        return next(iter(said), "")
     done = _done_words(exchange.turns)
     about = [text for text in said if len(content(text.lower()) & done) >= ABOUT]
     return next(iter((*about, *said)), "")

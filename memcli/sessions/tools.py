@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memcli.named import NamedTuple
-from memcli.sessions.shell import ShellCommand, Words, commands_of, simple_commands
+from memcli.sessions.shell import ShellCommand, Words, simple_commands
 from memcli.text.matching import verbose
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
     simple = simple_commands(command)
     return ToolCall(
         files=_absolute(cwd, _changed(simple)),
-        commands=parse_command(command),
+        commands=parse_command(command, simple),
         reads=_absolute(cwd, _read(simple)),
     )
 
@@ -69,6 +69,8 @@ def shell_line(given: Mapping[str, Any]) -> str:
 def changed_by(turn: "Turn", *, shell: bool = False) -> tuple[str, ...]:
     """The files that an edit tool or a patch changes, with `shell` also any command,
     relative to the session's folder."""
+    if not turn.input:  # no call of a tool
+        return ()
     line = shell_line(turn.input)
     edits = "*** Begin Patch" in line or _edits().search(turn.tool.lower())
     files = tool_call(turn.input, turn.cwd).files if edits or (shell and line) else ()
@@ -191,8 +193,8 @@ def _edits() -> str:
     return r"edit | write | patch | replace | create_file | insert"
 
 
-def parse_command(command: str) -> tuple[str, ...]:
+def parse_command(command: str, simple: Sequence[ShellCommand]) -> tuple[str, ...]:
     """A shell command as a whole and each simple one in it, its words joined."""
     whole = " ".join(command[:LONGEST].split())
-    simple = (" ".join(words) for words in commands_of(command))
-    return tuple(dict.fromkeys(filter(None, (whole, *simple))))
+    joined = (" ".join(part.words) for part in simple)
+    return tuple(dict.fromkeys(filter(None, (whole, *joined))))

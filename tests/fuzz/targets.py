@@ -33,6 +33,7 @@ from memcli.memory.values import place
 from memcli.project import config
 from memcli.providers.llm import ledger
 from memcli.sessions import reader
+from memcli.sessions.shell import simple_commands
 from memcli.sessions.tools import parse_command
 from memcli.similarity.claims import claim
 from memcli.similarity.differences import guard as guard_of_claims
@@ -166,7 +167,7 @@ def _payload(text: str):
 
 
 def _command(text: str):
-    before_tool.runs(parse_command(text), ("git push*",), text)
+    before_tool.runs(parse_command(text, simple_commands(text)), ("git push*",), text)
 
 
 def _reply(text: str):

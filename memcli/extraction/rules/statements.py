@@ -253,6 +253,8 @@ def _behind(kind: str, low: str) -> str:
 
 
 def _without(kind: str, low: str) -> str:
+    if not words.says(kind, low):  # most sentences
+        return low
     for phrase in words.phrases(kind):
         low = low.replace(phrase, " ")
     return low
