@@ -17,19 +17,34 @@ from memcli.text.controls import fence_safe
 from memcli.text.secrets import redact_secrets
 
 TOKENS = 2_500  # of a session at most
-# Characters kept of the head and the tail of a turn.
-PERSON = (1500, 500)
-CLOSING = (300, 200)
-FAILED = (160, 80)
+FAILED = (160, 80)  # characters kept of the head and the tail of a failed result
 CALL = 100  # characters of a call that failed
 FINDINGS = 6  # sentences in which the agent finds something out, the latest
 FINDING = 40  # characters of the shortest of them
 PASTED = 3  # lines of code or of a log that are still shown
 RANGES = 8  # stretches of turns left out that are named
 NOTE = 300  # bytes of the words that name them
+ROOM = TOKENS * BYTES_PER_TOKEN - NOTE  # bytes of the lines
 
 # What a line is worth where not all fit: a failure the least, the end the most.
 _FAILURE, _REPLY, _FOUND, _PERSON, _LIKELY, _RULE, _END = range(7)
+
+
+class _Limits(NamedTuple):
+    """Characters kept of the head and the tail of a turn of the person, and of what the
+    agent said last before the next one."""
+
+    person: tuple[int, int]
+    closing: tuple[int, int]
+
+
+# What a person said is whole where there is room; else less is kept of each turn, so
+# that all of them are seen.
+LIMITS = (
+    _Limits(person=(6000, 2000), closing=(300, 200)),
+    _Limits(person=(1500, 500), closing=(300, 200)),
+    _Limits(person=(400, 200), closing=(160, 80)),
+)
 
 
 class SessionDigest(NamedTuple):
@@ -64,7 +79,10 @@ def digest(turns: Sequence[Turn], first: int = 0) -> SessionDigest:
     session."""
     closing = set(moments(turns, first, len(turns)))
     findings = _findings(turns, first, closing)
-    lines = [*_lines(turns, first, closing, findings)]
+    for limits in LIMITS:
+        lines = [*_lines(turns, first, closing, findings, limits)]
+        if _fit(lines):
+            break
     kept = _within(lines, turns)
     cut = _left_out(lines, {line.number for line in kept})
     rows = [f"({note})" for note in cut]
@@ -83,6 +101,7 @@ def _lines(
     first: int,
     closing: set[int],
     findings: Mapping[int, str],
+    limits: _Limits,
 ) -> Iterator[_Line]:
     """What is shown of the turns from `first` on."""
     calls = dict[str, str]()
@@ -94,19 +113,21 @@ def _lines(
         if turn.human:
             if said_last[turn.text] != index:
                 continue
-            typed = _cut(_typed(turn.text), PERSON)
+            typed = _cut(_without_code(turn.text), limits.person)
             line = line._replace(speaker="user", text=typed, worth=_PERSON)
         elif turn.origin == "agent":
-            text = _cut(turn.text, CLOSING)
+            text = _cut(_without_code(turn.text), limits.closing)
             line = line._replace(speaker="another agent", text=text)
         elif _is_call(turn):
             calls[turn.call] = command_of(turn)
         elif _has_failed(turn):
             line = line._replace(text=_failed(turn, calls), worth=_FAILURE)
-        else:
-            line = _answered(
-                line, turn, is_last=index in closing, finding=findings.get(index)
-            )
+        elif index in closing:
+            text = _cut(_without_code(turn.text), limits.closing)
+            line = line._replace(text=text)
+        elif index in findings:
+            text = redact_secrets(findings[index])
+            line = line._replace(text=text, worth=_FOUND)
         if line.text:
             yield line
 
@@ -117,15 +138,6 @@ def _is_call(turn: Turn) -> bool:
 
 def _has_failed(turn: Turn) -> bool:
     return turn.role == "tool" and turn.error
-
-
-def _answered(line: _Line, turn: Turn, *, is_last: bool, finding: str | None) -> _Line:
-    """The agent's own words: the last of an exchange, or what it found out."""
-    if is_last:
-        return line._replace(text=_cut(turn.text, CLOSING))
-    if finding is not None:
-        return line._replace(text=redact_secrets(finding), worth=_FOUND)
-    return line
 
 
 def _failed(turn: Turn, calls: Mapping[str, str]) -> str:
@@ -152,8 +164,8 @@ def _findings(turns: Sequence[Turn], first: int, closing: set[int]) -> dict[int,
     return {index: " … ".join(text for _, text in group) for index, group in by_turn}
 
 
-def _typed(text: str) -> str:
-    """What a person typed, without the code and the logs that were pasted."""
+def _without_code(text: str) -> str:
+    """What was worded, without code, tables and logs of more than a few lines."""
     found = list[str]()
     for pasted, group in groupby(_marked(text.split("\n")), key=itemgetter(0)):
         rows = [row for _, row in group]
@@ -171,11 +183,16 @@ def _marked(rows: Iterable[str]) -> Iterator[tuple[bool, str]]:
         fenced = fenced != edge
 
 
+def _fit(lines: Sequence[_Line]) -> bool:
+    """Whether all lines can be sent."""
+    return sum(line.size for line in lines) <= ROOM
+
+
 def _within(lines: Sequence[_Line], turns: Sequence[Turn]) -> list[_Line]:
     """The lines that fit: all, else the end and what rules rank highest."""
-    room = TOKENS * BYTES_PER_TOKEN - NOTE
-    if sum(line.size for line in lines) <= room:
+    if _fit(lines):
         return [*lines]
+    room = ROOM
     kept = list[_Line]()
     ranked = _by_rules(lines, turns)
     for line in sorted(ranked, key=lambda line: (-line.worth, -line.number)):

@@ -63,6 +63,24 @@ def test_what_is_pasted_is_cut():
     assert "Never do that." in made.text and "> so" in made.text
 
 
+def test_what_a_person_said_is_whole_where_there_is_room():
+    """A long turn is cut only where other turns would not fit; in a session that is too
+    long, each is cut before any is left out."""
+    long = human("Begin. " + "word " * 600 + "Never use tabs. " + "word " * 100)
+    assert "Never use tabs." in digest.digest([long]).text
+    many = digest.digest([long, *(human(f"{n}. {long.text}") for n in range(8))])
+    assert many.cut == () and many.text.count("Begin.") == 9
+    assert "Never use tabs." not in many.text
+
+
+def test_code_of_a_reply_is_not_sent():
+    """What an agent says beside its code is."""
+    code = "\n".join(f"let x{number} = {number}" for number in range(20))
+    reply = agent(f"I changed it.\n```\n{code}\n```\nThe port is 8080 now.")
+    made = digest.digest([human("Change it."), reply])
+    assert "let x" not in made.text and "The port is 8080 now." in made.text
+
+
 def test_a_long_session_keeps_its_rules_and_its_end():
     """Within the bound; what rules rank highest and the end are shown, and which turns
     are left out is named, in the digest as in what is reported."""
