@@ -2,12 +2,12 @@
 first, and how much more was. Pure."""
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise, takewhile
 from typing import NamedTuple
 
-from memcli.extraction.rules import is_half, words
+from memcli.extraction.rules import first_clauses, words
 from memcli.extraction.rules.commands import command_of, cut
-from memcli.extraction.rules.statements import is_reported, is_rule, shown
+from memcli.extraction.rules.statements import is_reported, shown
 from memcli.extraction.rules.words import (
     SpokenSentence,
     content,
@@ -23,8 +23,8 @@ from memcli.text.secrets import find_secrets
 # characters of a title, words of one
 TITLE = 110
 WORDS = (5, 15)
-CLAUSE = 6  # words of the shortest clause that stands for a longer sentence
 MORE = 13  # characters of the words that count what else was asked for
+ROOM = 40  # characters of what was said before the files that were changed
 IDLE = 8  # letters at either end of a sentence without spaces that hold its verb
 HEADING = 4  # words of the shortest heading that says what is planned
 ORDER = 3  # words of the shortest order
@@ -33,6 +33,7 @@ READ = 30  # sentences of a turn that are looked at
 ANSWER = 2000  # characters of an answer that tell what was done
 ABOUT = 2  # words about something that a request has, or shares with what was done
 STRAY = " .!,;:。！，；、"  # marks at the edge of a title
+ASKED = STRAY + "?？"
 MARKS = "`\"'“„«「『*@/([¿¡"  # what a sentence of a person may begin with
 # A line that sets a variable or changes a folder, an address or a file alone, a tag,
 # what stands for pasted lines.
@@ -42,9 +43,6 @@ _NAMED = r"""(?xi)
     | [A-Z]:\\[^>\n]{0,200}>
     | \[…$ | \d+ [ ] pasted [ ] lines [ ] …
 """
-# What is no request: how a sentence goes back to what was said, what it shows.
-_BACK = ("begins: points", "begins: corrects")
-_REMARKS = {"asks", "happened"}
 
 
 class TitleExchange(NamedTuple):
@@ -53,13 +51,6 @@ class TitleExchange(NamedTuple):
 
     turns: Sequence[Turn]
     effort: int
-
-
-class _AskedFor(NamedTuple):
-    """What a person asks for, without what leads into it; an order says it outright."""
-
-    text: str
-    is_order: bool
 
 
 @verbose
@@ -127,7 +118,7 @@ def _wish_within() -> str:
     """Words of a wish in the midst of a sentence."""
     return r"""
         \b (?: (?: can | could | would ) [ ] you (?![ ]like) | please | i[ ](?:want|need)[ ](?:you[ ])?to
-            | i(?:['’]d|[ ]would)[ ]like[ ](?:you[ ])?to | we[ ]need[ ]to ) [ ]
+            | i(?:['’]d|[ ]would)[ ]like[ ](?:you[ ])?to | (?<!do[ ])we[ ]need[ ]to ) [ ]
     """
 
 
@@ -151,18 +142,24 @@ def _done() -> str:
     """
 
 
-def title_of(turns: Sequence[Turn]) -> str:
-    """What was asked for and done: what was asked first that led to changes, where there
-    is room what led to most of them after that, and how many more there were."""
+def title_of(turns: Sequence[Turn], called: str = "") -> str:
+    """What was asked for and done: what was asked first that led to changes, where
+    there is room what led to most of them after that, and how many more there were.
+    Where the first is no order, it is what the agent `called` the session."""
     exchanges = list(_exchanges(turns))
     counted = [each for each in exchanges if each.effort] or exchanges[:1]
+    has_changes = any(map(_changes, turns))
     named: dict[str, int] = {}
     for exchange in counted:
-        if name := _shortened(_asked_for(exchange)):
+        ordered = _asked_for(exchange)
+        if has_changes and not (named or ordered):
+            ordered = called if _names_work(called) else _opening(exchange)
+        if name := _shortened(ordered):
             named[name] = named.get(name, 0) + exchange.effort
     if not named:
         names = (_shortened(_told(exchange)) for exchange in counted)
-        return next(filter(None, names), "")
+        own_name = _shortened(called) if _names_work(called) else ""
+        return next(filter(None, (own_name, *names)), "")
     first, *others = named
     largest = max(others, key=lambda name: named[name], default="")
     both = f"{first}; {largest}"
@@ -201,23 +198,36 @@ def _asked_for(exchange: TitleExchange) -> str:
     subjects = list(dict.fromkeys(filter(None, map(_subject, exchange.turns))))
     if len(subjects) == 1:
         return subjects[0]
-    return _goal(exchange, is_order=True) or next(iter(subjects), "")
+    return _goal(exchange) or next(iter(subjects), "")
 
 
 def _told(exchange: TitleExchange) -> str:
-    """What the person stated, else what the agent says that it did, else the person's
-    first words, else the files that were changed."""
-    said = _goal(exchange, is_order=False) or _reported(exchange)
-    return said or _first_words(exchange.turns) or _edited(exchange.turns)
+    """The person's first words, else what the agent says that it did, else the files
+    that were changed."""
+    turns = exchange.turns
+    return _first_words(turns) or _reported(exchange) or _edited(turns)
+
+
+def _opening(exchange: TitleExchange) -> str:
+    """The person's first words, if they ask for more than a look."""
+    said = _first_words(exchange.turns)
+    return "" if _is_idle(SpokenSentence(text=said, low=fold(said))) else said
+
+
+def _names_work(called: str) -> bool:
+    """Whether what an agent calls a session says more than that it is one."""
+    return len(content(fold(called))) >= ABOUT and not find_secrets(called)
 
 
 def _shortened(name: str) -> str:
     """A name as a title that leaves room for how many more there are."""
-    text = cut(_clause(name.lstrip(STRAY), WORDS[1]), TITLE - MORE)
+    room = TITLE - MORE
+    room = room // 2 if words.is_spaceless(fold(name)) else room
+    text = cut(first_clauses(name.lstrip(STRAY), room), room)
     first = text.partition(" ")[0].rstrip(",:;")
     if first.isalpha():  # no path, no address
         text = text[:1].upper() + text[1:]
-    return text.rstrip(STRAY)
+    return regex(r"(?i)\s(?:and|or|und|et|y|e|и|\+)$").sub("", text.rstrip(STRAY))
 
 
 def _subject(turn: Turn) -> str:
@@ -230,11 +240,9 @@ def _subject(turn: Turn) -> str:
     return subject if len(subject.split()) >= ORDER else ""
 
 
-def _goal(exchange: TitleExchange, *, is_order: bool) -> str:
-    """What was ordered, or else stated: the first that names what was then done, else
-    the first."""
-    first = next(filter(None, map(_asked, exchange.turns)), [])
-    said = [each.text for each in first if each.is_order is is_order]
+def _goal(exchange: TitleExchange) -> str:
+    """What was ordered: the first that names what was then done, else the first."""
+    said = next(filter(None, map(_asked, exchange.turns)), [])
     if len(said) < 2:
         return next(iter(said), "")
     done = _done_words(exchange.turns)
@@ -256,26 +264,22 @@ def _bare(text: str) -> str:
     return _lead().sub("", plain(text), count=1)
 
 
-def _asked(turn: Turn) -> list[_AskedFor]:
-    """What is ordered or stated in a request; the headings of a plan."""
+def _asked(turn: Turn) -> list[str]:
+    """What is ordered in a request; the headings of a plan."""
     if turn.origin not in ("user", "agent"):
         return []
     said = sentences(turn.text, typed=turn.human)[:READ]
     read = [one for one in said if not _is_typed_command(one)]
     heads = [one for one in read if one.mark == "#"]
     if turn.human and not _announces(read):
-        return [] if heads else _requests(read, is_pasted=is_reported(turn.text))
-    return [_AskedFor(text=one.text, is_order=True) for one in heads if _is_long(one)]
+        if is_reported(turn.text):  # a person orders before an error or after it
+            read = [*read[:1], *read[1:][-1:]]
+        return [] if heads else [*filter(None, map(_request, read))]
+    return [one.text for one in heads if _is_long(one)]
 
 
 def _is_long(heading: SpokenSentence) -> bool:
     return len(heading.text.split()) >= HEADING
-
-
-def _requests(read: Sequence[SpokenSentence], *, is_pasted: bool) -> list[_AskedFor]:
-    """What is asked for; beside an error that was pasted only what is ordered."""
-    found = filter(None, map(_request, read))
-    return [one for one in found if one.is_order or not is_pasted]
 
 
 def _announces(read: Sequence[SpokenSentence]) -> bool:
@@ -287,22 +291,32 @@ def _announces(read: Sequence[SpokenSentence]) -> bool:
 
 def orders(turn: Turn) -> bool:
     """Whether a person orders something in a turn."""
-    return turn.human and any(request.is_order for request in _asked(turn))
+    return turn.human and bool(_asked(turn))
 
 
-def _request(sentence: SpokenSentence) -> _AskedFor | None:
-    """A sentence of a person as what was asked for; None for what is no request."""
+def _request(sentence: SpokenSentence) -> str:
+    """A sentence of a person as what was ordered; "" for what is no order."""
     text, is_wish = _wished(plain(sentence.text))
     bare = SpokenSentence(text=text, low=fold(text))
     is_pasted = is_reported(sentence.text) or _code().search(text) is not None
     if not _tells(bare) or _is_vague(bare) or _is_idle(bare) or is_pasted:
-        return None
-    if is_wish or _is_order(bare):
-        return _AskedFor(text=bare.text, is_order=True)
-    is_item = sentence.asks or sentence.mark != ""
-    if is_item or _lead_of(sentence.text, "did") or _is_remark(sentence):
-        return None
-    return _AskedFor(text=bare.text, is_order=False)
+        return ""
+    return bare.text if is_wish or _is_order(bare) else _ordered_within(bare)
+
+
+def _ordered_within(sentence: SpokenSentence) -> str:
+    """The end of a sentence, from the clause on that orders something: "I only want
+    that, so remove the others"."""
+    if sentence.asks:
+        return ""
+    for lead in regex(r"[,;，；]\s*(?:so|and|then|but)?\s*|\sso\s").finditer(
+        sentence.text
+    ):
+        rest = sentence.text[lead.end() :]
+        clause = SpokenSentence(text=rest, low=fold(rest))
+        if _is_order(clause) and _tells(clause) and not _is_idle(clause):
+            return rest
+    return ""
 
 
 def _is_vague(sentence: SpokenSentence) -> bool:
@@ -326,24 +340,10 @@ def _wished(text: str) -> tuple[str, bool]:
     return (rest.rstrip("?？ ") if is_wish else rest), is_wish
 
 
-def _lead_of(text: str, group: str) -> bool:
-    """Whether what leads into a sentence is of a kind."""
-    lead = _lead().match(plain(text))
-    return lead is not None and bool(lead[group])
-
-
 def _is_order(sentence: SpokenSentence) -> bool:
     """Whether a sentence orders something to be made."""
     is_task = "tasks" in shown(sentence) or words.begins("begins: making", sentence.low)
     return is_task or _ends_as_order().search(sentence.text) is not None
-
-
-def _is_remark(sentence: SpokenSentence) -> bool:
-    """Whether a sentence asks for nothing now: it goes back to what was said, tells
-    what happened, or states a rule for good."""
-    shows = shown(sentence)
-    goes_back = any(words.begins(kind, sentence.low) for kind in _BACK)
-    return goes_back or is_rule(shows) or bool(shows & _REMARKS)
 
 
 def _is_idle(sentence: SpokenSentence) -> bool:
@@ -387,18 +387,23 @@ def _edited(turns: Sequence[Turn]) -> str:
     edited = list(dict.fromkeys(path for turn in turns for path in changed_by(turn)))
     if not edited:
         return ""
-    more = f" and {len(edited) - 3} more" if len(edited) > 3 else ""
-    return "Changed " + ", ".join(f"`{path}`" for path in edited[:3]) + more
+    typed = next((" ".join(turn.text.split()) for turn in turns if turn.human), "")
+    is_told = bool(content(fold(typed))) and not is_reported(typed)
+    said = f"{cut(typed, ROOM).rstrip(ASKED)}: changed" if is_told else "Changed"
+    more = f" and {len(edited) - 1} more" if len(edited) > 1 else ""
+    return f"{said} `{edited[0]}`{more}"
 
 
 def _first_words(turns: Sequence[Turn]) -> str:
-    """The first sentence of a person that says something, be it a question."""
+    """The first sentence of a person that says something, be it a question, above what
+    was pasted."""
     for turn in turns:
         said = sentences(turn.text, typed=True) if turn.human else []
-        is_pasted = is_reported(turn.text) or any(one.mark == "#" for one in said)
-        for sentence in () if is_pasted else said:
-            if _is_prose(sentence) and is_open(sentence):
-                return _bare(sentence.text)
+        typed = takewhile(lambda one: one.mark != "#", said)
+        for sentence in islice(typed, 1 if is_reported(turn.text) else READ):
+            is_told = not is_reported(sentence.text) and is_open(sentence)
+            if is_told and _is_prose(sentence):
+                return _wished(plain(sentence.text))[0]
     return ""
 
 
@@ -424,28 +429,8 @@ def _count(sentence: SpokenSentence) -> int:
     return max(len(sentence.low.split()), pairs)
 
 
-def _clause(text: str, most: int) -> str:
-    """A text of at most so many words, cut where a clause ends if there is one."""
-    if _length(text) <= most:
-        return text
-    ends = regex(r"[,;(—–，；。]| - | so that | which | because ").finditer(text)
-    parts = [text[: end.start()] for end in ends]
-    fitting = [part for part in parts if CLAUSE <= _length(part) <= most]
-    whole = [part for part in fitting if _is_whole(part)]
-    if whole:
-        return whole[-1]
-    said = text.split()
-    return " ".join(said[:most]) + "…" if len(said) > most else text
-
-
 def _length(text: str) -> int:
     return _count(SpokenSentence(text=text, low=fold(text)))
-
-
-def _is_whole(clause: str) -> bool:
-    """Whether nothing is open in a clause, and more than its condition is said."""
-    is_closed = clause.count("(") == clause.count(")") and clause.count('"') % 2 == 0
-    return is_closed and not is_half(clause)
 
 
 def plain(text: str) -> str:

@@ -48,7 +48,8 @@ def told(
         return None
     if len(turns) < len(every) and not has_person:
         return None
-    name = title_of(turns)
+    is_first = not any(turn.human for turn in session.turns[: segment.start])
+    name = title_of(turns, session.title if is_first else "")
     if not name:
         return None
     return EpisodeDraft(

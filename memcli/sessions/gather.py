@@ -199,7 +199,7 @@ class Gather:
         self.turns: list[Turn] = []
         self._tools: dict[str, str] = {}
         self.names: Counter[str] = Counter()
-        self.cwd = self.id = ""
+        self.cwd = self.id = self.title = ""
         self.cut = self._held = 0
         self._session = self._cwd = ""
         self._named: tuple[Any, Any] = "", ""
@@ -213,6 +213,11 @@ class Gather:
             self.cwd = self.cwd or self._cwd
         if self._session:
             self.names[self._session] += 1
+
+    def called_session(self, title: Any) -> None:
+        """Set what the agent calls the session."""
+        if isinstance(title, str):
+            self.title = title.strip()[: speakers.TASK_LENGTH] or self.title
 
     def new(self, event: Any) -> bool:
         """Whether an event is read for the first time, here or elsewhere; from now
@@ -389,6 +394,7 @@ class Gather:
             started=times[0],
             ended=times[-1],
             cut=self.cut,
+            title=self.title,
         )
 
 

@@ -45,6 +45,7 @@ class Session(NamedTuple):
     size: int = 0  # of the file, when reading began
     mtime: int = 0  # (ns)
     head: str = ""  # SHA-256 of the first line
+    title: str = ""  # what its agent calls it
 
 
 class Finding(NamedTuple):

@@ -365,6 +365,7 @@ def flat(text: str, longest: int) -> str:
 def clean_session(session: Session) -> Session:
     """The session with every text cleaned; reading has bounded texts and inputs."""
     name = line(session.name, TASK_LENGTH).replace("#", "-") or "-"
+    title = line(session.title, TASK_LENGTH)
     turns: list[Turn] = []
     begun = size = 0
     for end, turn in enumerate(session.turns, 1):
@@ -373,7 +374,9 @@ def clean_session(session: Session) -> Session:
             turns += _clean_group(session.turns[begun:end])
             begun = end
             size = 0
-    return session._replace(id=key_of(session.id), name=name, turns=tuple(turns))
+    return session._replace(
+        id=key_of(session.id), name=name, title=title, turns=tuple(turns)
+    )
 
 
 def _clean_group(group: Sequence[Turn]) -> Iterable[Turn]:

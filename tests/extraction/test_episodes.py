@@ -64,7 +64,7 @@ def test_the_title_says_what_was_done():
     assert one and one.title == "Round refunds half even in the ledger"
     vague = human("Can you look at it?")
     one = tell(vague, EDIT, agent("Ok."))
-    assert one and one.title == "Changed `src/ledger.py`"
+    assert one and one.title == "Can you look at it: changed `src/ledger.py`"
     one = tell(
         human("rework it"), EDIT, agent("Reworked " + "the longwinded ledger " * 12)
     )
@@ -105,6 +105,26 @@ def test_the_title_of_many_requests_is_the_first_and_how_many_more():
     assert title_of([*turns[5:], *turns[2:5]]) == (
         "Add a page for the settings of a profile; Create a map of all shops, and 3 more"
     )
+
+
+def test_the_name_of_a_session_is_its_title_where_nothing_is_ordered():
+    """It says more than a remark; an order says more than it, and of what comes later
+    it says nothing."""
+    remark = human("The export rounds every amount to whole cents here.")
+    order = human("Add a page for the settings of a profile.")
+    turns = [remark, EDIT, agent("Done.")]
+    assert title_of(turns, "Rounding of the export") == "Rounding of the export"
+    assert title_of([order, *turns[1:]], "Rounding of the export") == (
+        "Add a page for the settings of a profile"
+    )
+    assert title_of(turns, "Chat") == title_of(turns)
+
+
+def test_what_a_sentence_orders_in_its_end_is_its_title():
+    """Behind the remark that leads into it."""
+    said = human("The page has three colours, so remove the two blue ones everywhere.")
+    one = tell(said, EDIT, agent("Done."))
+    assert one and one.title == "Remove the two blue ones everywhere"
 
 
 def test_a_pasted_error_is_no_title():

@@ -38,6 +38,16 @@ def turn(text: str) -> Turn:
     )
 
 
+def test_what_a_session_is_called(tmp_path):
+    """The last name that its agent or a person gave it."""
+    named = {"type": "ai-title", "aiTitle": "Round refunds"}
+    renamed = {"type": "custom-title", "customTitle": "Refunds in the ledger"}
+    assert session_of(tmp_path, user("Fix it."), named).title == "Round refunds"
+    session = session_of(tmp_path, named, user("Fix it."), renamed)
+    assert session.title == "Refunds in the ledger"
+    assert session_of(tmp_path, user("Fix it.")).title == ""
+
+
 def test_an_answer_spread_over_lines_is_one_turn_and_calls_are_their_own():
     """Text blocks of one message are joined; thinking is left out."""
     turns = read(FIXTURES / "claude.jsonl").turns

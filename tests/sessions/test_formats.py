@@ -229,6 +229,18 @@ def test_specstory_says_when_it_was_and_what_was_run():
     assert read(FIXTURES / "opencode.md").cwd == "/home/ana/shop"
 
 
+def test_the_heading_of_specstory_says_what_a_session_is_called(tmp_path):
+    """Above the turns and with a time beside it; a time alone is no name."""
+    turns = "_**User**_\n\nFix it.\n\n_**Assistant**_\n\n# Done (2026-03-04 10:00Z)\n"
+    for heading, title in (
+        ("Refunds in the ledger (2026-03-04 10:00Z)", "Refunds in the ledger"),
+        ("2026-03-04 10:00:00Z", ""),
+    ):
+        path = tmp_path / "s.md"
+        path.write_text(f"<!-- Generated -->\n\n# {heading}\n\n{turns}")
+        assert read(path).title == title
+
+
 def test_a_text_without_a_speaker_is_refused_by_name(tmp_path):
     """It is never one turn of the agent."""
     path = tmp_path / "notes.md"

@@ -171,14 +171,14 @@ def title(text: str, longest: int = TITLE) -> str:
     rest = rest[led.end() :] if led and len(rest) > 2 * led.end() else rest
     if len(rest) > longest:
         rest = regex(r"\s\([^()]*\)").sub("", rest)
-    rest = _clause(rest, longest)
+    rest = first_clauses(rest, longest)
     first = rest.partition(" ")[0].rstrip(",:;")
     if regex(r"[^\W\d_]+(?:['’][a-z]+)?").fullmatch(first):  # no path, no address
         rest = rest[:1].upper() + rest[1:]
     return cut(rest, longest).rstrip(" .!,;:。！，；")
 
 
-def _clause(text: str, longest: int) -> str:
+def first_clauses(text: str, longest: int) -> str:
     """The longest beginning of a text that ends where a clause does and is not too
     long; the text itself where there is none."""
     if len(text) <= longest or is_half(text):

@@ -41,6 +41,8 @@ def read(lines: Lines, into: Gather) -> None:
         session = record.get("sessionId") or record.get("session_id")
         into.where(session=session, cwd=record.get("cwd"))
         kind = record.get("type")
+        if kind in ("ai-title", "custom-title"):
+            into.called_session(record.get("customTitle") or record.get("aiTitle"))
         if kind not in ("user", "assistant", "result"):
             continue
         place = into.event(line, record)

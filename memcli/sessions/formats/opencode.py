@@ -65,6 +65,9 @@ def read_export(document: Record, into: Gather) -> None:
     """One session, as `opencode export` prints it."""
     session = document["info"]
     into.where(session=session.get("id"), cwd=session.get("directory"))
+    title = session.get("title")
+    if not str(title).startswith("New session - "):
+        into.called_session(title)
     for record in mappings(document["messages"]):
         about = mapping(record.get("info"))
         created = value_at(about, "time", "created")

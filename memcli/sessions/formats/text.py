@@ -87,13 +87,15 @@ STYLES: dict[str, Callable[[], re.Pattern[str]]] = {
 
 @verbose(ignore_case=True)
 def _about() -> str:
-    """A line above the turns that names the session or its folder."""
+    """A line above the turns that names the session or its folder, or a heading that
+    says what it is about and when it was."""
     return r"""
         \s* (?: [-*] \s )? (?: \*\* )?
         (?: (?P<session> Session[ ]ID )
           | (?P<folder> Project[ ]directory | Directory | cwd ) )
         (?: \*\* )? : (?: \*\* )? \s+ `? (?P<value> [^`\n]{1,500} ) `? \s* $
       | <!--[ ] .{0,40} \b Session[ ] (?P<id> [\w-]{8,100} ) [ ]
+      | \# [ ] (?P<title> [^\n]{3,200} ) [ ] \( \d{4}-\d\d-\d\d [ ] [\d:]{5,8} Z? \) \s* $
     """
 
 
@@ -259,6 +261,8 @@ class Marked(Page):
         about = _about().match(text)
         if about and about["folder"]:
             self.into.where(cwd=about["value"])
+        elif about and about["title"]:
+            self.into.called_session(about["title"])
         elif about:
             self.into.where(session=about["id"] or about["value"])
         return None
