@@ -202,15 +202,16 @@ def _asked_for(exchange: TitleExchange) -> str:
 
 
 def _told(exchange: TitleExchange) -> str:
-    """The person's first words, else what the agent says that it did, else the files
+    """What the agent says that it did, else the person's first words, else the files
     that were changed."""
     turns = exchange.turns
-    return _first_words(turns) or _reported(exchange) or _edited(turns)
+    return _reported(exchange) or _first_words(turns) or _edited(turns)
 
 
 def _opening(exchange: TitleExchange) -> str:
-    """The person's first words, if they ask for more than a look."""
-    said = _first_words(exchange.turns)
+    """What the agent says that it did, else the person's first words, if they ask for
+    more than a look."""
+    said = _reported(exchange) or _first_words(exchange.turns)
     return "" if _is_idle(SpokenSentence(text=said, low=fold(said))) else said
 
 
@@ -367,7 +368,7 @@ def _reported(exchange: TitleExchange) -> str:
     for turn in reversed(exchange.turns):
         if spoken(turn):
             for one in sentences(turn.text)[:READ]:
-                if _is_deed(one):
+                if not one.mark and _is_deed(one):
                     return _bare(one.text)
     return ""
 
