@@ -263,9 +263,9 @@ def _use(app: App, line: str, paths: Sequence[str]) -> ToolUse:
     from memcli.sessions.tools import tool_call
 
     root = app.project.root or app.project.cwd
-    changed = tool_call({"command": line}, str(app.project.cwd)).files if line else ()
-    given = [str(Path(app.project.cwd, path)) for path in paths]
-    return tool_use(root, line, [*changed, *given])
+    call = tool_call({"command": line}, str(app.project.cwd))
+    given = (str(Path(app.project.cwd, path)) for path in paths)
+    return tool_use(root, line, call._replace(files=(*call.files, *given)))
 
 
 def suggest_guards(app: App, prefix: str = "") -> SuggestReport:

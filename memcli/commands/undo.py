@@ -27,6 +27,8 @@ def undo(app: App, *, dry_run: bool = False) -> UndoReport:
     changed since."""
     last_write = app.workspace.last_write(certain=dry_run)
     if last_write is None:
+        if not dry_run:
+            app.workspace.recover()  # of an undo that was killed at its very end
         return UndoReport(verb="", time="", files=(), patches=())
     files = [patch.path for patch in last_write.patches]
     earlier = ""

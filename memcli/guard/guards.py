@@ -23,11 +23,14 @@ from memcli.index.view import Candidate, Filters
 from memcli.memory.values import plain_id
 from memcli.named import NamedTuple
 from memcli.project import git, globs
-from memcli.sessions.shell import Words, commands_of
+from memcli.sessions.tools import MOST, ToolCall
 from memcli.storage.files import is_mine
+from memcli.text.shell import Words, read_line
 
 ASK = "ask"
 DENY = "deny"
+MOST_INSIDE = 2_000
+"""So many files of a folder are looked at that goes with all it holds."""
 MODES = (ASK, DENY)
 
 
@@ -64,15 +67,20 @@ class Guard(NamedTuple):
 
 class ToolUse(NamedTuple):
     """What a tool is about to do: a shell line's simple commands, and the files that
-    it changes, relative to the root (several names where links lead to one)."""
+    it changes, relative to the root (several names where links lead to one); `replaced`
+    are those of which anything may be taken out. `unread` says why it may do more than
+    that, "" where all of it is seen."""
 
     commands: tuple[Words, ...] = ()
     files: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
+    unread: str = ""
 
 
 class Verdict(NamedTuple):
     """What a guard says of a call: `mode` deny, ask or "" (it lets it pass), what was
-    `met`, and the pattern of `unless` that let it pass."""
+    `met`, and the pattern of `unless` that let it pass. Of a call that cannot be read to
+    its end `met` says why; no pattern was met."""
 
     guard: Guard
     mode: str
@@ -173,12 +181,37 @@ def _guard_of(candidate: Candidate, path: str) -> Guard:
     return read_guard(entry, candidate.title, candidate.values, place, path)
 
 
-def tool_use(root: Path, line: str, files: Iterable[str]) -> ToolUse:
-    """What a shell line and changes of files (absolute paths) are, as guards see it."""
+def tool_use(root: Path, line: str, call: ToolCall) -> ToolUse:
+    """What a shell line and a tool's changes of files are, as guards see it."""
     names: dict[str, None] = {}
-    for path in files:
-        names.update(dict.fromkeys(git.names_of(root, path)))
-    return ToolUse(commands=tuple(commands_of(line)), files=tuple(names))
+    replaced: dict[str, None] = {}
+    for path in call.files:
+        names_here = dict.fromkeys(git.names_of(root, path))
+        names.update(names_here)
+        if path not in call.appends:
+            replaced.update(names_here)
+    reading = read_line(line)
+    unread = reading.unread
+    if len(call.files) >= MOST:
+        unread = f"it changes {MOST} files and more"
+    for path in call.wholes:
+        if os.path.islink(path):
+            continue
+        walk = globs.Walk(path, MOST_INSIDE)
+        inside = walk.find("**")
+        for name in git.names_of(root, path) if inside else ():
+            within = dict.fromkeys(posixpath.join(name, each) for each in inside)
+            names.update(within)
+            replaced.update(within)
+        if walk.cut:
+            unread = f"it changes a folder of {MOST_INSIDE:,} files and more"
+    commands = tuple(command.words for command in reading.commands if command.words)
+    return ToolUse(
+        commands=commands,
+        files=tuple(names),
+        replaced=tuple(replaced),
+        unread=unread,
+    )
 
 
 def judge(guard: Guard, use: ToolUse) -> Verdict | None:
@@ -234,11 +267,14 @@ def _names_file(command: Words, name: str) -> bool:
 
 def strictest(app: App, use: ToolUse, trusted: Iterable[str]) -> Verdict | None:
     """The verdict that holds: deny before ask before what was let pass. A guard of the
-    repository denies only when a person on this machine trusts it; until then it asks."""
+    repository denies only when a person on this machine trusts it; until then it asks.
+    A call that cannot be read to its end is asked about where anything binds."""
     verdicts = []
     known = frozenset(trusted)
-    for guard in find_guards(app, use):
+    for guard in find_guards(app) if use.unread else find_guards(app, use):
         verdict = judge(guard, use) if guard.binds else None
+        if use.unread and guard.binds and (verdict is None or not verdict.mode):
+            verdict = Verdict(guard=guard, mode=ASK, met=use.unread, pattern="")
         if verdict is None:
             continue
         if verdict.mode == DENY and not may_deny(app, guard, known):
@@ -269,10 +305,11 @@ LIFTING = tuple(
         "mem guard * --off*",
         "mem guard * --trust*",
         "mem undo*",
+        "mem init * --remove*",
     )
 )
-CHANGING = ("guard", "edit", "retire", "forget", "drop")
-"""The verbs that change or end the guard whose entry they name."""
+CHANGING = ("edit", "retire", "forget", "drop")
+"""The verbs that change or end the entry which they name."""
 LOOKING = ("--suggest", "--replay", "--try")
 SETTING = ("--command", "--path", "--unless", "--ask", "--off")
 
@@ -283,10 +320,9 @@ def lifts(app: App, use: ToolUse, texts: Sequence[str]) -> str:
     for command in use.commands:
         if fault := _lifts(app, _as_mem(command)):
             return fault
-    if not any(_touches_guard(text) for text in texts):
-        return ""
-    guarded = {guard.path for guard in find_guards(app)} if use.files else set()
-    for name in use.files:
+    names = use.files if any(map(_touches_guard, texts)) else use.replaced
+    guarded = {guard.path for guard in find_guards(app)} if names else set()
+    for name in names:
         if name in guarded:
             return f"this change of {name} would touch a guard"
     return ""
@@ -294,20 +330,26 @@ def lifts(app: App, use: ToolUse, texts: Sequence[str]) -> str:
 
 def _as_mem(command: Words) -> Words:
     """A command of mem as it is typed, whatever starts it."""
-    if command[0].startswith("python") and command[1:3] == ("-m", "memcli"):
-        return ("mem", *command[3:])
-    return command
+    for place, word in enumerate(command):
+        if posixpath.basename(word) in ("mem", "memcli"):
+            return ("mem", *command[place + 1 :])
+    return ()
 
 
 def _lifts(app: App, command: Words) -> str:
     """What a command of mem would do to a guard; "" for nothing."""
-    if command[0] != "mem":
+    if not command:
         return ""
     line = " ".join(command)
     if any(matches(pattern, command) for pattern in LIFTING):
         return f"`{line}` would lift or trust a guard"
-    verb = next((word for word in command[1:] if word in CHANGING), "")
-    if verb and not _only_looks(verb, command) and names_guard(app, command[1:]):
+    verb = next((word for word in command[1:] if word in ("guard", *CHANGING)), "")
+    if not verb or _only_looks(verb, command):
+        return ""
+    operands = [word for word in command[1:] if not word.startswith("-")]
+    # What comes by a pipe to xargs, or from a variable, may be any entry.
+    hidden = operands[-1] in CHANGING or any("$" in word for word in operands)
+    if hidden or names_guard(app, operands):
         return f"`{line}` would change a guard or take it away"
     return ""
 
@@ -321,11 +363,19 @@ def _only_looks(verb: str, command: Words) -> bool:
 
 def names_guard(app: App, words: Sequence[str]) -> bool:
     """Whether one of these words is the id, or the beginning of it, of a guard."""
-    prefixes = [word for word in words if not word.startswith("-")]
+    prefixes = [plain_id(word) for word in words if plain_id(word)]
     guards = find_guards(app)
     return any(guard.entry.startswith(each) for each in prefixes for guard in guards)
 
 
 def _touches_guard(text: str) -> bool:
-    keys = ("guard", "unless:", "commands:", "paths:", "status:")
+    keys = (
+        "guard",
+        "unless:",
+        "commands:",
+        "paths:",
+        "status:",
+        "*** Delete",
+        "*** Move",
+    )
     return any(key in text for key in keys)

@@ -8,7 +8,7 @@ from memcli.guard.clauses import parts_of, span
 from memcli.guard.patterns import matches, parse_pattern
 from memcli.index.lexical import STOP_WORDS
 from memcli.memory.words import stem, word_forms
-from memcli.sessions.shell import Words
+from memcli.text.shell import Words
 
 _WORD = r"[^\W\d_][\w-]*"
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from memcli.named import NamedTuple
 from memcli.project import globs
-from memcli.sessions.shell import MOST_WORDS, Words, commands_of
+from memcli.text.shell import MOST_WORDS, Words, read_line
 
 LONGEST = 500
 """Characters of a pattern."""
@@ -60,10 +60,12 @@ def is_everything(glob: str) -> bool:
 
 def _words(text: str) -> list[str]:
     """The words of a pattern, wrappers and git's own options removed as in a command."""
-    commands = commands_of(text)
-    if len(commands) > 1:
+    reading = read_line(text)
+    if reading.unread:
+        raise ValueError(f"cannot be read to its end: {reading.unread}")
+    if len(reading.commands) > 1:
         raise ValueError("names more than one command")
-    return list(commands[0]) if commands else []
+    return list(reading.commands[0].words) if reading.commands else []
 
 
 def _is_option(word: str) -> bool:

@@ -13,9 +13,9 @@ from itertools import pairwise
 from memcli.guard.clauses import parts_of, path_like, span
 from memcli.guard.patterns import matches, parse_pattern
 from memcli.named import NamedTuple
-from memcli.sessions.shell import commands_of
 from memcli.sessions.tools import IN_PLACE
 from memcli.text.matching import table, verbose
+from memcli.text.shell import commands_of
 
 MOST = 24
 """Patterns of one suggestion."""

@@ -13,7 +13,7 @@ def reason(verdict: Verdict) -> str:
     says = "refuses" if verdict.mode == DENY else "asks about"
     parts = [
         f"mem guard {says} this: {quoted(guard.title)} ({guard.place})",
-        f"{quoted(verdict.met)} is {quoted(verdict.pattern)}",
+        met(verdict),
     ]
     allowed = [*(each.text for each in guard.allowed_commands), *guard.allowed_paths]
     if allowed:
@@ -21,6 +21,13 @@ def reason(verdict: Verdict) -> str:
         parts.append(f"allowed: {names}")
     parts.append(f"a person lifts it with: mem guard --off {guard.entry[:8]}")
     return "; ".join(parts)
+
+
+def met(verdict: Verdict) -> str:
+    """What of the call met the guard, or why it cannot be known whether any does."""
+    if not verdict.pattern:
+        return f"this call cannot be read to its end: {verdict.met}"
+    return f"{quoted(verdict.met)} is {quoted(verdict.pattern)}"
 
 
 def quoted(text: str) -> str:

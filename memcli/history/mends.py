@@ -6,8 +6,8 @@ from itertools import chain
 
 from memcli.named import NamedTuple
 from memcli.sessions.model import Turn
-from memcli.sessions.shell import Words, commands_of
 from memcli.sessions.tools import changed_by, read_by, shell_line
+from memcli.text.shell import Words, commands_of
 
 _ERRORS = "error,exception,failed,failure,fatal,cannot,not found,denied".split(",")
 _LOOKED_AT = 4_000  # characters of what a command said

@@ -21,16 +21,20 @@ from memcli.index.view import Candidate, Filters, Scope
 from memcli.memory.words import body_of
 from memcli.named import NamedTuple
 from memcli.project import git, globs
-from memcli.sessions.shell import commands_of
-from memcli.sessions.tools import ToolCall, shell_line, tool_call
+from memcli.sessions.tools import (
+    ToolCall,
+    is_reading,
+    named_paths,
+    shell_line,
+    tool_call,
+)
 from memcli.storage.state import SessionLog, State, settled
+from memcli.text.shell import commands_of
 
 if TYPE_CHECKING:
     from memcli.guard.guards import ToolUse
     from memcli.recall.hit import Hit
 
-READING = re.compile("(?i)read|view|glob|grep|^ls$|list|search|fetch|open")
-"""Tools that change no file."""
 OF_MEM = re.compile(r"(?:\S*/)?mem (?:add|edit|keep)\b")
 """Commands by which an agent writes into memory."""
 LINES = 3
@@ -42,13 +46,14 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
     """Corrections about what is at hand: at most three lines, each once in a
     context."""
     tool = tool_call(call.input, call.cwd)
-    if not any(tool) or not app.is_ready():
+    if not app.is_ready():
         return Told()
     if app.guarded(lambda: has_guards(app.index.db)):
         stopped = _stopped(app, state, call, tool)
         if stopped.decision:
             return stopped
-    if call.event == "BeforeTool":  # Gemini takes hints after the tool alone
+    # Gemini takes hints after the tool alone.
+    if call.event == "BeforeTool" or not any(tool):
         return Told()
     _note_writing(app, state, call, tool)
     found = app.guarded(lambda: _rules(app, tool, shell_line(call.input)))
@@ -58,7 +63,7 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
 def _note_writing(app: HookApp, state: State, call: HookCall, tool: ToolCall) -> None:
     """Note which memory files the agent changes, so that its own words are not told
     back to it."""
-    paths = () if READING.search(call.tool) else tool.files
+    paths = () if is_reading(call.tool) else tool.files
     names = {app.project.name_of(path) for path in paths if path.endswith(".md")}
     if any(OF_MEM.match(line) for line in tool.commands):
         names.add("")
@@ -107,16 +112,23 @@ def _stopped(app: HookApp, state: State, call: HookCall, tool: ToolCall) -> Told
     """What a guard says of the call; without a decision where none stops it."""
     from memcli.guard import guards
 
-    files = () if READING.search(call.tool) else tool.files
+    line = shell_line(call.input)
+    if is_reading(call.tool):
+        tool = ToolCall()
+    elif not line:
+        named = (*tool.files, *named_paths(call.input, call.cwd))
+        # An edit takes out what it says; a whole new text may lack anything.
+        kept = () if "content" in call.input else named
+        tool = tool._replace(files=named, appends=kept)
     root = app.project.root or app.project.cwd
-    use = guards.tool_use(root, shell_line(call.input), files)
+    use = guards.tool_use(root, line, tool)
     stop = app.guarded(lambda: _judged(app, state, use, _taken_out(call)))
     if not stop.decision:
         return Told()
     from memcli.guard import stops
     from memcli.hooks import told
 
-    met = (shell_line(call.input) or ", ".join(use.files)).splitlines()[0][:200]
+    met = (line or ", ".join(use.files)).splitlines()[0][:200]
     occasion = told.Occasion(
         context=call.context, event=stops.EVENT, why=f"{stop.decision}: {met}"
     )

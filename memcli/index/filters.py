@@ -23,10 +23,6 @@ GUARD = "guard"
 _SPAN = r"(?<!`)`([^`\n]{3,200})`(?!`)"
 _TOKEN = r"[\w./-]+"
 _MAGIC = frozenset("*?[\\")
-_WRAPPERS = frozenset(
-    "sudo doas env nice ionice timeout stdbuf xargs watch exec".split()
-)
-"""What a pattern may begin with that is not the program it is about."""
 
 
 def keys_of_entry(values: Mapping[str, Any], text: str) -> set[tuple[str, str]]:
@@ -76,8 +72,10 @@ def has_guards(db: sqlite3.Connection) -> bool:
 
 def _key_of_command(glob: str) -> str:
     """The program of a pattern; "" where it is not told before a command is read."""
+    from memcli.text.shell import WRAPPERS  # few entries bind
+
     first = "".join(glob.split(None, 1)[:1]).rpartition("/")[2]
-    return first if first.isalnum() and first not in _WRAPPERS else ""
+    return first if first.isalnum() and first not in WRAPPERS else ""
 
 
 def _key_of_path(glob: str) -> str:

@@ -477,9 +477,15 @@ def _lies_plainly_in(path: str, root: Path, tree_top: Path) -> bool:
 
 def names_of(root: Path, path: str) -> list[str]:
     """The names of a file as seen from the root, also when it lies in another work
-    tree of this repository."""
+    tree of this repository; that of its own, and what a link in its place leads to."""
     folder, name = os.path.split(path)
-    resolved = os.path.join(os.path.realpath(folder), name)
+    own = os.path.join(os.path.realpath(folder), name)
+    if not os.path.islink(own):
+        return _names_of(root, own)
+    return [*_names_of(root, own), *_names_of(root, os.path.realpath(own))]
+
+
+def _names_of(root: Path, resolved: str) -> list[str]:
     names: list[str] = []
     if resolved.startswith(f"{root}{os.sep}"):
         names.append(os.path.relpath(resolved, root))

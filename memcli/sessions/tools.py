@@ -3,11 +3,12 @@ shell line."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any
 
 from memcli.named import NamedTuple
-from memcli.sessions.shell import ShellCommand, Words, simple_commands
 from memcli.text.matching import verbose
+from memcli.text.shell import ShellCommand, Words, read_line
 
 if TYPE_CHECKING:
     from memcli.sessions.model import Turn
@@ -24,17 +25,26 @@ PATHS = (
 LINES = ("command", "cmd", "script")
 PATCHES = ("patch", "input", "patchText")
 ARGUMENTS = frozenset({*LINES, *PATHS, *PATCHES})  # all that is looked at of a call
-MOST = 50  # files of one call that are looked at
+LOOKING = frozenset(
+    {"read", "view", "glob", "grep", "ls", "list", "search", "fetch", "open", "get"}
+)
+"""What the names of tools that change no file have among their words."""
+LONGEST_NAME = 1_000  # characters of what may be a path
+MOST = 200  # files of one call that are looked at
 LONGEST = 20_000  # characters of a command that are looked at
 
 
 class ToolCall(NamedTuple):
     """The files that a tool will change or show, absolute; its shell command, and each
-    simple one in it; `reads` are files that a shell command shows."""
+    simple one in it; `reads` are files that a shell command shows, `wholes` those that
+    it changes with all that they hold, if they are folders, `appends` those that it
+    only adds to."""
 
     files: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    wholes: tuple[str, ...] = ()
+    appends: tuple[str, ...] = ()
 
 
 def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
@@ -46,11 +56,15 @@ def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
     files = [name for key in PATHS if isinstance(name := given.get(key), str) and name]
     if files or not command:
         return ToolCall(_absolute(cwd, files))
-    simple = simple_commands(command)
+    simple = read_line(command).commands
+    changed = _absolute(cwd, _changed(simple))
+    appended = _absolute(cwd, _appended(simple))
     return ToolCall(
-        files=_absolute(cwd, _changed(simple)),
+        files=tuple(dict.fromkeys((*changed, *appended))),
+        appends=tuple(path for path in appended if path not in changed),
         commands=parse_command(command, simple),
         reads=_absolute(cwd, _read(simple)),
+        wholes=_absolute(cwd, _changed_whole(simple)),
     )
 
 
@@ -64,6 +78,28 @@ def shell_line(given: Mapping[str, Any]) -> str:
         if isinstance(value, str):
             return value
     return ""
+
+
+def is_reading(tool: str) -> bool:
+    """Whether a tool of this name changes no file: a word of it says that it looks, and
+    none that it writes. The name of a server is none of its words."""
+    name = tool.rpartition("__")[2]
+    words = {word.lower() for word in _word().findall(name)}
+    return not words.isdisjoint(LOOKING) and not _edits().search(name.lower())
+
+
+def named_paths(given: Mapping[str, Any], cwd: str) -> tuple[str, ...]:
+    """All that may be the name of a file in what a tool is given, absolute: a guard of
+    a file asks also about a tool that it does not know."""
+    found: list[str] = []
+    for value in given.values():
+        texts = value if isinstance(value, (list, tuple)) else [value]
+        found += [text for text in texts if isinstance(text, str) and _is_name(text)]
+    return _absolute(cwd, found)
+
+
+def _is_name(text: str) -> bool:
+    return 0 < len(text) <= LONGEST_NAME and "\n" not in text
 
 
 def changed_by(turn: "Turn", *, shell: bool = False) -> tuple[str, ...]:
@@ -97,28 +133,39 @@ def _absolute(cwd: str, names: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(os.path.normpath, known)))[:MOST]
 
 
-def _in_folders(commands: Sequence[ShellCommand]) -> Iterator[tuple[str, ShellCommand]]:
-    """The commands other than `cd`, each with the folder in which it is called."""
-    folder = ""
-    for command in commands:
-        words = command.words
-        if words[:1] == ("cd",) and len(words) == 2:
-            folder = os.path.join(folder, words[1])
-        else:
-            yield folder, command
-
-
 def _changed(commands: Sequence[ShellCommand]) -> list[str]:
     """The files that simple commands change, as far as their words say."""
     found: list[str] = []
-    for folder, command in _in_folders(commands):
+    for command in commands:
         names = [*command.writes, *_written_by(command.words)]
-        found += [os.path.join(folder, name) for name in names if name[:5] != "/dev/"]
+        names = [name for name in names if not name.startswith("/dev/")]
+        found += [os.path.join(command.folder, name) for name in names]
     return found
 
 
+def _appended(commands: Sequence[ShellCommand]) -> list[str]:
+    """The files at whose end redirections go on."""
+    return [
+        os.path.join(command.folder, name)
+        for command in commands
+        for name in command.appends
+        if not name.startswith("/dev/")
+    ]
+
+
+def _changed_whole(commands: Sequence[ShellCommand]) -> list[str]:
+    """What simple commands take away or put back, with all that it holds."""
+    return [
+        os.path.join(command.folder, name)
+        for command in commands
+        for name in _taken_by(command.words)
+    ]
+
+
 GIT_WRITES = frozenset({"mv", "rm", "checkout", "restore"})
-WRITERS = frozenset({"rm", "mv", "cp", "tee", "truncate", "touch", "ln", "patch"})
+INTO = frozenset({"mv", "cp", "ln", "install", "rsync"})
+"""Programs whose last operand is a file, or a folder that the others go into."""
+WRITERS = INTO | {"rm", "unlink", "shred", "tee", "truncate", "touch", "patch"}
 IN_PLACE = frozenset({"sed", "perl", "ruby"})
 """Programs that change the files they are given when an option says "in place"."""
 
@@ -129,12 +176,39 @@ def _written_by(words: Words) -> Sequence[str]:
     names = _without_options(words)
     if program == "git":
         return names[1:] if words[1:2] and words[1] in GIT_WRITES else ()
+    if program in INTO and len(names) > 1:
+        moved = names[:-1] if program == "mv" else []
+        return [*moved, names[-1], *_inside(names[-1], names[:-1])]
     if program in WRITERS:
         return names
     if program not in IN_PLACE or not any(map(_in_place().match, words[1:])):
-        return ()
+        return list(_outputs(words))
     has_script = program == "sed" or any(map(_script_option().fullmatch, words[1:]))
     return names[1:] if has_script else names
+
+
+def _inside(folder: str, names: Sequence[str]) -> list[str]:
+    return [os.path.join(folder, os.path.basename(name)) for name in names]
+
+
+def _taken_by(words: Words) -> Sequence[str]:
+    """The operands of a command that it takes away, or puts back, as a whole."""
+    program = words[0] if words else ""
+    names = _without_options(words)
+    if program == "git":
+        return names[1:] if words[1:2] and words[1] in GIT_WRITES else ()
+    if program == "mv":
+        return names[:-1]
+    if program == "find" and "-delete" in words:
+        return list(takewhile(lambda word: not word.startswith("-"), words[1:]))
+    return names if program == "rm" else ()
+
+
+def _outputs(words: Words) -> Iterator[str]:
+    """The files that an option names as the place of what comes out."""
+    for option, value in pairwise((*words[1:], "")):
+        if match := _output().fullmatch(option):
+            yield match[1] or value
 
 
 def _without_options(words: Words) -> list[str]:
@@ -144,10 +218,10 @@ def _without_options(words: Words) -> list[str]:
 def _read(commands: Sequence[ShellCommand]) -> list[str]:
     """The files at which commands look that look at one file and do nothing else."""
     found: list[str] = []
-    for folder, command in _in_folders(commands):
+    for command in commands:
         names = _looked_at(command.words)
         if len(names) == 1:
-            found.append(os.path.join(folder, names[0]))
+            found.append(os.path.join(command.folder, names[0]))
     return found
 
 
@@ -181,10 +255,22 @@ def _script_option() -> str:
     return r"- [a-zA-Z0]* [ef] | -- (?: expression | file ) .*"
 
 
+@verbose
+def _output() -> str:
+    """An option that names a file to write, with the file in it or behind it."""
+    return r"(?: -[oO] | --out (?: put )? (?: -file | -document )? =? | of= ) (.*)"
+
+
 @verbose(lines=True)
 def _patched() -> str:
     """The line of a patch that names a file."""
     return r"^ \*\*\* [ ] (?: (?:Add|Update|Delete) [ ] File | Move [ ] to ) : [ ] (.+?) \s* $"
+
+
+@verbose
+def _word() -> str:
+    """A word in the name of a tool: `read_file`, `ReadFile`."""
+    return r"[A-Z]? [a-z]+ | [A-Z]+"
 
 
 @verbose

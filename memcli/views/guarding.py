@@ -87,7 +87,9 @@ def try_text(report: TryReport) -> str:
         allowed = for_display(report.unless or "")
         return f"passes: {where} lets it through, unless: {allowed}"
     does = "refused" if report.decision == "deny" else "asked about"
-    return f"{does}: {where}\n    {call} is {for_display(report.pattern or '')}"
+    if not report.pattern:
+        return f"{does}: {where}\n    {call} cannot be read to its end"
+    return f"{does}: {where}\n    {call} is {for_display(report.pattern)}"
 
 
 def suggest_text(report: SuggestReport) -> str:

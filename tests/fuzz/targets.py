@@ -33,7 +33,6 @@ from memcli.memory.values import place
 from memcli.project import config
 from memcli.providers.llm import ledger
 from memcli.sessions import reader
-from memcli.sessions.shell import simple_commands
 from memcli.sessions.tools import parse_command
 from memcli.similarity.claims import claim
 from memcli.similarity.differences import guard as guard_of_claims
@@ -42,6 +41,7 @@ from memcli.text import model_output
 from memcli.text.controls import for_display, for_prompt
 from memcli.text.injections import neutralise
 from memcli.text.secrets import redact_secrets
+from memcli.text.shell import read_line
 from tests.install import is_installed
 
 NAME: Final = "MEMORY.md"
@@ -167,7 +167,9 @@ def _payload(text: str):
 
 
 def _command(text: str):
-    before_tool.runs(parse_command(text, simple_commands(text)), ("git push*",), text)
+    before_tool.runs(
+        parse_command(text, read_line(text).commands), ("git push*",), text
+    )
 
 
 def _reply(text: str):

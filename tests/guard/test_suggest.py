@@ -8,8 +8,8 @@ import pytest
 
 from memcli.guard.guards import ToolUse, judge, read_guard
 from memcli.guard.suggest import suggest
-from memcli.sessions.shell import commands_of
 from memcli.sessions.tools import tool_call
+from memcli.text.shell import commands_of
 
 SETS = ("rules", "threads", "instructions", "reports")
 LEAST = 28

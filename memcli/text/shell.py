@@ -1,0 +1,330 @@
+"""A shell line as the simple commands it runs, each as its words. Pure.
+
+This reads a line as a shell splits it; it expands nothing. What aliases, scripts,
+functions and variables stand for is not seen. Where a line cannot be read to its end,
+that is said."""
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from itertools import dropwhile
+
+from memcli.named import NamedTuple
+from memcli.text.matching import verbose
+from memcli.text.shell_words import (
+    KEYWORDS,
+    MOST_COMMANDS,
+    CommandList,
+    EndlessError,
+    LineSource,
+    SimpleCommand,
+    is_option,
+)
+
+MOST_CHARACTERS = 200_000
+MOST_WORDS = 2_000
+DEEPEST = 8
+"""So many shells within shells are opened."""
+
+Words = tuple[str, ...]
+
+SHELLS = frozenset("sh bash zsh dash ksh ash fish su runuser script".split())
+"""Programs that run a line which `-c` or their input gives them."""
+
+
+class Wrapper(NamedTuple):
+    """A program that runs the command behind it: its short options that take a value
+    of their own, and how many operands it has before that command."""
+
+    valued: str = ""
+    operands: int = 0
+
+
+WRAPPERS = {
+    "sudo": Wrapper("ugpChrtTUD"),
+    "doas": Wrapper("uC"),
+    "env": Wrapper("uCS"),
+    "nice": Wrapper("n"),
+    "ionice": Wrapper("cnp"),
+    "timeout": Wrapper("sk", operands=1),
+    "flock": Wrapper("wE", operands=1),
+    "chroot": Wrapper(operands=1),
+    "taskset": Wrapper(operands=1),
+    "stdbuf": Wrapper("ioe"),
+    "xargs": Wrapper("aEdIiLlnPs"),
+    "parallel": Wrapper("jn"),
+    "watch": Wrapper("n"),
+    "command": Wrapper(),
+    "builtin": Wrapper(),
+    "exec": Wrapper("a"),
+    "nohup": Wrapper(),
+    "setsid": Wrapper(),
+    "time": Wrapper("fo"),
+    "caffeinate": Wrapper("tw"),
+    "function": Wrapper(operands=1),
+}
+VALUED = {
+    "git": frozenset({
+        "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path",
+        "--config-env",
+    }),
+    "docker": frozenset({
+        "-c", "-H", "-f", "-p", "--context", "--host", "--file", "--project-name",
+        "--profile", "--env-file", "--project-directory",
+    }),
+    "kubectl": frozenset({"-n", "--namespace", "--context", "--kubeconfig"}),
+    "helm": frozenset({"-n", "--namespace", "--kube-context"}),
+    "npm": frozenset({"-C", "-w", "--prefix", "--workspace"}),
+    "pnpm": frozenset({"-C", "-F", "--dir", "--filter"}),
+    "make": frozenset({"-C", "-f", "-j"}),
+}  # fmt: skip
+VALUED["docker-compose"] = VALUED["docker"]
+"""Options before a program's subcommand that take the next word as their value."""
+NESTED = frozenset({"compose"})
+"""Subcommands that have options of their own before what they are told to do."""
+
+
+@verbose
+def assignment() -> str:
+    """A variable that is set for the command behind it."""
+    return r"[A-Za-z_]\w* \+? = .*"
+
+
+class ShellCommand(NamedTuple):
+    """A simple command: the program by its base name, then its words; `writes` are the
+    files that its redirections lead into, `appends` those at whose end they go on,
+    `folder` the one in which it is called, as far as the line tells."""
+
+    words: Words
+    writes: tuple[str, ...] = ()
+    appends: tuple[str, ...] = ()
+    folder: str = ""
+
+
+class Reading(NamedTuple):
+    """The simple commands of a line, and why there may be more ("" where there are
+    not)."""
+
+    commands: tuple[ShellCommand, ...] = ()
+    unread: str = ""
+
+
+def commands_of(line: str) -> list[Words]:
+    """The words of each simple command of a shell line (see `read_line`)."""
+    return [command.words for command in read_line(line).commands if command.words]
+
+
+def read_line(line: str) -> Reading:
+    """The simple commands of a shell line, in order, without wrappers. What a shell is
+    given to run (`sh -c`, `$(…)`, `xargs`, `find -exec`, a here-document) counts as
+    commands of their own."""
+    reader = _LineReader()
+    try:
+        reader.read(line[:MOST_CHARACTERS], DEEPEST)
+    except EndlessError:
+        reader.miss(f"it has more than {MOST_COMMANDS:,} commands")
+    if len(line) > MOST_CHARACTERS:
+        reader.miss(f"it has more than {MOST_CHARACTERS:,} characters")
+    commands = (*reader.found, *reader.guessed)
+    if len(commands) > MOST_COMMANDS:
+        reader.miss(f"it has more than {MOST_COMMANDS:,} commands")
+    return Reading(commands[:MOST_COMMANDS], reader.unread)
+
+
+class _LineReader:
+    """Finds the commands of a line, and of the lines that these give to a shell."""
+
+    def __init__(self) -> None:
+        self.found: list[ShellCommand] = []
+        self.guessed: list[ShellCommand] = []
+        """What a wrapper runs if its options are read in another way."""
+        self.unread = ""
+
+    def miss(self, reason: str) -> None:
+        """Note that the line may run more than was found."""
+        self.unread = self.unread or reason
+
+    def read(self, line: str, deep: int, folder: str = "") -> None:
+        """Add the commands of a line."""
+        if deep <= 0:
+            self.miss("it has shells within shells")
+            return
+        whole = CommandList(LineSource(line, self.miss), deep, folder)
+        try:
+            whole.read()
+        finally:
+            for simple in (*whole.commands, *whole.inner):
+                self._run(simple, deep)
+
+    def _run(self, simple: SimpleCommand, deep: int) -> None:
+        """Add what a simple command runs: itself, or what it is a wrapper of."""
+        if len(simple.words) > MOST_WORDS:
+            self.miss(f"a command of it has more than {MOST_WORDS:,} words")
+        into = self.found
+        for words in _unwrapped(simple.words[:MOST_WORDS]):
+            self._add(words, simple, deep, into)
+            into = self.guessed
+        if into is self.found and (simple.writes or simple.appends):
+            into.append(_as_command((), simple, simple.folder))
+
+    def _add(
+        self,
+        words: list[str],
+        simple: SimpleCommand,
+        deep: int,
+        into: list[ShellCommand],
+    ) -> None:
+        program = posixpath.basename(words[0])
+        script = _script(program, words[1:])
+        if script is None and program in SHELLS and _reads_input(words[1:]):
+            script = simple.input()
+            if script is None:
+                self.miss(f"{program} runs what another program prints")
+        if script:
+            if simple.writes or simple.appends:
+                into.append(_as_command((), simple, simple.folder))
+            self.read(script, deep - 1, simple.folder)
+            return
+        for run in _executed(words) if program == "find" else ():
+            within = SimpleCommand(simple.folder)
+            within.words = run
+            self._run(within, deep)
+        folder = simple.folder
+        valued = VALUED.get(program)
+        arguments = _subcommand_first(words[1:], valued) if valued else words[1:]
+        if program == "git":
+            arguments = list(dropwhile(is_option, arguments))
+            folder = posixpath.join(folder, *_folders_of_git(words[1:]))
+        into.append(_as_command((program, *arguments), simple, folder))
+
+
+def _as_command(words: Words, simple: SimpleCommand, folder: str) -> ShellCommand:
+    return ShellCommand(
+        words=words,
+        writes=tuple(simple.writes),
+        appends=tuple(simple.appends),
+        folder=folder,
+    )
+
+
+def _unwrapped(words: list[str]) -> Iterator[list[str]]:
+    """The words of what a wrapper runs in the end, from the program on; then the same
+    for each other way to read the options of wrappers."""
+    ahead = [words]
+    known: set[int] = set()
+    while ahead:
+        rest = list(dropwhile(_is_before, ahead.pop(0)))
+        if not rest or len(rest) in known:
+            continue
+        known.add(len(rest))
+        if wrapper := WRAPPERS.get(posixpath.basename(rest[0])):
+            ahead = [*_behind(rest[1:], wrapper), *ahead]
+        elif rest is not words and any(map(str.isspace, rest[0])):
+            yield ["eval", *rest]
+        else:
+            yield rest
+
+
+def _is_before(word: str) -> bool:
+    """Whether a word stands before a program without being one."""
+    return word in KEYWORDS or assignment().fullmatch(word) is not None
+
+
+def _behind(words: list[str], wrapper: Wrapper) -> Iterator[list[str]]:
+    """What follows a wrapper's own options and operands: first as its table has it,
+    then as if each option had a value of its own, or none."""
+    place = 0
+    while place < len(words) and is_option(words[place]):
+        option = words[place]
+        place += 1
+        if option == "--":
+            break
+        if len(option) == 2 and option[1] in wrapper.valued:
+            place += 1
+    yield words[place + wrapper.operands :]
+    is_value = False
+    for place, word in enumerate(words):
+        if is_option(word):
+            is_value = "=" not in word
+            if any(map(str.isspace, word)):
+                yield [word.partition("=")[2] or word[2:], *words[place + 1 :]]
+            continue
+        yield words[place + wrapper.operands :]
+        if not is_value:
+            return
+        is_value = False
+
+
+def _script(program: str, arguments: Sequence[str]) -> str | None:
+    """The line that a program is told to run by its words."""
+    if program == "eval":
+        return " ".join(arguments)
+    if program == "trap":
+        return next(iter(arguments), None)
+    if program not in SHELLS:
+        return None
+    for place, word in enumerate(arguments):
+        if word.startswith("--command="):
+            return word.partition("=")[2]
+        is_short = word.startswith("-") and not word.startswith("--")
+        if word == "--command" or (is_short and "c" in word):
+            return next(_operands(arguments[place + 1 :]), None)
+    return None
+
+
+def _reads_input(arguments: Sequence[str]) -> bool:
+    """Whether a shell reads what it runs from its input."""
+    operand = next(_operands(arguments), "-")
+    return operand in ("-", "/dev/stdin") or "-s" in arguments
+
+
+def _operands(arguments: Sequence[str]) -> Iterator[str]:
+    """The words of a shell that are no options, nor the value of one (`-o pipefail`)."""
+    is_value = False
+    for word in arguments:
+        if word != "-" and word[:1] in ("-", "+"):
+            is_value = word.startswith("--") or word[-1] in "oO"
+            is_value = is_value and word != "--"
+        elif is_value:
+            is_value = False
+        else:
+            yield word
+
+
+def _folders_of_git(arguments: Sequence[str]) -> Iterator[str]:
+    """The folders into which git goes before it does anything."""
+    option = ""
+    for word in arguments:
+        if option == "-C":
+            yield word
+        elif option not in VALUED["git"] and not is_option(word):
+            return
+        option = "" if option in VALUED["git"] else word
+
+
+def _executed(words: Sequence[str]) -> Iterator[list[str]]:
+    """The commands that find runs on what it finds."""
+    for place, word in enumerate(words):
+        if word in ("-exec", "-execdir", "-ok", "-okdir"):
+            run = []
+            for each in words[place + 1 :]:
+                if each in (";", "+"):
+                    break
+                run.append(each)
+            yield run
+
+
+def _subcommand_first(words: Sequence[str], valued: frozenset[str]) -> list[str]:
+    """The words of a program without what stands before its subcommand and has a value
+    of its own."""
+    subcommand = []
+    place = 0
+    while place < len(words):
+        word = words[place]
+        if word in valued:
+            place += 2
+            continue
+        subcommand.append(word)
+        place += 1
+        if not is_option(word) and word not in NESTED:
+            break
+    return [*subcommand, *words[place:]]

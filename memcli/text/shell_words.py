@@ -1,0 +1,358 @@
+"""A shell line as the simple commands that stand there, wrappers and all. Pure.
+
+The grammar of a shell as far as it parts one command from the next: quotes, lists,
+subshells, substitutions, redirections, here-documents."""
+
+import posixpath
+import re
+from collections.abc import Callable, Sequence
+from itertools import dropwhile
+
+from memcli.named import NamedTuple
+from memcli.text.matching import verbose
+
+MOST_COMMANDS = 2_000
+"""So many commands of a list are looked at."""
+KEYWORDS = frozenset({
+    "then", "do", "else", "elif", "if", "while", "until", "coproc", "!", "{", "}",
+})  # fmt: skip
+"""What stands before a command without being one."""
+PRINTERS = frozenset({"echo", "printf"})
+"""Programs that print their words."""
+
+
+@verbose(dot_all=True)
+def token() -> str:
+    """One piece of a shell line, tried in this order at each place."""
+    return r"""
+        (?P<joined>   \\\n )                          # a line that goes on
+      | (?P<blank>    [ \t\r]+ )
+      | (?P<comment>  (?<![^\s;&|()]) \# [^\n]* )
+      | (?P<heredoc>  (?: (?<![^\s;&|()]) \d+ )? <<-? (?!<) )
+      | (?P<inner>    [$<>]\( (?!\() )
+      | (?P<sum>      \$\(\( | \(\( (?= [^()\n]* \)\) ) )
+      | (?P<redirect> (?<![^\s;&|()]) \d+ [<>] [<>&|]* | &>>? | [<>] [<>&|]* )
+      | (?P<between>  && | \|\|? &? | ;+ | & | \n | [()] )
+      | (?P<ansi>     \$' (?: [^'\\] | \\. )* ' )
+      | (?P<single>   ' [^']* ' )
+      | (?P<double>   \$? " )
+      | (?P<named>    \$\{ )
+      | (?P<tick>     ` )
+      | (?P<escaped>  \\. )
+      | (?P<plain>    [^\s'"\\`;&|()<>$]+ | . )
+    """
+
+
+@verbose(dot_all=True)
+def quoted_token() -> str:
+    """One piece of what stands in double quotes, in braces or in a here-document."""
+    return r"""
+        (?P<inner>    \$\( (?!\() )
+      | (?P<sum>      \$\(\( )
+      | (?P<named>    \$\{ )
+      | (?P<tick>     ` )
+      | (?P<escaped>  \\. )
+      | (?P<plain>    [^"}\\`$]+ | . )
+    """
+
+
+@verbose
+def escape() -> str:
+    r"""What a backslash makes in `$'…'`: a byte by its number, or a character."""
+    return r"\\ (?: x (?P<hex> [0-9a-fA-F]{1,2} ) | (?P<octal> [0-7]{1,3} ) | (?P<other> . ) )"
+
+
+class EndlessError(Exception):
+    """There are more commands than are looked at."""
+
+
+class SimpleCommand:
+    """A simple command as it stands there, wrappers and all: `given` is the text on its
+    standard input, where the line says it; `before` what it has its input from."""
+
+    def __init__(self, folder: str, before: "SimpleCommand | None" = None) -> None:
+        self.words: list[str] = []
+        self.writes: list[str] = []
+        self.appends: list[str] = []
+        self.folder = folder
+        self.given: str | None = None
+        self.before = before
+
+    def input(self) -> str | None:
+        """What it reads; None where only running it tells."""
+        if self.given is not None:
+            return self.given
+        if self.before is None:
+            return ""
+        program = posixpath.basename((*self.before.words, "")[0])
+        if program in PRINTERS:
+            return " ".join(self.before.words[1:])
+        return self.before.given if program == "cat" else None
+
+
+class _Heredoc(NamedTuple):
+    """A here-document whose body begins behind the next end of a line."""
+
+    end: str
+    indented: bool
+    expands: bool
+    command: SimpleCommand
+
+
+class LineSource:
+    """A text that is read once, from its beginning to its end."""
+
+    def __init__(self, text: str, miss: Callable[[str], None]) -> None:
+        self.text = text
+        self.place = 0
+        self.miss = miss
+        """Is told why there may be more than was found."""
+        self.heredocs: list[_Heredoc] = []
+
+    def upto(self, end: str, missing: str) -> str:
+        """The text up to these characters, which are passed, too."""
+        start = self.place
+        found = self.text.find(end, start)
+        if found < 0:
+            self.miss(missing)
+            found = len(self.text)
+        self.place = found + len(end)
+        return self.text[start:found]
+
+    def body(self, heredoc: _Heredoc) -> str:
+        """The body of a here-document, which begins here."""
+        lines: list[str] = []
+        while self.place < len(self.text):
+            end = self.text.find("\n", self.place)
+            end = len(self.text) if end < 0 else end
+            line = self.text[self.place : end]
+            self.place = end + 1
+            if (line.lstrip("\t") if heredoc.indented else line) == heredoc.end:
+                return "\n".join(lines)
+            lines.append(line)
+        self.miss(f"a here-document does not end with {heredoc.end}")
+        return "\n".join(lines)
+
+
+class CommandList:
+    """One pass over a list of commands: a whole line, or what stands in `$(…)`."""
+
+    def __init__(self, source: LineSource, deep: int, folder: str) -> None:
+        self.source = source
+        self.deep = deep
+        self.commands: list[SimpleCommand] = []
+        self.inner: list[SimpleCommand] = []
+        self.command = SimpleCommand(folder)
+        self.word: str | None = None
+        self.is_quoted = False
+        self.redirection = ""
+        """One whose target the next word is: no word of the command."""
+        self.folders = [folder]
+        """The folder of each subshell that is open, the innermost last."""
+        self.left: list[str] = []
+        self.cases = 0
+
+    def read(self, *, nested: bool = False) -> None:
+        """Read to the end of the text, or to the parenthesis that closes it."""
+        source = self.source
+        while piece := token().match(source.text, source.place):
+            source.place = piece.end()
+            kind = piece.lastgroup or ""
+            text = piece[0]
+            if kind in ("blank", "comment", "heredoc", "redirect"):
+                self._end_word()
+                if kind in ("heredoc", "redirect"):
+                    self.redirection = text.lstrip("0123456789")
+            elif kind == "between":
+                self._end_command(piped=text in ("|", "|&"))
+                if text == ")" and nested and len(self.folders) == 1 and not self.cases:
+                    return
+                self._between(text)
+            else:
+                self._add(kind, text)
+        if nested:
+            source.miss("a parenthesis is not closed")
+        self._end_command()
+        self._bodies()
+
+    def _between(self, text: str) -> None:
+        """What a piece that parts two commands does beside that."""
+        if text == "(":
+            self.folders.append(self.folders[-1])
+        elif text == ")" and len(self.folders) > 1:
+            self.folders.pop()
+        elif text == "\n":
+            self._bodies()
+        self.command.folder = self.folders[-1]
+
+    def _add(self, kind: str, text: str) -> None:
+        """Add a piece to the word, without its quotes."""
+        if kind == "joined":
+            return
+        if kind in ("ansi", "single", "double", "escaped"):
+            self.is_quoted = True
+        if kind == "double":
+            text = self._quoted('"')
+        elif kind == "ansi":
+            text = escape().sub(_escaped, text[2:-1])
+        elif kind == "single":
+            text = text[1:-1]
+        elif kind == "escaped":
+            text = text[1:]
+        elif kind in _SUBSTITUTIONS:
+            text = self._substituted(kind)
+        elif text == "'":
+            self.source.miss("a quote is not closed")
+        self.word = (self.word or "") + text
+
+    def _substituted(self, kind: str) -> str:
+        """What stands for a substitution that was opened just now, once it is read."""
+        source = self.source
+        start = source.place
+        if kind == "named":
+            self._quoted("}")
+            return f"${{{source.text[start : source.place]}"
+        if kind == "tick":
+            text = self._ticked()
+            self._nested(LineSource(text, source.miss))
+        elif kind == "inner" or not self._sum():
+            source.place = start - (kind == "sum")
+            self._nested(source, nested=True)
+        return "$()"
+
+    def _nested(self, source: LineSource, *, nested: bool = False) -> None:
+        if self.deep <= 1:
+            source.miss("it has shells within shells")
+            source.place = len(source.text)
+            return
+        within = CommandList(source, self.deep - 1, self.folders[-1])
+        try:
+            within.read(nested=nested)
+        finally:
+            self.inner += (*within.commands, *within.inner)
+
+    def _ticked(self) -> str:
+        """The text up to the backtick that closes it."""
+        parts = [self.source.upto("`", "a backtick is not closed")]
+        while parts[-1].endswith("\\"):
+            parts[-1] = parts[-1][:-1]
+            parts.append(self.source.upto("`", "a backtick is not closed"))
+        return "`".join(parts)
+
+    def _quoted(self, end: str) -> str:
+        """The text up to the character that closes it, "" for the end of all."""
+        source = self.source
+        parts: list[str] = []
+        while piece := quoted_token().match(source.text, source.place):
+            source.place = piece.end()
+            kind = piece.lastgroup or ""
+            text = piece[0]
+            if text == end:
+                return "".join(parts)
+            if kind in _SUBSTITUTIONS:
+                text = self._substituted(kind)
+            elif kind == "escaped" and text[1] in '"\\$`\n':
+                text = text[1:].removeprefix("\n")
+            elif text == '"' and end == "}":
+                text = self._quoted('"')
+            parts.append(text)
+        if end:
+            source.miss("a quote is not closed")
+        return "".join(parts)
+
+    def _sum(self) -> bool:
+        """Pass what is reckoned between two parentheses; False where it is no sum but
+        one subshell in another."""
+        source = self.source
+        depth = 2
+        last_close = -2
+        while piece := token().match(source.text, source.place):
+            source.place = piece.end()
+            if piece.lastgroup == "inner":
+                self._nested(source, nested=True)
+            elif piece[0] == "(" or piece[0] == "((":
+                depth += len(piece[0])
+            elif piece[0] == ")":
+                depth -= 1
+                if depth == 0:
+                    return last_close == piece.start() - 1
+                last_close = piece.start()
+        return False
+
+    def _end_word(self) -> None:
+        word = self.word
+        if word is None:
+            return
+        redirection = self.redirection
+        if not redirection:
+            self.command.words.append(word)
+        elif redirection in ("<<", "<<-"):
+            heredoc = _Heredoc(
+                end=word,
+                indented=redirection == "<<-",
+                expands=not self.is_quoted,
+                command=self.command,
+            )
+            self.source.heredocs.append(heredoc)
+        elif redirection == "<<<":
+            self.command.given = word
+        elif ">" not in redirection:
+            self.command.given = ""
+        elif not (redirection.endswith("&") and word.strip("-").isdigit()):
+            at_end = redirection.endswith(">>")
+            (self.command.appends if at_end else self.command.writes).append(word)
+        self.redirection = ""
+        self.word = None
+        self.is_quoted = False
+
+    def _end_command(self, *, piped: bool = False) -> None:
+        self._end_word()
+        ended = self.command
+        words = list(dropwhile(KEYWORDS.__contains__, ended.words))
+        if words:
+            self._enter(words)
+            self.cases += (words[0] == "case") - (words[0] == "esac" and self.cases > 0)
+        if ended.words or ended.writes or ended.appends:
+            self.commands.append(ended)
+            if len(self.commands) > MOST_COMMANDS:
+                raise EndlessError
+        self.command = SimpleCommand(self.folders[-1], ended if piped else None)
+        self.redirection = ""
+
+    def _enter(self, words: Sequence[str]) -> None:
+        """Go where a command leads to that changes the folder."""
+        operands = [word for word in words[1:] if not is_option(word)]
+        if words[0] == "popd" and self.left:
+            self.folders[-1] = self.left.pop()
+        elif words[0] in ("cd", "pushd") and len(operands) == 1:
+            if words[0] == "pushd":
+                self.left.append(self.folders[-1])
+            self.folders[-1] = posixpath.join(self.folders[-1], operands[0])
+
+    def _bodies(self) -> None:
+        """Read the here-documents whose bodies begin here."""
+        heredocs = self.source.heredocs
+        self.source.heredocs = []
+        for heredoc in heredocs:
+            body = self.source.body(heredoc)
+            heredoc.command.given = body
+            if heredoc.expands:
+                within = CommandList(
+                    LineSource(body, self.source.miss), self.deep, self.folders[-1]
+                )
+                within._quoted("")
+                self.inner += within.inner
+
+
+_SUBSTITUTIONS = ("inner", "sum", "named", "tick")
+
+
+def _escaped(match: re.Match[str]) -> str:
+    if match["hex"] or match["octal"]:
+        return chr(int(match["hex"] or match["octal"], 16 if match["hex"] else 8))
+    return {"n": "\n", "t": "\t"}.get(match["other"], match["other"])
+
+
+def is_option(word: str) -> bool:
+    """Whether a word begins as options do."""
+    return word.startswith("-")
