@@ -142,14 +142,18 @@ def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
         return what, shlex.join(["mem", command, *rest])
     if now := spellings.MOVED.get(command, {}).get(option):
         return f"no such option: {option}", f"it is now {now}"
-    text = error.format_message()
-    if option and (near := getattr(error, "possibilities", ())):
-        by_word = {name.lstrip("-"): name for name in near}
-        first = get_close_matches(option.lstrip("-"), by_word, n=1)
-        meant = f" (did you mean {by_word[first[0]]}?)" if first else ""
-        text = f"no such option: {option}{meant}"
+    near = getattr(error, "possibilities", ())
+    text = _unknown(option, near) if option and near else error.format_message()
     hint = "mem --help" if is_early else f"mem {command} --help"
     return text[:1].lower() + text[1:].rstrip("."), hint
+
+
+def _unknown(option: str, near: Sequence[str]) -> str:
+    """That there is no such option, and the nearest one that there is."""
+    by_word = {name.lstrip("-"): name for name in near}
+    first = get_close_matches(option.lstrip("-"), by_word, n=1)
+    meant = f" (did you mean {by_word[first[0]]}?)" if first else ""
+    return f"no such option: {option}{meant}"
 
 
 SCREEN = 24  # so many lines a page has at most; what would be longer says less

@@ -15,7 +15,7 @@ from memcli.history import record_of
 from memcli.install import harness, repository
 from memcli.install.targets import Changes, Target, apply
 from memcli.project import config, distribution, elsewhere, git
-from memcli.project.context import Project
+from memcli.project.context import Project, need_root
 from memcli.project.elsewhere import line_for
 from memcli.project.links import memory_links
 from memcli.project.listing import Listing
@@ -71,13 +71,17 @@ class InitRequest(NamedTuple):
         """Whether git or an agent is to call mem."""
         return bool(self.git or self.agents) and not self.remove
 
+    @property
+    def has_place(self) -> bool:
+        """Whether hooks go into somebody's settings, or out of them."""
+        return self.wired or self.remove
+
 
 def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
     """Bring every requested file to its new text, all of them or none. Running it
     twice changes nothing more."""
-    root = app.project.root
     request = _in_full(request)
-    _check(root, request)
+    _check(app.project, request)
     if not dry_run:
         _finish_killed_run(app)
     top = git.work_tree(app.project.root)
@@ -89,16 +93,19 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
         targets = _beside_found(app.project, targets, notes)
     report = apply(app, targets, notes, remove=request.remove, dry_run=dry_run)
     gone = {patch.path for patch in report.patches if patch.after is None}
-    told_lines = [
-        *report.done,
-        *_beside_files(app, request, top, gone, dry_run=dry_run),
-    ]
-    if notes and not (told_lines or request.remove):
-        told_lines.append(IN_PLACE)
-    told_lines += dict.fromkeys(notes)
+    beside = _beside_files(app, request, top, gone, dry_run=dry_run)
+    done = _with_notes([*report.done, *beside], notes, remove=request.remove)
     if not (request.remove or dry_run):
-        told_lines += _refreshed(app)
-    return report._replace(done=_with_fault(request, told_lines))
+        done += _refreshed(app)
+    return report._replace(done=_with_fault(request, done))
+
+
+def _with_notes(
+    done: Sequence[str], notes: Sequence[str], *, remove: bool
+) -> list[str]:
+    """What was done, and each remark once."""
+    nothing = [] if remove or not notes else [IN_PLACE]
+    return [*(done or nothing), *dict.fromkeys(notes)]
 
 
 def _with_fault(request: InitRequest, done: Sequence[str]) -> tuple[str, ...]:
@@ -247,24 +254,21 @@ def _learner(project: Project, name: str) -> Target:
     )
 
 
-def _check(root: Path | None, request: InitRequest) -> None:
+def _check(project: Project, request: InitRequest) -> None:
     """Raise UsageError for options that do not go together."""
+    one_of("--learn-with", request.learn_with, ("", *LEARNERS))
     if request.learn_with and request.remove:
-        raise UsageError(
-            "--learn-with does not go with --remove", "change llm in your config.toml"
-        )
+        what = "--learn-with does not go with --remove"
+        raise UsageError(what, "change llm in your config.toml")
     if request.source and not request.ci:
         raise UsageError("--from says what CI installs", "mem init --ci --from SPEC")
-    one_of("--learn-with", request.learn_with, ("", *LEARNERS))
     if request.user and request.shared:
         raise UsageError("--user and --shared name two places", "give one of them")
-    if request.names_place and not (request.wired or request.remove):
-        raise UsageError(
-            "--user and --shared say where hooks go", "add --claude or --codex"
-        )
-    if root is None and not request.is_anywhere:
-        hint = "run it inside a repository, or name one with --root"
-        raise UsageError("there is no project here", hint)
+    if request.names_place and not request.has_place:
+        what = "--user and --shared say where hooks go"
+        raise UsageError(what, "add --claude or --codex")
+    if not request.is_anywhere:
+        need_root(project)
 
 
 def _targets(

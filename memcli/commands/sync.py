@@ -171,10 +171,15 @@ class HomeRepository:
             address = self._has_remote()
             if address:
                 _require_fetched(failed, why)
-                sent = self._count(head, theirs)
-            if sent and not dry_run:
-                self._ask("push", "-q", "origin", f"{head}:{MAIN}")
+                sent = self._sent(head, theirs, dry_run=dry_run)
         return SyncReport(patches=patches, sent=sent, taken=taken, address=address)
+
+    def _sent(self, head: str, theirs: str, *, dry_run: bool) -> int:
+        """Push what the other side does not have; how many commits."""
+        number = self._count(head, theirs)
+        if number and not dry_run:
+            self._ask("push", "-q", "origin", f"{head}:{MAIN}")
+        return number
 
     def _require_empty(self) -> None:
         """Raises RefusedError where the other side has branches, and none is ours."""

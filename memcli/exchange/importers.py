@@ -216,9 +216,7 @@ def rules(name: str, text: str) -> Iterator[ImportDraft]:
     """The rules of one file, named from the root, without comments, imports of other
     files and what `mem` put there; those of a folder are about its files."""
     values, body = split_front(text)
-    paths = words(values.get("globs") or values.get("paths") or values.get("applyTo"))
-    paths = tuple(path for path in paths if path not in ("*", "**", "**/*"))
-    paths = paths or rule_places.below_folder(name)
+    paths = _bound_to(values) or rule_places.below_folder(name)
     body = body.replace("\r\n", "\n")
     body = _cut(_own_section(), body, *OWN_ENDS)
     body = _import_line().sub("", _cut(_comment(), body, "-->"))
@@ -232,6 +230,13 @@ def rules(name: str, text: str) -> Iterator[ImportDraft]:
                 # it leads to what is below it, and says nothing by itself
                 title = shortened(f"{heading} > {title}")
             yield draft._replace(title=title, created=section.date, paths=paths)
+
+
+def _bound_to(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """The globs of the files that front matter binds rules to, none for all files."""
+    listed = (values.get(key) for key in ("globs", "paths", "applyTo"))
+    globs = words(next(filter(None, listed), ()))
+    return tuple(glob for glob in globs if glob not in ("*", "**", "**/*"))
 
 
 def _cut(pattern: re.Pattern[str], text: str, *ends: str) -> str:

@@ -222,7 +222,8 @@ def _decided(
     if every:
         least = 0.0 if is_named else bounds.clear
         return Meant(clear=tuple(place for place in order if shares[place] > least))
-    best, second, *_ = (*(shares[place] for place in order[:2]), 0.0)
+    best = shares[order[0]]
+    second = shares[order[1]] if len(order) > 1 else 0.0
     if best >= bounds.clear and best - second >= bounds.apart:
         return Meant(clear=(order[0],))
     likely = (place for place in order if shares[place] >= bounds.likely)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -334,16 +334,24 @@ class _FoundWalk(_Walk):
         self.listed = len(self.parts)
         for name in (*FILES, *self._worded()):
             self.find(name)
+        self.newest([*chain.from_iterable(map(self.names_in, self._places()))])
+        for name in self._linked():
+            self.find(name)
+
+    def _places(self) -> list[str]:
+        """The folders of the table, as far as their first part is there."""
         top = {name.lower() for name in self._names("")}
         rows = (row for row in FOLDERS if row.partition("/")[0] in top)
-        places = [name for row in rows for name in self.expanded(row)]
-        self.newest([name for folder in places for name in self.names_in(folder)])
+        return [*chain.from_iterable(map(self.expanded, rows))]
+
+    def _linked(self) -> Iterator[str]:
+        """What the indexes of the project's folders link to."""
         for folder in self._indexed():
             from memcli.project.indexes import linked  # most have none
 
             for name in linked(folder, self.base):
                 if not is_elsewhere(name):
-                    self.find(name)
+                    yield name
 
     def _worded(self) -> Iterator[str]:
         """The files at the root and in `docs` that are called by a word of the table."""
@@ -365,7 +373,7 @@ class _FoundWalk(_Walk):
             folder, name = os.path.split(known.path)
             if known.place.level == "project" and name in ("", "MEMORY.md"):
                 folders[folder] = None
-        indexed = [each for each in folders if os.path.lexists(f"{each}/MEMORY.md")]
+        indexed = [name for name in folders if os.path.lexists(f"{name}/MEMORY.md")]
         return indexed[:MOST_FILES]
 
     def find(self, name: str) -> None:
@@ -408,7 +416,8 @@ class _FoundWalk(_Walk):
         if not name or not os.path.islink(folder):
             with suppress(OSError), os.scandir(folder) as listing:
                 entries = list(islice(listing, self.left))
-                over = [each.name.endswith(".md") for each in islice(listing, COUNTED)]
+                left_out = islice(listing, COUNTED)
+                over = [entry.name.endswith(".md") for entry in left_out]
         if over:
             self.more += Counter({name: over.count(True)})
             what = "more directory entries than are looked at: cut"

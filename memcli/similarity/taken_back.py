@@ -225,8 +225,10 @@ def _is_otherwise(new: str, old: str) -> bool:
     same, other = _told(old)
     if not (thing and same) or value == other:
         return False
-    mine, theirs = claim(thing), claim(same)
+    new_claim = claim(thing)
+    old_claim = claim(same)
     are_names = all(identifier().fullmatch(name) for name in (value, other))
     enough = 1 if are_names else SUBJECT
-    is_named = len(content_terms(mine)) >= enough
-    return is_named and mine.phrases == theirs.phrases and mine.names == theirs.names
+    if len(content_terms(new_claim)) < enough:
+        return False
+    return new_claim.phrases == old_claim.phrases and new_claim.names == old_claim.names

@@ -23,7 +23,8 @@ class Inbox:
     transaction."""
 
     def __init__(self, state: State) -> None:
-        self.ask, self.note = state.ask, state.note
+        self.ask = state.ask
+        self.note = state.note
 
     def every(self) -> list[Proposed]:
         """All that was ever proposed and is remembered, the newest first."""

@@ -351,7 +351,8 @@ class SessionLog:
     transaction."""
 
     def __init__(self, state: State) -> None:
-        self.ask, self.note = state.ask, state.note
+        self.ask = state.ask
+        self.note = state.note
 
     def shown(self, session: str, event: str = "") -> set[str]:
         """The ids that stand in a session's context, told on any event or on one."""
@@ -448,7 +449,8 @@ class Spool:
     last called."""
 
     def __init__(self, state: State) -> None:
-        self.ask, self.note = state.ask, state.note
+        self.ask = state.ask
+        self.note = state.note
 
     def add(self, item: Spooled) -> None:
         """Let a session wait to be learned from. One that has ended stays so, and is

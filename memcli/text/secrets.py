@@ -153,13 +153,14 @@ def _broken(text: str, there: Collection[str]) -> Iterator[Span]:
     whole = "".join(parts)
     begins = [0, *(end for _, end in breaks)]
 
-    def place(at: int) -> int:
-        part = bisect(places, at) - 1
-        return begins[part] + at - places[part]
+    def place(offset: int) -> int:
+        part = bisect(places, offset) - 1
+        return begins[part] + offset - places[part]
 
     low = lowered(whole)
     for span in (*_shaped(whole, low, there), *_assigned(whole, low, there)):
-        start, end = place(span.start), place(span.end - 1) + 1
+        start = place(span.start)
+        end = place(span.end - 1) + 1
         if end - start > span.end - span.start:
             yield Span(span.kind, start, end)
 

@@ -98,8 +98,8 @@ def _columns(rows: Sequence[bytes]) -> list[int]:
     raised = 128 * _ones(len(rows))
     spread = bytearray(2 * len(rows))
     columns = []
-    for at in range(width):
-        spread[::2] = data[at::width]
+    for dimension in range(width):
+        spread[::2] = data[dimension::width]
         columns.append(int.from_bytes(spread, "little") - raised)
     return columns
 
@@ -131,7 +131,7 @@ def nearest(distance: Mapping[K, float], most: int) -> list[K]:
     if len(distance) <= most:
         return list(distance)
     last = nsmallest(most, distance.values())[-1]
-    return [key for key, own in distance.items() if own <= last]
+    return [key for key, away in distance.items() if away <= last]
 
 
 def lanes(weight: int, vector: bytes) -> int:
@@ -179,7 +179,7 @@ def alike(
             first = max(start, place + 1)
             later = bits[first : start + TOGETHER]
             apart = enumerate(map(int.bit_count, map(row_bits.__xor__, later)), first)
-            nearby = [other for other, own in apart if own <= most]
+            nearby = [other for other, distance in apart if distance <= most]
             close = block.close(rows[place], nearby, least)
             if close:
                 yield place, close
@@ -203,7 +203,7 @@ class _RowBlock:
         """The cosine of `query` with each row at these places where it is so high."""
         if len(places) * CROWDED < self.size:
             found = cosines(query, {place: self.rows[place] for place in places})
-            return {place: own for place, own in found.items() if own >= least}
+            return {place: cosine for place, cosine in found.items() if cosine >= least}
         every = list(_cosines(query, self.columns, self.size))
         start = self.start
         return {
@@ -234,7 +234,9 @@ def has_alike(rows: Sequence[bytes], places: Iterable[int], least: float) -> set
             nearest = min(apart)
             if nearest <= most and is_alike(place, [start + apart.index(nearest)]):
                 return True
-            others += [at for at, own in enumerate(apart, start) if own <= most]
+            others += [
+                other for other, distance in enumerate(apart, start) if distance <= most
+            ]
         return is_alike(place, others)
 
     return set(filter(has_one, places))
