@@ -344,17 +344,17 @@ def test_deletion__absent_from_shared_copies(project, pair):
     project.write("backup.md", "# Rules\n\n- Never use the zanzibarquokka cluster.\n")
     project.mem("import", "backup.md", "--from", "agents-md")
     assert "zanzibarquokka" not in json.dumps(rows(project))
-    one, two = pair
+    laptop, desktop = pair
     for text in ("The door word is zanzibarquokka.", "The door is green."):
-        one.mem("add", text, "--level", "global")
-    in_step(one, two)
-    assert "zanzibarquokka" in two.text()
-    known = one.listed()
+        laptop.mem("add", text, "--level", "global")
+    in_step(laptop, desktop)
+    assert "zanzibarquokka" in desktop.text()
+    known = laptop.listed()
     name = next(row["id"] for row in known if "quokka" in row["title"])
-    assert one.mem("forget", name).code == 0
-    in_step(one, two)
-    assert "zanzibarquokka" not in one.text() + two.text()
-    assert "green" in two.text()
+    assert laptop.mem("forget", name).code == 0
+    in_step(laptop, desktop)
+    assert "zanzibarquokka" not in laptop.text() + desktop.text()
+    assert "green" in desktop.text()
 
 
 CORRECTIONS = {

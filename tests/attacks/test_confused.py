@@ -63,15 +63,15 @@ def test_forget_leaves_the_entry_of_the_home_folder(project):
 
 def test_forget_asks_which_of_two_live_entries_is_meant(project):
     """A merge without the driver leaves one id to two entries; one is not known."""
-    one = project.entry("First", "Zebra words.", id="aaaa1111")
+    first = project.entry("First", "Zebra words.", id="aaaa1111")
     other = project.entry("Second", "Lynx words.", id="aaaa1111")
-    project.write("MEMORY.md", one + other)
+    project.write("MEMORY.md", first + other)
     result = project.mem("forget", "aaaa1111")
     assert result.code == 2
     assert "MEMORY.md:11, MEMORY.md:24" in result.err
-    assert project.read("MEMORY.md") == one + other
-    project.write("MEMORY.md", one)
-    project.write("tasks/a.md", one)
+    assert project.read("MEMORY.md") == first + other
+    project.write("MEMORY.md", first)
+    project.write("tasks/a.md", first)
     project.ok("forget", "aaaa1111")
     assert "Zebra" not in project.mem("list").out
 

@@ -190,9 +190,9 @@ class Bench:
     def value(self, scores: Sequence[Score], kept: Callable[[int], bool]) -> float:
         """The mean over sets of the mean of 1/rank and recall, of some questions."""
         by_set: dict[str, list[float]] = defaultdict(list)
-        for at, each in enumerate(scores):
-            if kept(at):
-                by_set[self.asked[at][2].of].append(each.reciprocal + each.recall)
+        for number, score in enumerate(scores):
+            if kept(number):
+                by_set[self.asked[number][2].of].append(score.reciprocal + score.recall)
         return sum(sum(own) / len(own) for own in by_set.values()) / len(by_set)
 
     def chosen(self, fold: int, until: float) -> dict[str, float]:
@@ -208,8 +208,8 @@ class Bench:
                 tried = {**numbers, name: round(numbers[name] * step, 4)}
                 if time.monotonic() > until:
                     raise Unfinished(f"fold {fold}: {name} was not reached")
-                if (got := value(tried)) > best + 1e-4:
-                    best = got
+                if (actual := value(tried)) > best + 1e-4:
+                    best = actual
                     numbers = tried
                     break
         return numbers
@@ -274,8 +274,8 @@ def changes(bench: Bench, before: Sequence[Score], after: Sequence[Score]):
 def by_set(bench: Bench, scores: Sequence[Score]) -> dict[str, list[Score]]:
     """The scores of each set."""
     found: dict[str, list[Score]] = defaultdict(list)
-    for at, each in enumerate(scores):
-        found[bench.asked[at][2].of].append(each)
+    for number, score in enumerate(scores):
+        found[bench.asked[number][2].of].append(score)
     return found
 
 
@@ -291,9 +291,9 @@ def losses(bench: Bench, until: float):
         if time.monotonic() > until:
             return
         numbers = {each: getattr(weights, each) for each in OFF} | {name: value}
-        got = bench.scores(numbers)
+        actual = bench.scores(numbers)
         before = points(bench, usual)
-        after = points(bench, got)
+        after = points(bench, actual)
         row = [before[each] - after[each] for each in sets]
         helped = sum(lost > HELPS for lost in row)
         figures = "".join(f"{lost:12.1f}" for lost in row)
@@ -327,9 +327,9 @@ def main(
         numbers = bench.chosen(fold, until)
         changed = {name: value for name, value in numbers.items() if value != now[name]}
         print(f"fold {fold}: {changed}", flush=True)
-        for at, each in enumerate(bench.scores(numbers)):
+        for at, score in enumerate(bench.scores(numbers)):
             if bench.fold(at) == fold:
-                found[at] = each
+                found[at] = score
     table("chosen anew in each fold, on what was left out", bench, found)
     changes(bench, bench.scores(now), found)
 

@@ -97,7 +97,7 @@ class Snapshot:
         for path in self.blobs:
             parts = path.split("/")
             for end in range(1, len(parts) + 1):
-                found.update("/".join(parts[at:end]) for at in range(end))
+                found.update("/".join(parts[number:end]) for number in range(end))
         return frozenset(found)
 
     def texts(self, paths: list[str]) -> Iterator[tuple[str, str]]:

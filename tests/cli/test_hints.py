@@ -119,12 +119,12 @@ def test_a_hint_is_followed(scene, project):
             told += [each[0].strip() for each in spoken if each[1] in commands()]
         elif not line.startswith("#"):
             words = line.removeprefix("! ")
-            got = typed(words, project)
-            seen = " ".join(f"{got.out}\n{got.err}".split())
+            actual = typed(words, project)
+            seen = " ".join(f"{actual.out}\n{actual.err}".split())
             may_fail = line.startswith("! ")
-            assert may_fail or got.code == 0, f"{line}\n{seen}"
-            may_hint = got.code in (2, 3, 4, 5)
-            assert may_hint or "\nhint: " not in got.err, f"{got.code}: {line}"
+            assert may_fail or actual.code == 0, f"{line}\n{seen}"
+            may_hint = actual.code in (2, 3, 4, 5)
+            assert may_hint or "\nhint: " not in actual.err, f"{actual.code}: {line}"
             told = [each for each in told if each not in words]
     assert not told, f"told and not followed: {told}"
 

@@ -327,7 +327,10 @@ def test_a_guard_is_asked(project):
 
 def test_what_an_agent_does_not_name_is_as_configured(project):
     """The most hits of an answer."""
-    every = [project.entry(f"Oil chain {at}", f"Oil chain {at}.") for at in range(4)]
+    every = [
+        project.entry(f"Oil chain {number}", f"Oil chain {number}.")
+        for number in range(4)
+    ]
     project.write("MEMORY.md", "\n".join(every))
     project.write(".mem.toml", "limit = 2\nmax_tokens = 0\n")
 

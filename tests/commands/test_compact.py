@@ -34,8 +34,8 @@ def test_near_duplicates_become_one_entry_and_the_originals_are_archived(
     }
     best = {"importance": 0.9, "created_at": "2026-05-01", "tags": ["cart"]}
     other = {**used, "tags": ["time", "cart"], "paths": ["cart/*"]}
-    one = project.entry("Clock", A, id="a", **best)
-    fill(project, one, project.entry("Clock", A2, id="b", **other))
+    first = project.entry("Clock", A, id="a", **best)
+    fill(project, first, project.entry("Clock", A2, id="b", **other))
     result = project.ok("compact")
     assert "merged b into a" in result.out
     assert not result.err

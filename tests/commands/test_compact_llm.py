@@ -267,7 +267,7 @@ def test_the_loser_is_archived_and_names_the_winner(project, what, keep, gone):
     assert loser.status == "retired"
     assert loser.extra["retired_because"] == "superseded"
     assert loser.extra["superseded_by"] == keep
-    holding = [B in each.body for each in archived.values()]
+    holding = [B in entry.body for entry in archived.values()]
     assert holding == ([True] if what == "update" else [])
     before = texts(project)
     assert asked(project, *RESOLVE).code == 0

@@ -132,21 +132,21 @@ def test_sync_takes_in_nothing_that_was_taken_back_here(
     pair,
 ):
     """Retired on one machine, said anew on the other: it stays back on both."""
-    one, two = pair
+    laptop, desktop = pair
     rule = "Never answer mails on Sundays."
-    one.mem("add", rule, "--level", "global")
-    name = one.listed()[0]["id"]
+    laptop.mem("add", rule, "--level", "global")
+    name = laptop.listed()[0]["id"]
     steps = (
-        (one, ("retire", name, "--because", "it moved")),
-        (one, ("compact", "--level", "global")),
-        (one, ("sync",)),
-        (two, ("add", rule, "--level", "global")),
-        (two, ("sync",)),
+        (laptop, ("retire", name, "--because", "it moved")),
+        (laptop, ("compact", "--level", "global")),
+        (laptop, ("sync",)),
+        (desktop, ("add", rule, "--level", "global")),
+        (desktop, ("sync",)),
     )
     for machine, words in steps:
         result = machine.mem(*words)
         assert result.code == 0, (words, result.err)
-    in_step(one, two)
+    in_step(laptop, desktop)
     for each in pair:
         assert each.listed() == []
 
@@ -155,15 +155,15 @@ def test_sync_does_not_bring_back_what_was_forgotten(
     pair,
 ):
     """The words are in neither file after it."""
-    one, two = pair
+    laptop, desktop = pair
     rule = "The door code is quokkazanzi seven."
-    one.mem("add", rule, "--level", "global")
-    name = one.listed()[0]["id"]
-    assert one.mem("forget", name).code == 0
-    two.mem("add", rule, "--level", "global")
-    two.mem("sync")
-    in_step(one, two)
-    assert "quokkazanzi" not in one.text() + two.text()
+    laptop.mem("add", rule, "--level", "global")
+    name = laptop.listed()[0]["id"]
+    assert laptop.mem("forget", name).code == 0
+    desktop.mem("add", rule, "--level", "global")
+    desktop.mem("sync")
+    in_step(laptop, desktop)
+    assert "quokkazanzi" not in laptop.text() + desktop.text()
 
 
 def test_a_thousand_tombstones_cost_little(project):

@@ -37,21 +37,21 @@ def test_section_for_claude(project):
     """Norms, rules, then lessons by prominence; retired, archived, proxy and episodes
     stay out."""
     filled(project)
-    got = export(project)
+    result = export(project)
     order = [
         "Reviews within",
         "**Never push to main** (policy, id ",
         "**Big lesson**",
         "**Small",
     ]
-    places = [got.out.index(text) for text in order]
+    places = [result.out.index(text) for text in order]
     assert places == sorted(places)
-    assert got.out.startswith(exporter.BEGIN)
-    assert got.out.rstrip("\n").endswith(exporter.END)
-    assert "#### Norms" in got.out
-    assert "  The cart rounds once." in got.out
+    assert result.out.startswith(exporter.BEGIN)
+    assert result.out.rstrip("\n").endswith(exporter.END)
+    assert "#### Norms" in result.out
+    assert "  The cart rounds once." in result.out
     for text in ("Old lesson", "Archived", "Ana", "We shipped"):
-        assert text not in got.out
+        assert text not in result.out
 
 
 def test_no_more_than_200_lines_and_25_kb(project):
@@ -93,8 +93,8 @@ def test_a_path_imports_nothing_unless_closed_code_holds_it():
 def test_an_existing_file_keeps_every_other_byte(project, eol, end):
     """The section is appended, then replaced in place; a missing file is made."""
     filled(project)
-    got = export(project, "--out", "NEW.md")
-    assert (got.out, got.err) == ("wrote NEW.md\n", "")
+    result = export(project, "--out", "NEW.md")
+    assert (result.out, result.err) == ("wrote NEW.md\n", "")
     assert project.read("NEW.md").split("\n", 1)[1] in export(project).out
     gone = export(project, "--out", "NEW.md", "--remove").code or [
         *project.root.glob("NEW.md")
@@ -143,9 +143,9 @@ def test_damaged_marks_are_refused(project, more):
     filled(project)
     path = project.write("CLAUDE.md", before := f"# Shop\n{exporter.BEGIN}\n{more}")
     for removed in ((), ("--remove",)):
-        got = export(project, "--out", "CLAUDE.md", *removed)
-        assert got.code == 3
-        assert "CLAUDE.md:2:" in got.err
+        result = export(project, "--out", "CLAUDE.md", *removed)
+        assert result.code == 3
+        assert "CLAUDE.md:2:" in result.err
         assert path.read_text() == before
 
 
@@ -155,16 +155,18 @@ def test_json_has_every_live_entry(project):
     project.mem("add", "Tagged text", "--tag", "a")
     text = project.read("MEMORY.md")
     project.write(".mem/jobs/j/tasks/t/worktree/MEMORY.md", text)
-    got = project.mem("export", "--json").json
-    assert got["version"] == 1
-    assert sorted(entry["title"] for entry in got["entries"]) == [
+    report = project.mem("export", "--json").json
+    assert report["version"] == 1
+    assert sorted(entry["title"] for entry in report["entries"]) == [
         "Big lesson",
         "Never push to main",
         "Small lesson",
         "Tagged text",
         "What happened",
     ]
-    (tagged,) = (entry for entry in got["entries"] if entry["title"] == "Tagged text")
+    (tagged,) = (
+        entry for entry in report["entries"] if entry["title"] == "Tagged text"
+    )
     assert tagged["extra"]["tags"] == ["a"]
     assert (tagged["path"], tagged["level"]) == ("MEMORY.md", "project")
     keys = {
@@ -178,7 +180,7 @@ def test_json_has_every_live_entry(project):
     }
     assert keys <= set(tagged)
     project.mem("export", "json", "--out", "x.json")
-    assert json.loads(project.read("x.json")) == got
+    assert json.loads(project.read("x.json")) == report
 
 
 RULES = ".claude/rules"

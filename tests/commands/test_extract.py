@@ -63,14 +63,18 @@ def test_json_tells_what_was_done(project):
     project.mem("undo")
     assert not project.entries()
     assert not project.has("tasks/episodes.md")
-    got = learn(project, "s-1", "--json").json
-    assert (got["version"], got["engine"], got["dry_run"]) == (1, "rules", False)
-    (session,) = got["sessions"]
+    report = learn(project, "s-1", "--json").json
+    assert (report["version"], report["engine"], report["dry_run"]) == (
+        1,
+        "rules",
+        False,
+    )
+    (session,) = report["sessions"]
     assert {event["what"] for event in session["events"]} == {"learned"}
     assert {"scope": "intent-alignment", "why": "there is no INTENT.md"} in session[
         "skipped"
     ]
-    assert len(got["files"]) == 2
+    assert len(report["files"]) == 2
 
 
 def test_standard_input_is_a_transcript(project):
@@ -382,8 +386,8 @@ def test_a_job_is_told_by_an_option_where_the_folder_does_not(project):
         project=[item(title="Names in commits", norm=True, text="Names are plural.")],
         session=[item(title="A pattern of commits")],
     )
-    got = learn(project, "s-1", "--json", env=env).json
-    skipped = {s["scope"]: s["why"] for s in got["sessions"][0]["skipped"]}
+    report = learn(project, "s-1", "--json", env=env).json
+    skipped = {s["scope"]: s["why"] for s in report["sessions"][0]["skipped"]}
     assert skipped["team"] == skipped["session"] == "the session is in no job"
     assert project.read("institutional.md") == "- [2026-11-20] Names are plural.\n"
     in_job(project)
@@ -397,9 +401,9 @@ def test_global_is_off_judged_and_nameless(project):
     said = ("Retry with jitter.", "Only here.", f"As {project.root.name} does.")
     found = [item(title=text.split()[0], text=text) for text in said]
     env = script(project, '{"general": [1, 3]}', **{"global": found})
-    got = learn(project, "s-1", "--json", env=env).json
+    report = learn(project, "s-1", "--json", env=env).json
     off = {"scope": "global", "why": "off: extract_global is not set"}
-    assert off in got["sessions"][0]["skipped"]
+    assert off in report["sessions"][0]["skipped"]
     learn(project, "s-2", "--set", "extract_global=true", env=env)
     (entry,) = parse((project.home / "MEMORY.md").read_text(), "~").entries
     assert (entry.title, entry.domain) == ("Retry", "team")
@@ -622,10 +626,10 @@ def test_older_and_many_sessions_are_listed(project):
         for number in range(12)
     ]
     os.utime(paths[0], (1_700_000_000, 1_700_000_000))
-    got = project.mem("extract", "--json").json
-    assert len(got["sessions"]) == 10
-    assert len(got["more"]) == 2
-    assert str(paths[0]) in got["more"]
+    report = project.mem("extract", "--json").json
+    assert len(report["sessions"]) == 10
+    assert len(report["more"]) == 2
+    assert str(paths[0]) in report["more"]
     told = project.mem("extract").out
     assert "1 older session not read: --all reads every one, --json names them" in told
     assert str(paths[0]) not in told
@@ -667,9 +671,9 @@ def test_sub_agents_belong_to_their_session(project):
         more = {"isSidechain": True, "agentId": "a7", "uuid": f"f-{number}"}
         agent.lines[number] = json.dumps({**json.loads(line), **more})
     agent.write(path.with_suffix("") / "subagents" / "agent-a7.jsonl")
-    got = project.mem("extract", "--json").json
-    assert [session["session"] for session in got["sessions"]] == [given.session]
-    (session,) = got["sessions"]
+    report = project.mem("extract", "--json").json
+    assert [session["session"] for session in report["sessions"]] == [given.session]
+    (session,) = report["sessions"]
     assert any("mypy failed" in title for title in session["proposed"])
     assert not any("French" in entry.body for entry in project.entries())
     before = state(project)

@@ -15,7 +15,9 @@ EARLIER = 1_700_000_000
 def test_the_lines_that_a_person_names_are_kept(project, changed):
     """With their sketch, as if `mem add --rests-on` had named them; not those of a
     file that was changed since, which may be others by now."""
-    code = project.write("src/cart.py", "".join(f"step_{n} = {n}\n" for n in range(9)))
+    code = project.write(
+        "src/cart.py", "".join(f"step_{number} = {number}\n" for number in range(9))
+    )
     os.utime(code, (changed, changed))
     said = "From now on always round to cents, as `src/cart.py:2-4` does, not :0-1."
     session = Talk(project.root).user("Change the checkout page.").agent("Done.")

@@ -55,8 +55,8 @@ def test_auto_memory_of_claude_code(project, named):
     named."""
     index = "# Memory\n- [Real database](database.md) - no mocks\n\n## Build\nIt needs Node 22.\n"
     folder = auto_memory(project, MEMORY=index, database=TOPIC)
-    got = project.mem("import", str(folder.parent / named))
-    assert (got.code, got.err) == (0, "")
+    result = project.mem("import", str(folder.parent / named))
+    assert (result.code, result.err) == (0, "")
     notes, topic = project.entries()
     assert (notes.title, notes.kind) == ("Memory > Build", "fact")
     assert notes.extra["source"] == "claude:MEMORY.md"
@@ -77,8 +77,8 @@ def test_what_is_about_a_person_stays_out_of_the_project(project):
     folder = auto_memory(
         project, MEMORY="# Index\n", me=TOPIC.replace("feedback", "user")
     )
-    got = project.mem("import", str(folder), "--json")
-    assert (got.code, got.json["added"], got.json["private"]) == (
+    result = project.mem("import", str(folder), "--json")
+    assert (result.code, result.json["added"], result.json["private"]) == (
         0,
         [],
         ["claude:me.md"],
@@ -192,9 +192,12 @@ def test_what_is_said_already_is_not_added(project):
     project.remembers("Payments", f"R{retry}", id="known")
     rules = (f"R{retry}", f"Never r{retry}", footer, f"{footer}.")
     project.write("AGENTS.md", "# Rules\n" + "".join(f"- {rule}\n" for rule in rules))
-    got = project.mem("import", "AGENTS.md", "--json").json
-    assert [one["title"] for one in got["added"]] == [f"Never r{retry}", footer]
-    assert [one["id"] for one in got["similar"]] == ["known", got["added"][1]["id"]]
+    report = project.mem("import", "AGENTS.md", "--json").json
+    assert [one["title"] for one in report["added"]] == [f"Never r{retry}", footer]
+    assert [one["id"] for one in report["similar"]] == [
+        "known",
+        report["added"][1]["id"],
+    ]
     again = project.mem("import", "AGENTS.md")
     assert "known already: Retry failed charges" in again.out + again.err
 
@@ -209,13 +212,17 @@ def test_secrets_private_parts_and_commands_stay_out(project):
         "Hidden\u202e\x1b[31m text that says little",
     )
     project.write("AGENTS.md", "# Rules\n" + "".join(f"- {rule}\n" for rule in rules))
-    got = project.mem("import", "AGENTS.md", "--json")
+    result = project.mem("import", "AGENTS.md", "--json")
     named = ["agents-md:AGENTS.md"]
-    assert (got.code, got.json["refused"], got.json["injected"]) == (3, named, named)
+    assert (result.code, result.json["refused"], result.json["injected"]) == (
+        3,
+        named,
+        named,
+    )
     titles = [entry.title for entry in project.entries()]
     assert titles == ["Backups always run at night", "Hidden text that says little"]
     text = project.read("MEMORY.md")
-    assert KEY not in text + got.out + got.err
+    assert KEY not in text + result.out + result.err
     assert "Ana" not in text
     assert "previous instructions" not in text
 
@@ -228,8 +235,8 @@ def test_what_cannot_be_read_is_named_and_the_others_are_imported(
     outside = project.write("~/outside.md", "# Outside\nA text from elsewhere.\n")
     (folder / "link.md").symlink_to(outside)
     (folder / "bad.md").write_bytes(b"ok\n\xff\xfe\n")
-    got = project.ends(3, "import", str(folder))
-    assert "bad.md:2: is not UTF-8" in got.err
+    result = project.ends(3, "import", str(folder))
+    assert "bad.md:2: is not UTF-8" in result.err
     assert len(project.entries()) == 1
 
 
@@ -237,8 +244,8 @@ def test_rules_under_two_names_are_read_once(project):
     """CLAUDE.md is often a link to AGENTS.md."""
     project.write("AGENTS.md", "- Never mock the payment gateway.\n")
     (project.root / "CLAUDE.md").symlink_to("AGENTS.md")
-    got = project.mem("import", ".")
-    assert got.out.splitlines()[1:] == ["1 added"]
+    result = project.mem("import", ".")
+    assert result.out.splitlines()[1:] == ["1 added"]
     assert "source: agents-md:AGENTS.md" in project.read("MEMORY.md").replace("'", "")
 
 
@@ -293,6 +300,6 @@ def test_what_was_archived_or_merged_is_not_written_again(project):
         "Something else", "About colours.", merged_from=[second.id]
     )
     project.write("MEMORY.md", survivor)
-    got = project.mem("import", "AGENTS.md", "--json")
-    assert (got.json["added"], got.json["known"][0]["id"]) == ([], first.id)
+    result = project.mem("import", "AGENTS.md", "--json")
+    assert (result.json["added"], result.json["known"][0]["id"]) == ([], first.id)
     assert project.read("MEMORY.md") == survivor

@@ -45,8 +45,8 @@ def waiting(project: Project) -> list[dict[str, Any]]:
 def started(project: Project, session: str) -> str:
     """What the start of a session tells the agent."""
     payload = {"session_id": session, "cwd": str(project.root), "source": "startup"}
-    got = project.shell("hook", "session-start", input=json.dumps(payload))
-    told = json.loads(got.out or "{}").get("hookSpecificOutput", {})
+    result = project.shell("hook", "session-start", input=json.dumps(payload))
+    told = json.loads(result.out or "{}").get("hookSpecificOutput", {})
     return str(told.get("additionalContext", ""))
 
 
@@ -56,16 +56,16 @@ def test_a_slip_is_proposed_and_not_written(project):
     (session,) = learn(project).json["sessions"]
     assert session["proposed"] == ["Don't use npm. Use pnpm"]
     assert not project.entries()
-    (one,) = waiting(project)
+    (proposal,) = waiting(project)
     names = "id title text kind session_id source since".split()
-    assert set(names) <= set(one)
-    assert one["session_id"] == "s-1"
-    assert one["text"] == SLIP
-    assert one["around"] == SLIP
+    assert set(names) <= set(proposal)
+    assert proposal["session_id"] == "s-1"
+    assert proposal["text"] == SLIP
+    assert proposal["around"] == SLIP
     hits = project.mem("recall", "npm", "--history", "off", "--json").hits
     assert not [hit for hit in hits if hit["layer"] != "episodes"]
     shown = project.mem("inbox").out
-    assert one["id"][:8] in shown
+    assert proposal["id"][:8] in shown
     assert "mem keep ID" in shown
 
 
@@ -92,19 +92,21 @@ def test_a_session_proposes_three_at_most(project):
 def test_keep_writes_an_entry_with_its_provenance(project):
     """As a person words and places it; it is confirmed, and waits no longer."""
     learn(project)
-    (one,) = waiting(project)
+    (proposal,) = waiting(project)
     before = markdown(project)
-    dry = project.ok("keep", one["id"][:8], "--dry-run")
+    dry = project.ok("keep", proposal["id"][:8], "--dry-run")
     assert "+## " in dry.out
     assert markdown(project) == before
-    got = project.ok("keep", one["id"][:8], "--title", "Use pnpm", "--kind", "policy")
-    assert "Use pnpm" in got.out
+    result = project.ok(
+        "keep", proposal["id"][:8], "--title", "Use pnpm", "--kind", "policy"
+    )
+    assert "Use pnpm" in result.out
     (entry,) = project.entries()
-    assert (entry.id, entry.kind, entry.type) == (one["id"], "policy", "directive")
+    assert (entry.id, entry.kind, entry.type) == (proposal["id"], "policy", "directive")
     assert entry.title == "Use pnpm"
     assert SLIP in entry.body
     assert entry.extra["session_id"] == "s-1"
-    assert entry.extra["source"] == [one["source"]]
+    assert entry.extra["source"] == [proposal["source"]]
     assert entry.importance >= 0.8
     assert entry.priority == "critical"
     assert not waiting(project)
@@ -136,10 +138,10 @@ def test_keep_takes_several_or_none(project):
     """An id that is not known writes nothing; so does a title for two."""
     given = slip(project).user("No, don't use the moment library.").agent("Sorry.")
     project.mem("extract", saved(project, given, "s-1.jsonl"))
-    ids = [one["id"][:8] for one in waiting(project)]
-    got = project.mem("keep", ids[0], "ffffffff")
-    assert got.code == 2
-    assert "mem inbox" in got.err
+    ids = [proposal["id"][:8] for proposal in waiting(project)]
+    result = project.mem("keep", ids[0], "ffffffff")
+    assert result.code == 2
+    assert "mem inbox" in result.err
     assert not project.entries()
     assert project.mem("keep", *ids, "--title", "Both").code == 2
     assert project.mem("keep", *ids, "--level", "nowhere").code == 2
@@ -151,10 +153,10 @@ def test_keep_takes_several_or_none(project):
 def test_what_was_dropped_does_not_come_back(project):
     """Neither proposed nor kept, from this session or another, in other words."""
     learn(project)
-    (one,) = waiting(project)
-    project.ok("drop", one["id"][:8], "--dry-run")
+    (proposal,) = waiting(project)
+    project.ok("drop", proposal["id"][:8], "--dry-run")
     assert waiting(project)
-    assert "dropped" in project.mem("drop", one["id"][:8]).out
+    assert "dropped" in project.mem("drop", proposal["id"][:8]).out
     assert not waiting(project)
     (session,) = learn(project, "s-2").json["sessions"]
     assert not waiting(project)
@@ -216,8 +218,8 @@ def test_what_nobody_answers_runs_out(project):
     """After thirty days; it is not proposed again."""
     learn(project)
     later = {"MEM_NOW": "2027-01-20"}
-    got = project.mem("inbox", "--json", env=later).json
-    assert got["proposals"] == []
+    report = project.mem("inbox", "--json", env=later).json
+    assert report["proposals"] == []
     path = saved(project, slip(project, "s-2"), "s-2.jsonl")
     project.mem("extract", path, env=later)
     assert not project.entries()
@@ -242,16 +244,16 @@ def test_a_torn_state_file_loses_proposals_and_no_entry(project):
     for each in path.parent.glob("state.db-*"):
         each.unlink()
     path.write_bytes(b"torn" * 1000)
-    got = learn(project, "s-2", "Never log the proxy password, not even in tests.")
-    assert got.code == 0
-    assert "proposed" in got.err
+    result = learn(project, "s-2", "Never log the proxy password, not even in tests.")
+    assert result.code == 0
+    assert "proposed" in result.err
     assert len(project.entries()) == 1
-    got = project.mem("inbox")
-    assert got.code == 5
-    assert "state file" in got.err
+    result = project.mem("inbox")
+    assert result.code == 5
+    assert "state file" in result.err
     path.unlink()
-    got = project.ok("inbox")
-    assert "no state file" in got.err
+    result = project.ok("inbox")
+    assert "no state file" in result.err
     assert len(project.entries()) == 1
 
 

@@ -66,7 +66,7 @@ def check(text: str):
     """What the two sides come to."""
     file = parse(text, "")
     assert not file.problems
-    found = {it.id: it for it in file.entries}
+    found = {entry.id: entry for entry in file.entries}
     assert len(found) == len(file.entries)
     other = derived_id("b", "An edit.")
     assert set(found) == {"a", "b", other, "c", "f", "one", "two"}

@@ -86,10 +86,10 @@ def test_the_best_match_comes_first_and_has_relevance_one(project):
         project.entry("Lock timeout on deploy", lock),
         project.entry("Colours", "Buttons are green."),
     )
-    got = hits(project, "--ranked", "--explain", "lock timeout before deploy")
-    assert [hit["title"] for hit in got] == ["Lock timeout on deploy", "Builds"]
-    assert all(hit["score"] > 0 for hit in got)
-    factors = got[0]["factors"]
+    ranked = hits(project, "--ranked", "--explain", "lock timeout before deploy")
+    assert [hit["title"] for hit in ranked] == ["Lock timeout on deploy", "Builds"]
+    assert all(hit["score"] > 0 for hit in ranked)
+    factors = ranked[0]["factors"]
     assert factors.keys() - {"context"} == set(FACTORS)
     assert (factors["relevance"], factors["vector"]) == (1.0, None)
 
@@ -159,8 +159,8 @@ def test_near_duplicates_collapse_and_opposites_do_not(project):
         project.entry("A", text, id="two"),
         project.entry("A", text.replace("Always", "Never")),
     )
-    got = hits(project, "--ranked", "zebra migration")
-    assert sorted(hit["duplicates"] for hit in got) == [[], ["two"]]
+    ranked = hits(project, "--ranked", "zebra migration")
+    assert sorted(hit["duplicates"] for hit in ranked) == [[], ["two"]]
     begin = "The quagga pipeline has many steps and each is described here. " * 30
     long = [
         project.entry(word, begin + f"{word} " * 400) for word in ("alpha", "omega")
@@ -308,13 +308,13 @@ def test_used_is_the_size_of_the_prompt(filled, limit):
 
 def test_all_forms_show_the_same_hits(filled):
     """In the same order; JSON has exactly the keys of the contract."""
-    got = filled.mem("recall", "cache", "--json", "--explain").json
+    report = filled.mem("recall", "cache", "--json", "--explain").json
     for form in ("text", "prompt"):
         out = filled.mem("recall", "cache", "--format", form).out
-        places = [out.find(hit["title"]) for hit in got["hits"]]
+        places = [out.find(hit["title"]) for hit in report["hits"]]
         assert -1 not in places
         assert places == sorted(places)
-    assert list(got) == [
+    assert list(report) == [
         "version",
         "mode",
         "query",
@@ -323,14 +323,14 @@ def test_all_forms_show_the_same_hits(filled):
         "problems",
         "sparse_only",
     ]
-    assert (got["version"], got["mode"], got["query"], got["problems"]) == (
+    assert (report["version"], report["mode"], report["query"], report["problems"]) == (
         1,
         "bm25",
         "cache",
         [],
     )
-    assert list(got["budget"]) == ["limit", "used", "more"]
-    for hit in got["hits"]:
+    assert list(report["budget"]) == ["limit", "used", "more"]
+    for hit in report["hits"]:
         ranked = hit["layer"] == "ranked"
         assert bool(hit.pop("factors")) == ranked
         assert list(hit) == list(KEYS)
@@ -340,7 +340,7 @@ def test_all_forms_show_the_same_hits(filled):
             assert (
                 hit[key] is None if key in nullable else isinstance(hit[key], kind)
             ), key
-    ranked = [hit for hit in got["hits"] if hit["layer"] == "ranked"]
+    ranked = [hit for hit in report["hits"] if hit["layer"] == "ranked"]
     assert [hit["rank"] for hit in ranked] == [1, 2, 3]
     lines = filled.read("MEMORY.md").split("\n")
     assert all(lines[hit["line"] - 1] == f"## {hit['title']}" for hit in ranked)
@@ -371,11 +371,13 @@ def test_a_session_remembers_what_was_chosen_for_its_task(filled):
     """Ranked hits and workflows; no memory file changes."""
     path = filled.root / "MEMORY.md"
     before = (path.read_bytes(), path.stat().st_mtime_ns)
-    got = hits(filled, "cache", "--session", "s1")
+    ranked = hits(filled, "cache", "--session", "s1")
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
 
     def ids(*wanted: str) -> list[str]:
-        return [hit["id"] for layer in wanted for hit in got if hit["layer"] == layer]
+        return [
+            hit["id"] for layer in wanted for hit in ranked if hit["layer"] == layer
+        ]
 
     options = Options(str(filled.root))
     with App(options, dict(os.environ), filled.root) as app, app.state() as history:

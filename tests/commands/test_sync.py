@@ -42,10 +42,10 @@ def remote(project, tmp_path) -> Path:
 
 @pytest.fixture
 def pair(project, remote, tmp_path) -> tuple[Machine, Machine]:
-    one, two = (Machine(project, tmp_path / name) for name in ("one", "two"))
-    for each in (one, two):
-        assert each.mem("sync", "--git", str(remote)).code == 0
-    return one, two
+    laptop, desktop = (Machine(project, tmp_path / name) for name in ("one", "two"))
+    for machine in (laptop, desktop):
+        assert machine.mem("sync", "--git", str(remote)).code == 0
+    return laptop, desktop
 
 
 def test_a_home_of_its_own_has_a_repository_of_its_own(project, tmp_path, monkeypatch):
@@ -67,20 +67,20 @@ def in_step(*machines: Machine):
 def test_without_an_address_nothing_is_called_in_step(project, remote, tmp_path):
     """It says what stays on this machine, and how the others find it; an address that
     is known is not asked for again."""
-    one = Machine(project, tmp_path / "one")
-    one.mem("add", "--level", "global", "Deploy on Tuesdays only")
-    begun = one.mem("sync", "--git")
+    laptop = Machine(project, tmp_path / "one")
+    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    begun = laptop.mem("sync", "--git")
     assert begun.code == 0
     assert "nothing leaves this machine" in begun.err
-    done = one.mem("sync")
+    done = laptop.mem("sync")
     assert done.code == 0
     assert "on this machine alone" in done.out
     assert "mem sync --git URL" in done.out
-    assert one.mem("sync", "--json").json["address"] is False
-    assert one.mem("sync", "--git", str(remote)).code == 0
-    assert one.mem("sync").out == "1 commit sent\n"
-    assert "nothing leaves" not in one.mem("sync", "--git").err
-    assert one.mem("sync").out == "in step\n"
+    assert laptop.mem("sync", "--json").json["address"] is False
+    assert laptop.mem("sync", "--git", str(remote)).code == 0
+    assert laptop.mem("sync").out == "1 commit sent\n"
+    assert "nothing leaves" not in laptop.mem("sync", "--git").err
+    assert laptop.mem("sync").out == "in step\n"
 
 
 def test_two_machines_that_edited_at_once_hold_the_same(
@@ -88,78 +88,81 @@ def test_two_machines_that_edited_at_once_hold_the_same(
 ):
     """Entries by id, counts added up, prose with the lines of both; every byte, CRLF
     too."""
-    one, two = pair
-    one.mem("add", "--level", "global", "Deploy on Tuesdays only")
-    in_step(one, two)
-    (name,) = [entry["id"] for entry in one.listed()]
-    for each, text in ((one, "Mine: a\r\n"), (two, "Mine: b\r\n")):
-        each.mem("reinforce", name)
-        each.mem("add", "--level", "global", f"A lesson of {each.folder.name}")
-        (each.home / "institutional.md").write_bytes(f"# Norms\r\n\r\n{text}".encode())
-    in_step(one, two, one)
-    assert one.text() == two.text()
-    assert "reinforcement_count: 2" in one.text()
-    assert one.text().count("A lesson of ") == 2
-    assert one.text("institutional.md") == two.text("institutional.md")
-    assert sorted(one.text("institutional.md").splitlines()) == [
+    laptop, desktop = pair
+    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    in_step(laptop, desktop)
+    (name,) = [entry["id"] for entry in laptop.listed()]
+    for machine, text in ((laptop, "Mine: a\r\n"), (desktop, "Mine: b\r\n")):
+        machine.mem("reinforce", name)
+        machine.mem("add", "--level", "global", f"A lesson of {machine.folder.name}")
+        (machine.home / "institutional.md").write_bytes(
+            f"# Norms\r\n\r\n{text}".encode()
+        )
+    in_step(laptop, desktop, laptop)
+    assert laptop.text() == desktop.text()
+    assert "reinforcement_count: 2" in laptop.text()
+    assert laptop.text().count("A lesson of ") == 2
+    assert laptop.text("institutional.md") == desktop.text("institutional.md")
+    assert sorted(laptop.text("institutional.md").splitlines()) == [
         "",
         "# Norms",
         "Mine: a",
         "Mine: b",
     ]
-    assert one.mem("sync").out == "in step\n"
+    assert laptop.mem("sync").out == "in step\n"
 
 
 def test_git_knows_two_files_and_the_home_folder_nothing_of_git(pair, project):
     """Neither other files nor the private store; a second init changes nothing."""
-    one, _ = pair
+    laptop, _ = pair
     for name in ("notes.txt", "proxy.md", "MEMORY.archive.md"):
-        (one.home / name).write_text("private\n")
-    one.mem("add", "--level", "global", "Deploy on Tuesdays only")
-    assert one.mem("sync", "--git").code == 0
-    assert "1 commit sent" in one.mem("sync").out
+        (laptop.home / name).write_text("private\n")
+    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    assert laptop.mem("sync", "--git").code == 0
+    assert "1 commit sent" in laptop.mem("sync").out
     named = project.git(
-        "--git-dir", str(one.git_dir), "ls-tree", "-r", "--name-only", "main"
+        "--git-dir", str(laptop.git_dir), "ls-tree", "-r", "--name-only", "main"
     )
     assert named == "MEMORY.md\n"
-    assert not (one.home / ".git").exists()
-    assert project.git("--git-dir", str(one.git_dir), "status", "--porcelain") == ""
-    assert one.mem("sync", "--remove").code == 0
-    assert not one.git_dir.exists()
-    assert one.mem("sync").code == 2
+    assert not (laptop.home / ".git").exists()
+    assert project.git("--git-dir", str(laptop.git_dir), "status", "--porcelain") == ""
+    assert laptop.mem("sync", "--remove").code == 0
+    assert not laptop.git_dir.exists()
+    assert laptop.mem("sync").code == 2
 
 
 def test_a_dry_run_shows_what_would_come_and_writes_nothing(
     pair,
 ):
-    one, two = pair
-    one.mem("add", "--level", "global", "Deploy on Tuesdays only")
-    in_step(one)
-    two.mem("add", "--level", "global", "Prefer tabs")
-    before = two.text()
+    laptop, desktop = pair
+    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    in_step(laptop)
+    desktop.mem("add", "--level", "global", "Prefer tabs")
+    before = desktop.text()
     assert (
-        "+## [2026-11-21] Deploy on Tuesdays only" in two.mem("sync", "--dry-run").out
+        "+## [2026-11-21] Deploy on Tuesdays only"
+        in desktop.mem("sync", "--dry-run").out
     )
-    assert two.text() == before
-    assert one.mem("sync").out == "in step\n"
+    assert desktop.text() == before
+    assert laptop.mem("sync").out == "in step\n"
 
 
 @pytest.mark.parametrize("what", ["secret", "link", "conflict"])
 def test_what_may_not_leave_stops_it_before_anything_is_committed(
     pair, remote, project, what
 ):
-    one, _ = pair
-    path = one.home / "MEMORY.md"
+    laptop, _ = pair
+    path = laptop.home / "MEMORY.md"
     if what == "secret":
         path.write_text(
             "# Memory\n\nkey: ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8" + "\n"
         )
     elif what == "link":
-        (one.folder / "elsewhere.md").write_text("x\n")
-        path.symlink_to(one.folder / "elsewhere.md")
+        (laptop.folder / "elsewhere.md").write_text("x\n")
+        path.symlink_to(laptop.folder / "elsewhere.md")
     else:
         path.write_text("<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n")
-    done = one.mem("sync")
+    done = laptop.mem("sync")
     assert done.code == 5
     assert "MEMORY.md" in done.err
     assert "hint:" in done.err
@@ -170,16 +173,16 @@ def test_a_link_inside_the_home_folder_is_written_through(
     pair,
 ):
     """As dotfile managers make them: what came in stands behind it, the link stays."""
-    one, two = pair
-    (two.home / "dotfiles").mkdir()
-    (two.home / "dotfiles" / "notes.md").write_text("")
-    (two.home / "MEMORY.md").symlink_to("dotfiles/notes.md")
-    one.mem("add", "--level", "global", "Deploy on Tuesdays only")
-    in_step(one, two)
-    assert (two.home / "MEMORY.md").is_symlink()
-    kept = (two.home / "dotfiles" / "notes.md").read_text()
+    laptop, desktop = pair
+    (desktop.home / "dotfiles").mkdir()
+    (desktop.home / "dotfiles" / "notes.md").write_text("")
+    (desktop.home / "MEMORY.md").symlink_to("dotfiles/notes.md")
+    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    in_step(laptop, desktop)
+    assert (desktop.home / "MEMORY.md").is_symlink()
+    kept = (desktop.home / "dotfiles" / "notes.md").read_text()
     assert "Deploy on Tuesdays only" in kept
-    assert kept == one.text()
+    assert kept == laptop.text()
 
 
 @pytest.mark.parametrize("name", [".bashrc", "notes/a.md", "institutional.md"])
@@ -191,7 +194,7 @@ def test_a_repository_that_holds_more_is_refused_and_writes_nothing(
     name,
 ):
     """A strange file, one in a folder, a link in the place of a memory file."""
-    one, _ = pair
+    laptop, _ = pair
     other = tmp_path / "other"
     project.git("clone", "-q", str(remote), str(other))
     (other / name).parent.mkdir(exist_ok=True)
@@ -200,23 +203,23 @@ def test_a_repository_that_holds_more_is_refused_and_writes_nothing(
     ).write_text("x")
     project.commit(cwd=other)
     project.git("push", "-q", "origin", "HEAD:main", cwd=other)
-    done = one.mem("sync")
+    done = laptop.mem("sync")
     assert done.code == 5
     assert name.partition("/")[0] in done.err
-    assert list(one.home.iterdir()) == []
+    assert list(laptop.home.iterdir()) == []
 
 
 def test_a_repository_with_another_branch_is_refused(pair, remote, project, tmp_path):
     """Code whose branch is called otherwise is somebody's: nothing of yours goes
     there."""
-    one, _ = pair
+    laptop, _ = pair
     other = tmp_path / "other"
     project.git("clone", "-q", str(remote), str(other))
     (other / "a.py").write_text("x = 1\n")
     project.commit(cwd=other)
     project.git("push", "-q", "origin", "HEAD:trunk", cwd=other)
-    one.mem("add", "--level", "global", "Prefer short branches")
-    done = one.mem("sync")
+    laptop.mem("add", "--level", "global", "Prefer short branches")
+    done = laptop.mem("sync")
     assert done.code == 5
     assert "holds a branch 'trunk'" in done.err
     assert "main" not in project.git("branch", "-a", cwd=remote)
@@ -239,7 +242,7 @@ def test_folders_that_hold_themselves_are_not_entered(
 ):
     """Ten folders of ten folders, twelve levels of them, weigh a few hundred bytes: to
     list them all would never end."""
-    one, _ = pair
+    laptop, _ = pair
     listed = tmp_path / "listed"
     (tmp_path / "x").write_text("x\n")
     blob = project.git("hash-object", "-w", str(tmp_path / "x"), cwd=remote).strip()
@@ -252,20 +255,22 @@ def test_folders_that_hold_themselves_are_not_entered(
     listed.write_text(f"{row}\t{name}\n")
     with listed.open() as given:
         pushed_by_another(project, remote, made(remote, "mktree", stdin=given))
-    done = one.mem("sync")
+    done = laptop.mem("sync")
     assert (done.code, name in done.err) == (5, True), done.err
-    assert list(one.home.iterdir()) == []
+    assert list(laptop.home.iterdir()) == []
 
 
 def test_many_names_are_not_listed(pair, remote, project, tmp_path):
     """What names more than two files is refused by its size."""
-    one, _ = pair
+    laptop, _ = pair
     blob = project.git("hash-object", "-w", "/dev/null", cwd=remote).strip()
     listed = tmp_path / "listed"
-    listed.write_text("".join(f"100644 blob {blob}\tf{n}\n" for n in range(5000)))
+    listed.write_text(
+        "".join(f"100644 blob {blob}\tf{number}\n" for number in range(5000))
+    )
     with listed.open() as given:
         pushed_by_another(project, remote, made(remote, "mktree", stdin=given))
-    done = one.mem("sync")
+    done = laptop.mem("sync")
     assert (done.code, "more than two files" in done.err) == (5, True), done.err
 
 
@@ -273,7 +278,7 @@ def test_an_object_that_unpacks_to_more_than_memory_holds_is_not_taken(
     pair, remote, project, tmp_path
 ):
     """A hundred megabytes of nothing are a hundred kilobytes in a pack."""
-    one, _ = pair
+    laptop, _ = pair
     large = tmp_path / "large"
     with large.open("wb") as file:
         file.truncate(100 << 20)
@@ -282,9 +287,9 @@ def test_an_object_that_unpacks_to_more_than_memory_holds_is_not_taken(
     listed.write_text(f"100644 blob {blob}\tMEMORY.md\n")
     with listed.open() as given:
         pushed_by_another(project, remote, made(remote, "mktree", stdin=given))
-    done = one.mem("sync")
+    done = laptop.mem("sync")
     assert done.code == 4, done.err  # where it came in, its size is refused (5)
-    assert list(one.home.iterdir()) == []
+    assert list(laptop.home.iterdir()) == []
 
 
 def made(remote: Path, *words: str, stdin: TextIO) -> str:
@@ -305,116 +310,116 @@ def test_another_address_is_sent_all_there_is(
 ):
     """What the old repository had says nothing of the new one, under another address
     or the same."""
-    one, two = pair
-    one.mem("add", "--level", "global", "Deploy on Tuesdays only")
-    in_step(one)
+    laptop, desktop = pair
+    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    in_step(laptop)
     shutil.move(remote, tmp_path / "gone.git")
     new = remote if anew else tmp_path / "new.git"
     project.git("init", "-q", "--bare", "-b", "main", str(new))
-    for each in pair:
-        assert each.mem("sync", "--git", str(new)).code == 0
-    assert "1 commit sent" in one.mem("sync").out
-    in_step(two)
-    assert "Tuesdays" in two.text()
+    for machine in pair:
+        assert machine.mem("sync", "--git", str(new)).code == 0
+    assert "1 commit sent" in laptop.mem("sync").out
+    in_step(desktop)
+    assert "Tuesdays" in desktop.text()
 
 
 def test_git_that_does_not_know_the_user_is_told_how(pair, monkeypatch):
     """The hint is the command that helps, and with it the sync works."""
-    one, _ = pair
-    one.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    laptop, _ = pair
+    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
     for name in list(os.environ):
         if name.startswith(("GIT_AUTHOR", "GIT_COMMITTER")) or name == "EMAIL":
             monkeypatch.delenv(name)
-    config = one.folder / "gitconfig"
+    config = laptop.folder / "gitconfig"
     config.write_text("[user]\n\tuseConfigOnly = true\n")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
-    done = one.mem("sync")
+    done = laptop.mem("sync")
     assert done.code == 5 and "does not know who you are" in done.err, done.err
     hint = done.err.partition("hint: ")[2].strip()
     commands = hint.removesuffix(", then: mem sync").split(", ")
     assert len(commands) == 2
     for command in commands:
         subprocess.run(shlex.split(command), check=True)
-    assert "1 commit sent" in one.mem("sync").out
+    assert "1 commit sent" in laptop.mem("sync").out
 
 
 def test_a_failed_network_costs_nothing(pair, remote):
     """What is here is committed, and sent the next time."""
-    one, two = pair
-    one.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    laptop, desktop = pair
+    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
     remote.rename(remote.with_name("away"))
-    done = one.mem("sync")
+    done = laptop.mem("sync")
     assert done.code == 4
     assert "what is here is committed" in done.err
     remote.with_name("away").rename(remote)
-    in_step(one, two)
-    assert "Tuesdays" in two.text()
+    in_step(laptop, desktop)
+    assert "Tuesdays" in desktop.text()
 
 
 def test_a_file_that_is_gone_comes_back(pair):
     """A deletion is no edit: whoever wants an empty memory empties it."""
-    one, two = pair
-    one.mem("add", "--level", "global", "Deploy on Tuesdays only")
-    in_step(one, two)
-    (one.home / "MEMORY.md").unlink()
-    in_step(one, two)
-    assert one.text() == two.text()
-    assert "Tuesdays" in one.text()
+    laptop, desktop = pair
+    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    in_step(laptop, desktop)
+    (laptop.home / "MEMORY.md").unlink()
+    in_step(laptop, desktop)
+    assert laptop.text() == desktop.text()
+    assert "Tuesdays" in laptop.text()
 
 
 def test_the_users_hooks_run_and_may_refuse(pair):
-    one, _ = pair
-    one.mem("add", "--level", "global", "Deploy on Tuesdays only")
-    hook = one.git_dir / "hooks/pre-commit"
+    laptop, _ = pair
+    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    hook = laptop.git_dir / "hooks/pre-commit"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho not today >&2\nexit 1\n")
     hook.chmod(0o755)
-    done = one.mem("sync")
+    done = laptop.mem("sync")
     assert done.code == 5
     assert "not today" in done.err
     hook.unlink()
-    assert "1 commit sent" in one.mem("sync").out
+    assert "1 commit sent" in laptop.mem("sync").out
 
 
 def test_a_session_that_ends_brings_it_in_step_when_that_is_wanted(pair, monkeypatch):
     """Only the user's own configuration can ask for it."""
     from memcli.hooks import worker
 
-    one, two = pair
-    one.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    laptop, desktop = pair
+    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
     for kind in ("data", "state", "cache"):
-        monkeypatch.setenv(f"XDG_{kind.upper()}_HOME", str(one.folder / kind))
-    monkeypatch.setenv("MEM_HOME", str(one.home))
+        monkeypatch.setenv(f"XDG_{kind.upper()}_HOME", str(laptop.folder / kind))
+    monkeypatch.setenv("MEM_HOME", str(laptop.home))
     monkeypatch.setenv("MEM_SYNC", "off")
-    root = str(one.project.root)
+    root = str(laptop.project.root)
     assert "mem sync" not in worker.work(root, os.environ, wait=False)
     monkeypatch.setenv("MEM_SYNC", "session")
     assert "mem sync: 1 sent" in worker.work(root, os.environ, wait=False)
-    in_step(two)
-    assert "Tuesdays" in two.text()
+    in_step(desktop)
+    assert "Tuesdays" in desktop.text()
 
 
 @pytest.mark.parametrize("written", [False, True])
 def test_a_sync_that_was_killed_around_its_write_is_done_again(pair, project, written):
     """Before it, the merge is forgotten; after it, it is kept: nothing is lost or
     counted twice."""
-    one, two = pair
-    one.mem("add", "--level", "global", "Deploy on Tuesdays only")
-    in_step(one, two)
-    (name,) = [entry["id"] for entry in one.listed()]
-    one.mem("reinforce", name)
-    one.mem("add", "--level", "global", "A lesson of one")
-    in_step(one)
-    two.mem("reinforce", name)
-    old = two.text()
-    in_step(two)
-    own = ("--git-dir", str(two.git_dir))
+    laptop, desktop = pair
+    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    in_step(laptop, desktop)
+    (name,) = [entry["id"] for entry in laptop.listed()]
+    laptop.mem("reinforce", name)
+    laptop.mem("add", "--level", "global", "A lesson of one")
+    in_step(laptop)
+    desktop.mem("reinforce", name)
+    old = desktop.text()
+    in_step(desktop)
+    own = ("--git-dir", str(desktop.git_dir))
     project.git(*own, "update-ref", "refs/mem/before", "main^1")
     if not written:
-        (two.home / "MEMORY.md").write_text(old)
-    (two.home / "institutional.md").write_text("# Norms\n\nWritten after it.\n")
-    in_step(two, one, two)
-    assert one.text() == two.text()
-    assert "A lesson of one" in one.text()
-    assert "reinforcement_count: 2" in one.text()
-    assert one.text("institutional.md") == "# Norms\n\nWritten after it.\n"
+        (desktop.home / "MEMORY.md").write_text(old)
+    (desktop.home / "institutional.md").write_text("# Norms\n\nWritten after it.\n")
+    in_step(desktop, laptop, desktop)
+    assert laptop.text() == desktop.text()
+    assert "A lesson of one" in laptop.text()
+    assert "reinforcement_count: 2" in laptop.text()
+    assert laptop.text("institutional.md") == "# Norms\n\nWritten after it.\n"

@@ -325,10 +325,13 @@ class World(NamedTuple):
     ending: bool = True
 
     def text(self) -> str:
-        blocks = [entry(f"base-{i}", f"Base body {i}.") for i in range(self.entries)]
+        blocks = [
+            entry(f"base-{number}", f"Base body {number}.")
+            for number in range(self.entries)
+        ]
         text = self.head + "".join(
-            block.replace("type:", "# note\ntype:", i % 2)
-            for i, block in enumerate(blocks)
+            block.replace("type:", "# note\ntype:", number % 2)
+            for number, block in enumerate(blocks)
         )
         text = text if self.ending else text.rstrip("\n")
         return self.bom + text.replace("\n", self.eol)

@@ -124,10 +124,10 @@ def compare(page: str, folder: Path) -> list[str]:
     """Run the commands of a page in a copy of the example; a description of every
     difference."""
     wanted = steps(page)
-    got = run([step.command for step in wanted], folder, world(folder))
+    actual = run([step.command for step in wanted], folder, world(folder))
     return [
         f"line {step.line}: $ {step.command}\n--- expected\n{step.expected}\n--- seen\n{seen}"
-        for step, seen in zip(wanted, got, strict=True)
+        for step, seen in zip(wanted, actual, strict=True)
         if not matches(step.expected, seen)
     ]
 
@@ -138,9 +138,9 @@ def renewed(page: str, folder: Path) -> str:
     What was cut with a last line `...` is cut after as many lines again; a line that
     fits one with `...` inside stays as it was, and so does `id ...)`."""
     wanted = steps(page)
-    got = run([step.command for step in wanted], folder, world(folder))
+    actual = run([step.command for step in wanted], folder, world(folder))
     lines = page.splitlines()
-    for step, seen in reversed(list(zip(wanted, got, strict=True))):
+    for step, seen in reversed(list(zip(wanted, actual, strict=True))):
         if not matches(step.expected, seen):
             start = step.line + step.command.count("\n")
             end = start + len(step.expected.splitlines())

@@ -75,7 +75,10 @@ def _monday(root: Path) -> str:
         ("user", CORRECTED),
         ("assistant", [{"type": "text", "text": "Reverted."}]),
     )
-    rows = (_turn(root, at, role, content) for at, (role, content) in enumerate(turns))
+    rows = (
+        _turn(root, number, role, content)
+        for number, (role, content) in enumerate(turns)
+    )
     return "".join(f"{json.dumps(row)}\n" for row in rows)
 
 
@@ -112,8 +115,8 @@ def draw(lines: list[str]) -> str:
     width = WIDTH * LETTER + 40
     height = len(lines) * LINE + 40
     rows = [
-        f'<text x="20" y="{34 + at * LINE}"{_style(line)}>{escape(line)}</text>'
-        for at, line in enumerate(lines)
+        f'<text x="20" y="{34 + number * LINE}"{_style(line)}>{escape(line)}</text>'
+        for number, line in enumerate(lines)
         if line
     ]
     return "\n".join(

@@ -177,8 +177,8 @@ class Worker:
 def patient(pid: int) -> int:
     until = time.monotonic() + LONGEST
     while time.monotonic() < until:
-        got, status = os.waitpid(pid, os.WNOHANG)
-        if got:
+        actual, status = os.waitpid(pid, os.WNOHANG)
+        if actual:
             return os.waitstatus_to_exitcode(status)
         time.sleep(0.005)
     os.kill(pid, signal.SIGKILL)

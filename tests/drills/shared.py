@@ -185,10 +185,12 @@ class _Run:
     def _write(self, root: Path, state: int):
         root.mkdir(exist_ok=True)
         some = []
-        for i in range(self.entries):
-            text = f"common number-{i} xstate{state}x {'long ' * (i % 9)}"
+        for number in range(self.entries):
+            text = f"common number-{number} xstate{state}x {'long ' * (number % 9)}"
             some.append(
-                retrieval.entry({"id": f"{i}", "title": f"entry {i}", "text": text})
+                retrieval.entry(
+                    {"id": f"{number}", "title": f"entry {number}", "text": text}
+                )
             )
         (root / "MEMORY.md").write_text("\n".join(some[::2]))
         (root / "tasks").mkdir(exist_ok=True)

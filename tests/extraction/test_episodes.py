@@ -330,7 +330,9 @@ def test_segments_cover_the_session_and_nothing_raises(turns):
 
 def test_what_stands_for_pasted_lines_is_no_title():
     """The next sentence of the person is."""
-    log = "\n".join(f"2026-11-20 10:00:{n:02} ERROR no answer" for n in range(40))
+    log = "\n".join(
+        f"2026-11-20 10:00:{number:02} ERROR no answer" for number in range(40)
+    )
     asked = f"Here.\n{log}\nMake the client wait for the answer of the server."
     turns = (human(speakers.human(asked)), EDIT, agent("Done."))
     assert title_of(turns) == "Make the client wait for the answer of the server"

@@ -40,7 +40,7 @@ def test_only_what_is_wanted_runs_and_what_is_skipped_has_a_reason():
     assert [scope.name for scope in runs] == ["corrective"] and skipped == ()
     runs, skipped = scopes.chosen((), {}, Home(), llm=False, global_on=False)
     assert len(runs) + len(skipped) == len(scopes.SCOPES) and all(
-        one.why for one in skipped
+        skip.why for skip in skipped
     )
 
 

@@ -55,9 +55,9 @@ def said(
 
 def chat(tmp_path: Path, *messages: tuple[str, object], name: str = "s1") -> Path:
     lines = [
-        {"type": role, "uuid": f"{name}-{n}", "sessionId": name, "cwd": str(tmp_path),
-         "timestamp": f"2026-03-04T10:{n:02}:00.000Z", "message": {"role": role, "content": content}}
-        for n, (role, content) in enumerate(messages)
+        {"type": role, "uuid": f"{name}-{number}", "sessionId": name, "cwd": str(tmp_path),
+         "timestamp": f"2026-03-04T10:{number:02}:00.000Z", "message": {"role": role, "content": content}}
+        for number, (role, content) in enumerate(messages)
     ]  # fmt: skip
     path = tmp_path / f"{name}.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))

@@ -312,7 +312,7 @@ def test_each_part_of_a_long_section_is_told_once(shop):
         "gateway": "The payment gateway drops the first call: ask it twice.",
     }
     between = "".join(
-        f"Nothing came of trial {at}, it was left.\n\n" for at in range(90)
+        f"Nothing came of trial {number}, it was left.\n\n" for number in range(90)
     )
     log = f"\n\n{between}".join(lessons.values())
     shop.write("tasks/lessons.md", f"# Lessons\n\n## Log\n\n{log}\n")
@@ -481,8 +481,8 @@ def test_a_start_begins_with_rules_and_tells_nothing_unconfirmed(
     guess = {"scope": "team", "priority": "medium", "session_id": "one",
              "created_at": "2026-01-01"}  # fmt: skip
     entries = [
-        shop.entry(f"Rule {at}", "word " * 30, type="corrective", importance=0.9)
-        for at in range(9)
+        shop.entry(f"Rule {number}", "word " * 30, type="corrective", importance=0.9)
+        for number in range(9)
     ] + [
         shop.entry("Maybe so", "A guess.", type="corrective", importance=1.0, **guess),
         shop.entry("No force", "Never.", type="directive", importance=0.1, guard="deny",
@@ -518,7 +518,9 @@ def test_a_prompt_recalls_each_entry_once_in_a_session(shop):
     assert "freeze the clock" in heard(shop, "prompt", **ASKED)
     assert heard(shop, "prompt", **ASKED) == ""
     assert heard(shop, "prompt", session_id="another", **ASKED)
-    assert [each.entry for each in SessionLog(history(shop)).told(SESSION)] == ["clock"]
+    assert [telling.entry for telling in SessionLog(history(shop)).told(SESSION)] == [
+        "clock"
+    ]
     assert (
         history(shop).recalled(SESSION) == []
     )  # what was told is no evidence of its use

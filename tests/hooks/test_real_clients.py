@@ -713,8 +713,10 @@ def test_the_plug_in_of_opencode_hands_on_what_is_told(desk):
     after a compaction."""
     node = client("node")
     louder = [
-        desk.project.entry(f"Rule {at}", "Mind it.", type="corrective", importance=1.0)
-        for at in range(30)
+        desk.project.entry(
+            f"Rule {number}", "Mind it.", type="corrective", importance=1.0
+        )
+        for number in range(30)
     ]  # so that the start does not tell the rule about the file
     path = desk.project.root / "MEMORY.md"
     path.write_text(path.read_text() + "".join(louder))

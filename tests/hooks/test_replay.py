@@ -53,14 +53,14 @@ def test_what_was_known_before_a_session_is_told_apart_from_what_was_not(
     said(project, "s-odd", "2026-11-02", "Sort the invoices by customer, please.",
          "No, never sort invoices on the server, sort them in the browser.")  # fmt: skip
     project.mem("index", "--history")
-    got = project.mem("eval", "--json").json
-    odd, new = got["corrections"]
-    assert (got["sessions"], got["corrected"], got["enough"]) == (3, 2, False)
+    report = project.mem("eval", "--json").json
+    odd, new = report["corrections"]
+    assert (report["sessions"], report["corrected"], report["enough"]) == (3, 2, False)
     assert new["memory"] and new["history"] and new["told"]
     assert (odd["memory"], odd["history"], odd["told"]) == ("", "", False)
-    assert got["telling"]["prompts"] == 6
-    assert got["telling"]["answered"] >= 1
-    assert got["telling"]["tokens"] > 0
+    assert report["telling"]["prompts"] == 6
+    assert report["telling"]["answered"] >= 1
+    assert report["telling"]["tokens"] > 0
     text = project.mem("eval").out
     assert "too little history" in text and "%" not in text and "not known" in text
     monkeypatch.setattr(replay, "SECONDS", 0.0)

@@ -246,9 +246,11 @@ def test_history_is_told_when_it_is_clearly_about_a_prompt(
 ):
     """An excerpt of a commit, once, and before entries; no subject that says no more,
     no file name."""
-    for i in range(30):
-        shop.write(f"src/part{i}.py", f"value = {i}\n")
-        shop.commit(f"Part {i}: widget number {i} is drawn from its own table")
+    for number in range(30):
+        shop.write(f"src/part{number}.py", f"value = {number}\n")
+        shop.commit(
+            f"Part {number}: widget number {number} is drawn from its own table"
+        )
     shop.write(
         "MEMORY.md", shop.entry("Payment provider webhooks", entry) if entry else ""
     )
@@ -274,9 +276,11 @@ def test_what_a_later_commit_amends_is_told_no_more(shop):
     turn = {"type": "user", "uuid": "u1", "sessionId": "older", "cwd": str(shop.root),
             "timestamp": "2026-03-04T10:00:00Z", "message": {"role": "user", "content": old}}  # fmt: skip
     shop.write("~/.claude/projects/x/older.jsonl", json.dumps(turn) + "\n")
-    for i in range(30):
-        shop.write(f"src/part{i}.py", f"value = {i}\n")
-        shop.commit(f"Part {i}: widget number {i} is drawn from its own table")
+    for number in range(30):
+        shop.write(f"src/part{number}.py", f"value = {number}\n")
+        shop.commit(
+            f"Part {number}: widget number {number} is drawn from its own table"
+        )
     why = "Amend the retry policy of the payment gateway: the backoff ceiling is 30 seconds"
     shop.remembers("Retry policy of the payment gateway", old, session_id="older")
     asked = "which backoff ceiling has the retry policy of the payment gateway?"
@@ -480,7 +484,9 @@ def session_of_prompts(project: Project) -> list[int]:
     """The tokens that each of some prompts is told, every one of them answered."""
     entries = []
     for subject, town in SUBJECTS.items():
-        steps = (f"The {subject} of {town} waits for {town}{n}." for n in range(40))
+        steps = (
+            f"The {subject} of {town} waits for {town}{number}." for number in range(40)
+        )
         entries.append(project.entry(f"The {subject} of {town}", " ".join(steps)))
     project.write("MEMORY.md", "".join(entries))
     project.mem("index")

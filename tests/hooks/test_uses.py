@@ -60,9 +60,9 @@ def test_what_others_say_does_not():
     """Ninety notes, each against a session about something else."""
     found = [
         words(human("Please go on."), agent(IDLE), agent(said)).take_up(entry, SINCE)
-        for at, (_, said) in enumerate(TAKEN_UP)
+        for number, (_, said) in enumerate(TAKEN_UP)
         for other, (entry, _) in enumerate(TAKEN_UP)
-        if at != other
+        if number != other
     ]
     assert sum(found) == 0
 

@@ -361,7 +361,9 @@ def test_a_file_that_is_to_be_made():
 def test_folders_named_for_a_route():
     """Brackets and parentheses stand in paths of web frameworks."""
     text = "See `app/[id]/page.tsx`, `app/(auth)/login/`, `retry(times)`, `a[0]`."
-    assert {each.text for each in anchors_of({}, text) if each.kind == "path"} == {
+    assert {
+        anchor.text for anchor in anchors_of({}, text) if anchor.kind == "path"
+    } == {
         "app/[id]/page.tsx",
         "app/(auth)/login/",
     }
@@ -373,7 +375,7 @@ def test_what_takes_the_place_of_another():
     text = (
         "Use `new/a.py` instead of `old/a.py`. `old/b.py` was replaced by `new/b.py`."
     )
-    assert {each.text for each in anchors_of({}, text)} == {
+    assert {anchor.text for anchor in anchors_of({}, text)} == {
         *("new/a.py", "old/b.py", "new/b.py")
     }
 

@@ -84,16 +84,16 @@ def test_a_word_that_stands_nowhere_is_asked_by_its_beginning():
     alone."""
     known = {"verbindung*": 2, "verbindun*": 2, "model*": 1, "auth*": 9, "화면*": 1}
     query = build("Verbindungen modelos author proxy 화면에서")
-    got = widened(query, lambda words: [known.get(word, 0) for word in words])
-    assert got.terms == ("verbindung*", "model*", "author", "proxy", "화면*")
+    actual = widened(query, lambda words: [known.get(word, 0) for word in words])
+    assert actual.terms == ("verbindung*", "model*", "author", "proxy", "화면*")
 
 
 def test_a_pair_of_characters_that_stands_nowhere_is_asked_by_each():
     """What only joins words is left out; a pair that occurs stays as it is."""
-    got = widened(
+    actual = widened(
         build("更新次数的"), lambda words: [int(word == "次数") for word in words]
     )
-    assert got.terms == ("更*", "新*", "次*", "次数")
+    assert actual.terms == ("更*", "新*", "次*", "次数")
 
 
 def test_what_another_language_names_is_also_asked_in_english():
@@ -113,11 +113,11 @@ def test_a_long_task_counts_by_its_rarest_terms():
     first."""
     words = [f"w{number}x" for number in range(200)]
     frequency = {word: (number * 7) % 200 for number, word in enumerate(words)}
-    got = build(
+    actual = build(
         " ".join(words), lambda asked: [frequency.get(word, 0) for word in asked]
     ).terms
     found = [word for word in words if frequency[word]]
-    assert list(got) == sorted(found, key=frequency.__getitem__)[:MAX_TERMS]
+    assert list(actual) == sorted(found, key=frequency.__getitem__)[:MAX_TERMS]
 
 
 def test_neighbours_are_phrases_and_stop_words_part_them():

@@ -171,9 +171,11 @@ def test_copies_count_once(project):
     entry = project.entry("Automobile", "The vehicle is parked.")
     project.write(".mem/jobs/j/MEMORY.md", entry.replace("is parked", "is a car"))
     project.write("MEMORY.md", entry)
-    got = project.mem("recall", "--ranked", "--json", "--explain", "car").hits
-    assert [(hit["title"], hit["path"]) for hit in got] == [("Automobile", "MEMORY.md")]
-    assert got[0]["factors"]["relevance"] == 1.0
+    ranked = project.mem("recall", "--ranked", "--json", "--explain", "car").hits
+    assert [(hit["title"], hit["path"]) for hit in ranked] == [
+        ("Automobile", "MEMORY.md")
+    ]
+    assert ranked[0]["factors"]["relevance"] == 1.0
 
 
 def test_a_long_entry_is_found_by_its_end(project):
@@ -186,10 +188,10 @@ def test_a_long_entry_is_found_by_its_end(project):
 @pytest.mark.parametrize("mode", ["linear", "rrf", "blend"])
 def test_every_fusion_can_be_chosen(garage, mode):
     """All of them find by vector alone, and say which they are."""
-    got = garage.mem(
+    report = garage.mem(
         "recall", "--ranked", "--json", "--set", f"fusion={mode}", "car"
     ).json
-    assert (got["mode"], [hit["title"] for hit in got["hits"]]) == (
+    assert (report["mode"], [hit["title"] for hit in report["hits"]]) == (
         mode,
         ["Automobile"],
     )
@@ -245,10 +247,10 @@ def test_a_torn_table_costs_one_line_and_the_vectors(garage, tmp_path, monkeypat
 def test_each_word_of_a_task_counts_by_its_best_match():
     """The mean by idf of the best likeness of each word; nothing alike is 0."""
     alike = [{7: 1.0, 8: 0.5}, {9: 0.4}]
-    got = vector_lane.met(
+    actual = vector_lane.met(
         alike, [3.0, 1.0], {"both": [8, 9, 7], "half": [8], "none": [5], "empty": []}
     )
-    assert got == pytest.approx(
+    assert actual == pytest.approx(
         {"both": 0.85, "half": 0.375, "none": 0.0, "empty": 0.0}
     )
     assert vector_lane.met([], [], {"a": [1]}) == {"a": 0.0}

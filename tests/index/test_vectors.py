@@ -46,13 +46,13 @@ def sign_bits(project: Project) -> dict[int, bytes]:
 
 
 def answer(project: Project, task: str) -> list[tuple[Any, ...]]:
-    got = project.mem(
+    report = project.mem(
         "recall", "--json", "--ranked", "--explain", "--max-tokens", "0", task
     ).json
-    assert got["mode"] == "blend"
+    assert report["mode"] == "blend"
     return [
         (hit["id"], hit["score"], hit["path"], tuple(hit["factors"].items()))
-        for hit in got["hits"]
+        for hit in report["hits"]
     ]
 
 
@@ -227,8 +227,8 @@ def test_a_recall_sends_the_task_alone(project, server):
     project.ok("index")
     asked = len(server.asked)
     project.write("tasks/c.md", project.entry("Gamma", "okapi"))
-    got = recalled(project)
-    assert (got.json["mode"], got.err) == ("linear", "")
+    actual = recalled(project)
+    assert (actual.json["mode"], actual.err) == ("linear", "")
     assert [body["input"] for body in server.bodies[asked:]] == [["zebra"]]
     for mode in ("rrf", "blend", "linear", "bm25"):
         assert recalled(project, "--set", f"fusion={mode}").json["mode"] == mode
@@ -244,10 +244,10 @@ def test_vectors_of_two_models_never_meet(project, server):
     )
     project.ok("index")
     other = ("--set", "embed_model=other")
-    got = recalled(project, *other)
-    assert got.json["mode"] == "bm25"
-    assert got.err.count("\n") == 1
-    assert "the vectors are of openai-compatible/" in got.err
+    actual = recalled(project, *other)
+    assert actual.json["mode"] == "bm25"
+    assert actual.err.count("\n") == 1
+    assert "the vectors are of openai-compatible/" in actual.err
     project.ok("index", *other)
     assert recalled(project, *other).json["mode"] == "linear"
     assert recalled(project).json["mode"] == "bm25"
@@ -288,18 +288,21 @@ def test_a_provider_that_fails_leaves_words(project, server, fault, monkeypatch)
     before = sql(project, "SELECT * FROM embedding_cache")
     monkeypatch.setattr(vector_lane, "DEADLINE", 0.2 if fault == "slow" else 60)
     server.answers = [HANG] if fault == "slow" else [FAULTS[fault]] * 5
-    got = recalled(project)
-    assert got.json["mode"] == "bm25"
-    assert got.err.startswith(
+    actual = recalled(project)
+    assert actual.json["mode"] == "bm25"
+    assert actual.err.startswith(
         "mem: words alone were searched: openai-compatible embeddings: "
     )
-    assert got.err.count("\n") == 1
+    assert actual.err.count("\n") == 1
     if fault != "slow":
         project.write("tasks/c.md", project.entry("Gamma", "okapi"))
         server.answers = [FAULTS[fault]] * 5
-        got = project.mem("index", "--json")
-        assert (got.code, "hint:" in got.err) == (4, True)
-        assert (got.json["vectors"]["have"], got.json["vectors"]["chosen"]) == (2, 3)
+        actual = project.mem("index", "--json")
+        assert (actual.code, "hint:" in actual.err) == (4, True)
+        assert (actual.json["vectors"]["have"], actual.json["vectors"]["chosen"]) == (
+            2,
+            3,
+        )
         project.ok("index", "--check")
         server.answers = []
         assert sql(project, "SELECT * FROM embedding_cache") == before

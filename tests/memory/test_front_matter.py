@@ -252,12 +252,12 @@ def test_a_splice_leaves_every_other_value(block, key, value):
     try:
         before = read(block).values
         after = changed(block, "\r\n" if "\r\n" in block else "\n", **{key: value})
-        got = read(after).values if after.strip() else {}
+        actual = read(after).values if after.strip() else {}
     except Malformed:
         return
     before.pop(key, None)
-    got_value = got.pop(key, None)
-    assert repr((sorted(got.items()), got_value)) == repr(
+    got_value = actual.pop(key, None)
+    assert repr((sorted(actual.items()), got_value)) == repr(
         (sorted(before.items()), value)
     )
 

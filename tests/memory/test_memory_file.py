@@ -136,9 +136,11 @@ def test_line_ends_do_not_change_the_meaning(text, eol):
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     here = parse(plain, "x")
     there = parse(with_eol(plain, eol), "x")
-    assert [e[1:12] for e in here.entries] == [e[1:12] for e in there.entries]
-    bodies = [(e.line, e.body.replace(eol, "\n")) for e in there.entries]
-    assert [(e.line, e.body) for e in here.entries] == bodies
+    assert [entry[1:12] for entry in here.entries] == [
+        entry[1:12] for entry in there.entries
+    ]
+    bodies = [(entry.line, entry.body.replace(eol, "\n")) for entry in there.entries]
+    assert [(entry.line, entry.body) for entry in here.entries] == bodies
     assert here.problems == there.problems
     assert [section.line for section in sections(here)] == [
         section.line for section in sections(there)
@@ -589,7 +591,9 @@ def test_a_planned_edit_changes_what_it_says_and_no_byte_more(text, data):
     if not remove:
         del others[at]
         check_unnamed(old, after.entries[at], change)
-    assert others == [essence(e) for i, e in enumerate(before.entries) if i != at]
+    assert others == [
+        essence(e) for number, e in enumerate(before.entries) if number != at
+    ]
 
 
 def check_unnamed(old: Entry, new: Entry, change: EntryChange):
@@ -667,8 +671,13 @@ def test_changing_many_entries_of_a_file_is_linear():
     """Four times the entries take about four times the work."""
 
     def cost(size: int) -> int:
-        file = parse("".join(entry(str(i), f"Body {i}.") for i in range(size)), "x")
-        changes = [EntryChange(i, {"importance": 0.8}, "New.") for i in range(size)]
+        file = parse(
+            "".join(entry(str(number), f"Body {number}.") for number in range(size)),
+            "x",
+        )
+        changes = [
+            EntryChange(number, {"importance": 0.8}, "New.") for number in range(size)
+        ]
         after = edited(file, changes)
         assert [found.body for found in after.entries] == ["New."] * size
         return calls(lambda: edited(file, changes))

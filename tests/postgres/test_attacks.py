@@ -53,8 +53,8 @@ def traps(schema: str, vector: str) -> Iterator[str]:
         for pair in operands:
             number += 1
             left, right = (
-                f"{vector}.{each}" if each in ("halfvec", "vector") else each
-                for each in pair.split(", ")
+                f"{vector}.{machine}" if machine in ("halfvec", "vector") else machine
+                for machine in pair.split(", ")
             )
             returned = (
                 "boolean" if name in ("@@", "?", "=", "<>", "<", ">") else "float8"

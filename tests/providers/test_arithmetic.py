@@ -24,9 +24,9 @@ def test_a_quantised_vector_has_the_same_direction(numbers):
     """Its bytes are within a half of the unit vector times 127; a vector of zeros stays
     one."""
     length = math.sqrt(sum(value * value for value in numbers))
-    got = values(arithmetic.quantise(numbers))
+    actual = values(arithmetic.quantise(numbers))
     wanted = [value / length * 127 if length else 0.0 for value in numbers]
-    assert all(abs(a - b) <= 0.5 + 1e-6 for a, b in zip(got, wanted, strict=True))
+    assert all(abs(a - b) <= 0.5 + 1e-6 for a, b in zip(actual, wanted, strict=True))
 
 
 signed = st.binary(min_size=arithmetic.DIM, max_size=arithmetic.DIM)
@@ -108,10 +108,10 @@ def close_to(rows: list[bytes], place: int, least: float) -> dict[int, float]:
 def test_the_nearest_are_the_same_however_things_are_numbered(distance, most):
     """As many as asked for and all that tie with the last of them, so that no number
     decides."""
-    got = set(arithmetic.nearest(distance, most))
-    assert len(got) >= min(most, len(distance))
-    rest = distance.keys() - got
-    if got and rest:
-        last = max(distance[key] for key in got)
+    actual = set(arithmetic.nearest(distance, most))
+    assert len(actual) >= min(most, len(distance))
+    rest = distance.keys() - actual
+    if actual and rest:
+        last = max(distance[key] for key in actual)
         assert last < min(distance[key] for key in rest)
-        assert sum(distance[key] < last for key in got) < most
+        assert sum(distance[key] < last for key in actual) < most

@@ -75,16 +75,17 @@ def pools(draw: st.DrawFn) -> Pools:
 def test_the_whole_answer_never_exceeds_its_budget(pool, limit, most):
     """Everything together, the wrapper too, stays within --max-tokens; `used` is its
     size."""
-    got = compose(pool, limit=limit, most=most)
-    text = write(got.items, got.budget.more) if got.items else ""
-    assert tokens(text) == got.budget.used <= limit
-    keys = [item.key for item in got.items]
+    answer = compose(pool, limit=limit, most=most)
+    text = write(answer.items, answer.budget.more) if answer.items else ""
+    assert tokens(text) == answer.budget.used <= limit
+    keys = [item.key for item in answer.items]
     assert len(keys) == len(set(keys))
-    assert [LAYERS.index(item.layer) for item in got.items] == sorted(
-        LAYERS.index(i.layer) for i in got.items
+    assert [LAYERS.index(item.layer) for item in answer.items] == sorted(
+        LAYERS.index(i.layer) for i in answer.items
     )
     layers = {
-        layer: [item for item in got.items if item.layer == layer] for layer in LAYERS
+        layer: [item for item in answer.items if item.layer == layer]
+        for layer in LAYERS
     }
     assert _size(layers["institutional"]) <= limit // 2
     for layer in ("baseline", "workflows", "episodes"):
@@ -102,24 +103,26 @@ def _size(items: list[Hit]) -> int:
 def test_a_budget_below_the_wrapper_shows_nothing(limit):
     """What cannot even hold the wrapper and one line stays empty, and says how much
     there was."""
-    got = compose(Pools(ranked=[shown("a", "ranked")]), limit=limit)
-    assert (got.items, got.budget.used, got.budget.more) == ((), 0, 1)
+    answer = compose(Pools(ranked=[shown("a", "ranked")]), limit=limit)
+    assert (answer.items, answer.budget.used, answer.budget.more) == ((), 0, 1)
 
 
 def test_an_entry_stands_in_the_first_layer_that_chose_it():
     """Baseline before workflows before episodes before ranked, and only once."""
     one = shown("a", "ranked")
-    got = compose(
+    answer = compose(
         Pools(baseline=[one], workflows=[one], episodes=[one], ranked=[one]), limit=800
     )
-    assert [(item.key, item.layer) for item in got.items] == [("a", "baseline")]
+    assert [(item.key, item.layer) for item in answer.items] == [("a", "baseline")]
 
 
 def test_what_found_no_room_in_its_layer_competes_in_ranked():
     """A workflow larger than a quarter is ranked with the others."""
     big = shown("w", "ranked", 300)
-    got = compose(Pools(workflows=[big], ranked=[big, shown("a", "ranked")]), limit=800)
-    assert [(item.key, item.layer) for item in got.items] == [
+    answer = compose(
+        Pools(workflows=[big], ranked=[big, shown("a", "ranked")]), limit=800
+    )
+    assert [(item.key, item.layer) for item in answer.items] == [
         ("w", "ranked"),
         ("a", "ranked"),
     ]
@@ -140,9 +143,9 @@ def test_an_oversized_hit_leads_by_its_best_part():
         shown("huge", "ranked", 9999),
         shown("b", "ranked"),
     ]
-    got = compose(Pools(ranked=pool), limit=500)
-    assert [item.key for item in got.items] == ["big", "a", "huge", "b"]
-    assert got.budget.used <= 500 and 0.3 * 440 < asked[0] < 0.4 * 440
+    answer = compose(Pools(ranked=pool), limit=500)
+    assert [item.key for item in answer.items] == ["big", "a", "huge", "b"]
+    assert answer.budget.used <= 500 and 0.3 * 440 < asked[0] < 0.4 * 440
     two = compose(Pools(ranked=pool[:2]), limit=500)
     assert 400 < two.budget.used <= 500  # what is left in the end goes to what was cut
 
@@ -150,19 +153,19 @@ def test_an_oversized_hit_leads_by_its_best_part():
 def test_what_has_no_part_within_the_room_gives_way():
     """Its place goes to the next."""
     big = shown("big", "ranked", 9000)._replace(brief=lambda room: "")
-    got = compose(Pools(ranked=[big, shown("a", "ranked")]), limit=300)
-    assert ([item.key for item in got.items], got.budget.more) == (["a"], 1)
+    answer = compose(Pools(ranked=[big, shown("a", "ranked")]), limit=300)
+    assert ([item.key for item in answer.items], answer.budget.more) == (["a"], 1)
 
 
 def test_a_lone_oversized_hit_is_cut_at_a_sentence():
     """When nothing else fits, the best hit is shown as far as whole sentences go."""
     text = "First sentence here. " * 200
-    got = compose(
+    answer = compose(
         Pools(ranked=[Hit(key="a", layer="ranked", head="h", text=text)]), limit=200
     )
-    assert got.items[0].text.endswith("First sentence here. …")
-    assert 150 < got.budget.used <= 200
-    assert got.budget.more == 0
+    assert answer.items[0].text.endswith("First sentence here. …")
+    assert 150 < answer.budget.used <= 200
+    assert answer.budget.more == 0
 
 
 def test_the_number_left_out_counts_hits_and_baseline_once():
@@ -170,8 +173,11 @@ def test_the_number_left_out_counts_hits_and_baseline_once():
     without room."""
     hits = [shown(f"h{number}", "ranked", 100) for number in range(10)]
     base = [shown("p", "baseline", 5000), hits[0]._replace(text="x " * 9000)]
-    got = compose(Pools(baseline=base, ranked=hits), limit=400, most=6)
-    assert got.budget.more == 6 - sum(item.layer == "ranked" for item in got.items) + 1
+    answer = compose(Pools(baseline=base, ranked=hits), limit=400, most=6)
+    assert (
+        answer.budget.more
+        == 6 - sum(item.layer == "ranked" for item in answer.items) + 1
+    )
 
 
 def test_types_can_be_capped():
@@ -180,8 +186,8 @@ def test_types_can_be_capped():
     pool = [shown(f"c{number}", "ranked", 20, "corrective") for number in range(4)] + [
         shown("d", "ranked", 20, "directive")
     ]
-    got = compose(Pools(ranked=pool), limit=800, by_type={"corrective": 60})
-    assert [item.key for item in got.items] == ["c0", "c1", "d"]
+    answer = compose(Pools(ranked=pool), limit=800, by_type={"corrective": 60})
+    assert [item.key for item in answer.items] == ["c0", "c1", "d"]
     none = compose(Pools(ranked=pool[:4]), limit=800, by_type={"corrective": 0})
     assert none.items == ()
 
@@ -189,8 +195,8 @@ def test_types_can_be_capped():
 def test_episodes_are_chosen_newest_first_and_shown_oldest_first():
     """The newest that fit are kept, and read in the order in which they happened."""
     newest_first = [shown(f"e{number}", "episodes", 80) for number in range(6)]
-    got = compose(Pools(episodes=newest_first), limit=0)
-    assert [item.key for item in got.items] == ["e2", "e1", "e0"]
+    answer = compose(Pools(episodes=newest_first), limit=0)
+    assert [item.key for item in answer.items] == ["e2", "e1", "e0"]
 
 
 def test_institutional_text_is_cut_at_a_paragraph_with_a_visible_line():
@@ -199,7 +205,7 @@ def test_institutional_text_is_cut_at_a_paragraph_with_a_visible_line():
     text = "# Norms\n\n" + "\n\n".join(
         f"Norm {number} says what to do." for number in range(100)
     )
-    got = compose(
+    answer = compose(
         Pools(
             institutional=[
                 Hit(
@@ -212,7 +218,7 @@ def test_institutional_text_is_cut_at_a_paragraph_with_a_visible_line():
         ),
         limit=400,
     )
-    lines = got.items[0].text.split("\n")
+    lines = answer.items[0].text.split("\n")
     assert (
         lines[-1]
         == f"(institutional.md: {tokens(text) - tokens(chr(10).join(lines[:-1]))} tokens more)"
@@ -230,10 +236,10 @@ def test_every_institutional_file_gets_its_share():
         Hit(key=name, layer="institutional", head=name, text=text)
         for name, text in (("a", long), ("b", short), ("c", long))
     ]
-    got = compose(Pools(institutional=files), limit=800)
-    assert [item.key for item in got.items] == ["a", "b", "c"]
-    assert got.items[1].text == short
-    assert abs(tokens(got.items[0].text) - tokens(got.items[2].text)) < 20
+    answer = compose(Pools(institutional=files), limit=800)
+    assert [item.key for item in answer.items] == ["a", "b", "c"]
+    assert answer.items[1].text == short
+    assert abs(tokens(answer.items[0].text) - tokens(answer.items[2].text)) < 20
 
 
 @pytest.mark.parametrize("text", ["Be honest.", "x", "# Norms\n\nWe review all."])

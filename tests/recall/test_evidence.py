@@ -101,12 +101,16 @@ def test_terms_that_stand_together_win():
 
 def test_a_row_is_shown_below_its_head_and_an_item_below_its_lead():
     """So that a reader knows what the figures are, and when the steps are taken."""
-    rows = "".join(f"| tool{n} | {8000 + n} | {'taken ' * 8}|\n" for n in range(30))
+    rows = "".join(
+        f"| tool{number} | {8000 + number} | {'taken ' * 8}|\n" for number in range(30)
+    )
     table = f"Ports:\n\n| service | port | why |\n| --- | --- | --- |\n{rows}"
     found, _ = best(table, terms({"tool17": 1.0}), 60)
     assert found.startswith("| service | port | why |\n| --- |")
     assert "8017" in found and "8003" not in found
-    items = "".join(f"- step {n}: alpha{n} {'and so on ' * 5}\n" for n in range(30))
+    items = "".join(
+        f"- step {number}: alpha{number} {'and so on ' * 5}\n" for number in range(30)
+    )
     found, _ = best(f"Before each release:\n\n{items}", terms({"alpha12": 1.0}), 60)
     assert found.startswith("Before each release:\n\n- step")
     assert "alpha12" in found
@@ -118,7 +122,8 @@ def test_a_row_is_shown_below_its_head_and_an_item_below_its_lead():
 def test_an_item_keeps_the_lead_of_a_loose_list(between):
     """Blank lines, and paragraphs of an item, do not end its list."""
     items = "".join(
-        f"- step {n}: alpha{n} {'and so on ' * 5}\n{between}" for n in range(30)
+        f"- step {number}: alpha{number} {'and so on ' * 5}\n{between}"
+        for number in range(30)
     )
     found, _ = best(f"Before each release:\n\n{items}", terms({"alpha12": 1.0}), 70)
     assert found.startswith("Before each release:\n\n")
@@ -128,10 +133,14 @@ def test_an_item_keeps_the_lead_of_a_loose_list(between):
 def test_a_sentence_within_an_item_or_a_row_has_the_same_head():
     """Items and rows that are longer than the room are shown by their sentences."""
     filler = "This is so for a reason. " * 12
-    items = "".join(f"- {filler}Then alpha{n} runs. {filler}\n" for n in range(5))
+    items = "".join(
+        f"- {filler}Then alpha{number} runs. {filler}\n" for number in range(5)
+    )
     found, _ = best(f"Before each release:\n\n{items}", terms({"alpha3": 1.0}), 60)
     assert found.startswith("Before each release:") and "alpha3" in found
-    rows = "".join(f"| {filler}Then alpha{n} runs. {filler}|\n" for n in range(5))
+    rows = "".join(
+        f"| {filler}Then alpha{number} runs. {filler}|\n" for number in range(5)
+    )
     table = f"Ports:\n\n| why |\n| --- |\n{rows}"
     found, _ = best(table, terms({"alpha3": 1.0}), 60)
     assert found.startswith("| why |\n| --- |") and "alpha3" in found

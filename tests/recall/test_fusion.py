@@ -57,8 +57,8 @@ def test_the_golden_numbers_of_reciprocal_rank_fusion():
 def test_equal_scores_have_equal_ranks():
     """Which of two equals was read first does not matter; what has a negative cosine
     has no rank."""
-    got = reciprocal_rank(Signals({1: 2.0, 2: 2.0, 3: 1.0}, {4: -0.1}))
-    assert got == {1: 1 / 61, 2: 1 / 61, 3: 1 / 63}
+    actual = reciprocal_rank(Signals({1: 2.0, 2: 2.0, 3: 1.0}, {4: -0.1}))
+    assert actual == {1: 1 / 61, 2: 1 / 61, 3: 1 / 63}
 
 
 @given(scores, scores)
@@ -69,9 +69,9 @@ def test_every_fusion_ranks_all_candidates_and_nothing_else(words, near):
     words = {**words, top: 2e6}
     near = {**near, top: 2e6}
     for name in ("linear", "rrf", "blend"):
-        got = fusion.FUSIONS[name](Signals(words, near))
-        assert got.keys() == words.keys() | near.keys()
-        assert max(got, key=got.__getitem__) == top
+        actual = fusion.FUSIONS[name](Signals(words, near))
+        assert actual.keys() == words.keys() | near.keys()
+        assert max(actual, key=actual.__getitem__) == top
 
 
 @pytest.mark.parametrize(
@@ -103,9 +103,9 @@ def test_a_section_gains_by_its_file():
     """Of equal sections the one whose file is about the task comes first; entries
     stay."""
     files = {1: 7, 2: 7, 3: 8, 4: 8}
-    got = fusion.of_files({1: 0.5, 2: 0.4, 3: 0.5, 6: 0.5}, files)
-    assert got[1] > got[3] > got[4] == 0.0
-    assert got[6] == 0.5
+    actual = fusion.of_files({1: 0.5, 2: 0.4, 3: 0.5, 6: 0.5}, files)
+    assert actual[1] > actual[3] > actual[4] == 0.0
+    assert actual[6] == 0.5
 
 
 def test_neighbours_lend_by_the_square_of_their_relevance():
@@ -113,12 +113,12 @@ def test_neighbours_lend_by_the_square_of_their_relevance():
     nothing."""
     own = {"a": 1.0, "b": 0.1, "c": 0.1}
     named = {"b": 1.0, "c": 1.0}
-    got = lend(own, {"a": [("b", 1), ("c", 2)]}, named)
-    assert got["a"] == 1.0
-    assert got["b"] - 0.1 == pytest.approx(1.0)
-    assert got["c"] == got["b"]
+    actual = lend(own, {"a": [("b", 1), ("c", 2)]}, named)
+    assert actual["a"] == 1.0
+    assert actual["b"] - 0.1 == pytest.approx(1.0)
+    assert actual["c"] == actual["b"]
     weak = lend({"a": 0.1, "b": 0.1}, {"a": [("b", 1)]}, named)
-    assert weak["b"] - 0.1 == pytest.approx((got["b"] - 0.1) / 100)
+    assert weak["b"] - 0.1 == pytest.approx((actual["b"] - 0.1) / 100)
 
 
 def test_only_a_named_title_takes_what_is_lent():
@@ -138,9 +138,9 @@ def test_nothing_loses_by_context_and_no_order_matters(own):
     keys = list(own)
     beside = {key: [(keys[number - 1], 1)] for number, key in enumerate(keys) if number}
     named = dict.fromkeys(own, 0.5)
-    got = lend(own, beside, named)
-    assert all(got[key] >= own[key] for key in own)
-    assert got == lend(
+    actual = lend(own, beside, named)
+    assert all(actual[key] >= own[key] for key in own)
+    assert actual == lend(
         dict(reversed(own.items())), dict(reversed(beside.items())), named
     )
     assert lend(own, beside, {}) == own

@@ -92,8 +92,8 @@ def test_one_list_is_numbered_through():
     """Whichever tier a hit is of; apart, history has no numbers."""
     layers = ("ranked", "history", "ranked")
     items = [
-        Hit(key=str(at), layer=layer, head=f"Head {at}", text="", listed=True)
-        for at, layer in enumerate(layers)
+        Hit(key=str(number), layer=layer, head=f"Head {number}", text="", listed=True)
+        for number, layer in enumerate(layers)
     ]
     heads = [line for line in write(items, 0).splitlines() if line.startswith("###")]
     assert heads == ["### 1. Head 0", "### 2. Head 1", "### 3. Head 2"]

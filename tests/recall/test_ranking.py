@@ -90,8 +90,8 @@ def test_importance_can_be_left_out():
 def test_ties_go_by_place(order):
     """What has the same score stands in the order of the tree, however it was found."""
     items = [item(f"e{i}", place=(f"f{i // 3}.md", i % 3)) for i in order]
-    got = weigh(items, {one.id: Match(1.0) for one in items}, SEED)
-    assert [hit.item.id for hit in got] == [f"e{i}" for i in range(8)]
+    actual = weigh(items, {one.id: Match(1.0) for one in items}, SEED)
+    assert [hit.item.id for hit in actual] == [f"e{i}" for i in range(8)]
 
 
 def ranked(*texts: str) -> list[ranking.Scored]:
@@ -111,10 +111,10 @@ LONG = "Always run the migration with a lock timeout of three seconds before the
 
 def test_near_duplicates_collapse_into_the_best():
     """The lower hit that says the same is named in `duplicates` and not shown."""
-    got = diversify(
+    actual = diversify(
         ranked(LONG, "something else", LONG + "."), limit=10, weight=1.0, alike=alike
     )
-    assert [(hit.item.id, hit.duplicates) for hit in got] == [
+    assert [(hit.item.id, hit.duplicates) for hit in actual] == [
         ("e0", ("e2",)),
         ("e1", ()),
     ]

@@ -53,9 +53,9 @@ def rooms_of(app: App, task: str) -> list[str]:
 def test_a_question_goes_down_and_comes_back(project):
     """Stays in a room, rooms, and steps up to a room of a higher row. The bounds only
     fall; two stays and a step came when places are found by listing two folders."""
-    for at in range(8):
-        text = project.entry(f"Chain {at}", f"Oil chain {at} every month.")
-        path = project.write(f".claude/memory/{at}.md", text)
+    for number in range(8):
+        text = project.entry(f"Chain {number}", f"Oil chain {number} every month.")
+        path = project.write(f".claude/memory/{number}.md", text)
         # a file of this very moment is read again at the next call
         os.utime(path, (time.time() - 3600,) * 2)
     commit = ("-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm")

@@ -35,7 +35,7 @@ def put(
 
 
 def names(found: Discovery) -> list[str]:
-    return [each.session for each in found.found]
+    return [session.session for session in found.found]
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_sub_agents_follow_their_parent(root, environ, tmp_path):
             age=age,
         )
     assert [
-        (each.session, each.parent) for each in discover(environ, [root]).found
+        (session.session, session.parent) for session in discover(environ, [root]).found
     ] == [
         ("c3", "gone"),
         ("q", ""),
@@ -161,5 +161,5 @@ def test_what_cannot_be_looked_into_is_named(root, environ, tmp_path):
     )
     (day / "rollout-2.jsonl").write_text(rollout)
     found = discover(environ, [root])
-    assert [each.path.name for each in found.found] == ["rollout-2.jsonl"]
+    assert [session.path.name for session in found.found] == ["rollout-2.jsonl"]
     assert [path.name for path, _ in found.unread] == ["rollout-1.jsonl.zst"]

@@ -129,7 +129,7 @@ def test_nothing_and_half_a_record_are_a_session_without_turns(content, tmp_path
 
 def test_several_sessions_in_one_file():
     """A chat history holds several, and the last is the one read."""
-    chats = [said(each)[0] for each in read_all(FIXTURES / "aider.md")]
+    chats = [said(session)[0] for session in read_all(FIXTURES / "aider.md")]
     assert chats == ["hello there", "bump the retry limit\nin src/http.py"]
     assert read(FIXTURES / "aider.md").started == "2026-03-04T10:00:00Z"
 

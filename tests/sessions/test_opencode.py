@@ -90,7 +90,7 @@ def test_a_session_of_the_database(path):
 
 def test_sessions_are_chosen_by_folder(path):
     """At or below."""
-    assert [each.id for each in read_all(path, folders=["/home/ana/shop"])] == [
+    assert [session.id for session in read_all(path, folders=["/home/ana/shop"])] == [
         "ses_1",
         "ses_2",
     ]

@@ -18,8 +18,8 @@ def test_two_readings_give_what_one_gives(name, tmp_path):
     lines = data.splitlines(keepends=True)
     whole = read(FIXTURES / name)
     path = tmp_path / name
-    for at in range(1, len(lines)):
-        path.write_bytes(b"".join(lines[:at]))
+    for number in range(1, len(lines)):
+        path.write_bytes(b"".join(lines[:number]))
         first = read(path)
         path.write_bytes(data)
         second = read(path, start=position_of(first))

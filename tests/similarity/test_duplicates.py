@@ -158,9 +158,9 @@ def test_similar_pairs_are_those_of_brute_force(sets, threshold):
         for j in range(len(claims))
         for number in range(j)
     )
-    assert sorted(similar_pairs([one.words for one in claims], threshold)) == sorted(
-        row for row in scored if row[2] > threshold
-    )
+    assert sorted(
+        similar_pairs([claim.words for claim in claims], threshold)
+    ) == sorted(row for row in scored if row[2] > threshold)
 
 
 def _texts_of(claims: list[Claim], texts: list[str]) -> tuple[set[frozenset[str]], ...]:

@@ -27,13 +27,13 @@ def test_what_fails_is_not_written(
 ):
     """An error inside takes back what was written before it, and the connection can be
     used again."""
-    one, other = pair
-    with pytest.raises(ZeroDivisionError), transaction(one):
-        one.execute("INSERT INTO t VALUES (1)")
+    laptop, other = pair
+    with pytest.raises(ZeroDivisionError), transaction(laptop):
+        laptop.execute("INSERT INTO t VALUES (1)")
         raise ZeroDivisionError
     assert count(other) == 0
-    with transaction(one):
-        one.execute("INSERT INTO t VALUES (1)")
+    with transaction(laptop):
+        laptop.execute("INSERT INTO t VALUES (1)")
     assert count(other) == 1
 
 
@@ -41,8 +41,8 @@ def test_other_writers_are_kept_out_from_the_beginning(
     pair,
 ):
     """Not only from the first write on: what is read inside cannot turn stale."""
-    one, other = pair
-    with transaction(one), pytest.raises(sqlite3.OperationalError, match="locked"):
+    laptop, other = pair
+    with transaction(laptop), pytest.raises(sqlite3.OperationalError, match="locked"):
         other.execute("INSERT INTO t VALUES (1)")
 
 
@@ -51,9 +51,9 @@ def test_a_snapshot_is_of_one_moment(
 ):
     """What others write while it is open is seen after it, and they need not wait for
     it."""
-    one, other = pair
-    with snapshot(one):
-        assert count(one) == 0
+    laptop, other = pair
+    with snapshot(laptop):
+        assert count(laptop) == 0
         other.execute("INSERT INTO t VALUES (1)")
-        assert count(one) == 0
-    assert count(one) == 1
+        assert count(laptop) == 0
+    assert count(laptop) == 1

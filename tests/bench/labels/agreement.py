@@ -29,7 +29,7 @@ def kappa(first: Sequence[bool], second: Sequence[bool]) -> Agreement:
     alone would have them agree on all.
     """
     pairs = list(zip(first, second, strict=True))
-    alike = sum(one == other for one, other in pairs)
+    alike = sum(machine == other for machine, other in pairs)
     share_first = sum(first) / len(pairs)
     share_second = sum(second) / len(pairs)
     by_chance = share_first * share_second + (1 - share_first) * (1 - share_second)

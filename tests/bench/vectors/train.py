@@ -164,7 +164,7 @@ def tokenised(
         forms.append(words)
         counts[language].update(words)
     pieces = [*before, *grown(counts, before)] if before else vocabulary(counts)
-    known = {piece: i for i, piece in enumerate(pieces)}
+    known = {piece: number for number, piece in enumerate(pieces)}
     cache: dict[str, list[int]] = {}
     ids: list[int] = []
     starts = [0]

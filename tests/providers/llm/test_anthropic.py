@@ -80,14 +80,14 @@ def refused(model: Model | Anthropic, ask: Ask = PLAIN) -> ProviderError:
 
 def test_a_question_is_answered_and_counted(api, make):
     """The reply with the tokens as the API counted them; the ledger has the cost."""
-    one = make()
-    reply = one.model.ask(Ask("Be brief.", "Is it?", purpose="session"))
+    model = make()
+    reply = model.model.ask(Ask("Be brief.", "Is it?", purpose="session"))
     sent = tokens("Be brief.") + tokens("user" + "Is it?")
     assert reply == Reply(
         "yes", Usage(input=sent, cache_read=0, cache_write=0, output=1)
     )
     cost = (sent * 1 + 1 * 5) / 1e6
-    assert one.calls == [
+    assert model.calls == [
         Call(
             purpose="session",
             provider="anthropic",
@@ -102,15 +102,15 @@ def test_a_question_is_answered_and_counted(api, make):
 def test_a_schema_is_sent_as_the_api_takes_it_and_checked_here(api, make):
     """Bounds are no part of structured output, which the server refuses: they are held
     here."""
-    one = make()
+    model = make()
     ask = Ask("s", "p", schema=SCHEMA)
     api.answer = lambda body: GOOD
-    assert one.model.ask(ask).text == GOOD
+    assert model.model.ask(ask).text == GOOD
     sent = api.seen[0].body["output_config"]["format"]
     assert sent["type"] == "json_schema"
     assert sent["schema"]["properties"]["kind"]["enum"] == ["fact", "policy"]
     api.answer = lambda body: json.dumps({"findings": [], "weight": 2})
-    assert "reply.weight is not from 0 to 1" in refused(one.model, ask).what
+    assert "reply.weight is not from 0 to 1" in refused(model.model, ask).what
 
 
 def test_secrets_and_private_parts_never_leave(api, make):
@@ -126,10 +126,10 @@ def test_secrets_and_private_parts_never_leave(api, make):
 
 def test_questions_with_one_prefix_pay_for_it_once(api, make):
     """The others find the transcript in the cache."""
-    one = make()
+    model = make()
     api.answer = lambda body: GOOD
     for number in range(3):
-        one.model.ask(
+        model.model.ask(
             Ask(
                 system="One system text.",
                 prompt=f"Part {number}.",
@@ -137,7 +137,7 @@ def test_questions_with_one_prefix_pay_for_it_once(api, make):
                 schema=SCHEMA,
             )
         )
-    assert [call.usage.cache_write > 0 for call in one.calls] == [True, False, False]
+    assert [call.usage.cache_write > 0 for call in model.calls] == [True, False, False]
     assert api.total("cache_read_input_tokens") > 2 * 9000
 
 
@@ -152,12 +152,12 @@ PASSING = [
 def test_what_passes_is_tried_again(step, api, make):
     """Asked again and paid once; five times in all, then the status and what the server
     said."""
-    one = make()
+    model = make()
     api.steps.extend([step, step])
-    assert one.model.ask(PLAIN).text == "yes"
-    assert len(api.seen) == 3 and len(one.calls) == 1
+    assert model.model.ask(PLAIN).text == "yes"
+    assert len(api.seen) == 3 and len(model.calls) == 1
     api.steps.extend([step] * 9)
-    assert str(step.status) in refused(one.model).what and len(api.seen) == 3 + 5
+    assert str(step.status) in refused(model.model).what and len(api.seen) == 3 + 5
 
 
 @pytest.mark.parametrize(
@@ -172,13 +172,13 @@ def test_what_stays_wrong_is_not_tried_again(status, hint, api, make):
 
 def test_a_slow_reply_is_given_up_and_counted(api, make):
     """It may be paid for all the same, so the ledger has the most that it can cost."""
-    one = make()
+    model = make()
     api.steps.append(Step(delay=30))
     assert (
         "took longer"
-        in refused(one.model, Ask("s", "p", max_tokens=100, timeout=0.2)).what
+        in refused(model.model, Ask("s", "p", max_tokens=100, timeout=0.2)).what
     )
-    assert one.calls[0].usage.output == 100
+    assert model.calls[0].usage.output == 100
 
 
 NOT_WHOLE = [
@@ -194,10 +194,10 @@ NOT_WHOLE = [
 def test_a_reply_that_is_not_whole_is_refused_whole(step, word, api, make):
     """Cut off, refused, no JSON, or not as asked; it is paid for and not asked
     again."""
-    one = make()
+    model = make()
     api.steps.append(step)
-    assert word in refused(one.model, Ask("s", "p", schema=SCHEMA)).what
-    assert len(api.seen) == 1 and len(one.calls) == (not step.raw)
+    assert word in refused(model.model, Ask("s", "p", schema=SCHEMA)).what
+    assert len(api.seen) == 1 and len(model.calls) == (not step.raw)
 
 
 def test_nobody_there(monkeypatch):
@@ -236,17 +236,17 @@ def test_limits_are_looked_at_before_a_call(api, make):
         and "1.9900 are spent" in error.what
         and not api.seen
     )
-    one = make(most=40, earlier=(0.1, 38))
-    assert [one.model.ask(PLAIN).text for _ in range(2)] == ["yes", "yes"]
-    assert "max_calls is 40" in refused(one.model).what and len(api.seen) == 2
+    model = make(most=40, earlier=(0.1, 38))
+    assert [model.model.ask(PLAIN).text for _ in range(2)] == ["yes", "yes"]
+    assert "max_calls is 40" in refused(model.model).what and len(api.seen) == 2
 
 
 def test_what_was_spent_counts_for_the_next_call(api, make):
     """Real usage replaces the estimate, and the limit is never passed."""
-    one = make(run=0.03)
+    model = make(run=0.03)
     ask = Ask("s", "p", max_tokens=4000)
-    assert [one.model.ask(ask).text for _ in range(4)] == ["yes"] * 4
+    assert [model.model.ask(ask).text for _ in range(4)] == ["yes"] * 4
     api.answer = lambda body: "x" * 4 * 3000
-    one.model.ask(ask)
-    assert "max_cost is 0.03" in refused(one.model, ask).what
-    assert sum(call.cost for call in one.calls) <= 0.03
+    model.model.ask(ask)
+    assert "max_cost is 0.03" in refused(model.model, ask).what
+    assert sum(call.cost for call in model.calls) <= 0.03
