@@ -13,10 +13,10 @@ from memcli.diagnostics.health import HealthReport, health
 from memcli.errors import MemError
 from memcli.extraction import proposals
 from memcli.history import record_path
-from memcli.history.docs import Doc
 from memcli.history.record import opened
 from memcli.index import anchors, vectors
 from memcli.index.view import Filters
+from memcli.memory.docs import Doc
 from memcli.memory.parser import sections
 from memcli.memory.values import LEVELS, Entry, listed, plain_id
 from memcli.memory.words import body_of, clean

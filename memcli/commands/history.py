@@ -18,8 +18,8 @@ from memcli.history import FOLDER, record_path
 from memcli.history import backfill as history
 from memcli.history.backfill import BackfillReport
 from memcli.history.commits import Progress, add_commits
-from memcli.history.docs import Doc
 from memcli.history.record import HistoryRecord, opened
+from memcli.memory.docs import Doc
 from memcli.memory.words import is_day
 from memcli.project import git
 from memcli.project.context import read_all

@@ -34,7 +34,7 @@ LOSS_SHARE = 0.25
 LOSS_LEAST = 4
 EDITED = "edited by hand since mem wrote it: left in place (mem retire takes it)"
 Meanings = Mapping[tuple[str, str], bytes]
-"""Vectors of entries by title and body, see memcli/providers/embed."""
+"""Vectors of entries by title and body, see memcli/memory/arithmetic.py."""
 
 
 class StageEnd(NamedTuple):

@@ -22,11 +22,11 @@ from memcli.compaction.plan import (
     outcome_of,
 )
 from memcli.compaction.stages import end_stage
+from memcli.memory import arithmetic as vector
 from memcli.memory.changes import copied_values
 from memcli.memory.grammar import derived_id
 from memcli.memory.prominence import age_days, half_life_decay
 from memcli.memory.values import PASSING_LEVELS, Entry, archive_of, sessions_of
-from memcli.providers import embed as vector
 from memcli.similarity.duplicates import clusters, near_duplicate
 
 STALE_DAYS = 90

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from memcli.index.fulltext import idf
 from memcli.index.lexical import STOP_WORDS
+from memcli.memory import arithmetic as vector
 from memcli.memory.words import count, overlap
-from memcli.providers import embed as vector
 from memcli.recall import ranking
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import near_duplicate

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from memcli.errors import DataError
 from memcli.history.commits import Progress, add_commits
-from memcli.history.docs import TITLE, Doc
 from memcli.history.mends import error_line, mends
 from memcli.history.record import HistoryRecord
+from memcli.memory.docs import TITLE, Doc
 from memcli.project.config import Config
 from memcli.sessions.discover import FoundSession
 from memcli.sessions.model import Session, Turn

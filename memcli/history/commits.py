@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from memcli.history.docs import TITLE, Doc
 from memcli.history.record import HistoryRecord
+from memcli.memory.docs import TITLE, Doc
 from memcli.project import git
 from memcli.sessions.speakers import clean_text, line, when
 from memcli.storage.files import transaction

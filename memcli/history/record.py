@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from memcli.errors import DataError
-from memcli.history.docs import PARTS, Doc, DocPlace, parts_of, touches, unpacked
 from memcli.index.fulltext import FullText
+from memcli.memory.docs import PARTS, Doc, DocPlace, parts_of, touches, unpacked
 from memcli.memory.words import stem
 from memcli.sessions.taking_back import taken_back
 from memcli.storage.files import ONE_OF, make_private, private_dir, transaction

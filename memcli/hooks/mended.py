@@ -3,11 +3,11 @@
 import re
 
 from memcli.history import record_of
-from memcli.history.docs import Doc
 from memcli.history.mends import Mend, are_same, error_line, key_of_line
 from memcli.history.record import RecordContents, opened
 from memcli.hooks.calls import HookApp, HookCall, has_memory
 from memcli.hooks.instructions import ALIKE, FEWEST
+from memcli.memory.docs import Doc
 from memcli.memory.words import stems
 from memcli.recall.budget import heading
 from memcli.recall.hit import Hit

@@ -18,7 +18,7 @@ from memcli.sessions.tools import shell_line
 from memcli.storage.state import SessionLog, State, Turns
 
 if TYPE_CHECKING:
-    from memcli.history.docs import DocPlace
+    from memcli.memory.docs import DocPlace
     from memcli.providers.embed import Embedder
     from memcli.recall.history_layer import HistoryLayer
 

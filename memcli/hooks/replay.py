@@ -12,11 +12,11 @@ from memcli.errors import UsageError
 from memcli.extraction.rules import corrections
 from memcli.extraction.rules.words import content, fold, sentences
 from memcli.history import record_of
-from memcli.history.docs import Doc
 from memcli.history.record import opened
 from memcli.hooks.calls import HookApp, has_memory
 from memcli.hooks.prompts import Past, Telling, history_of
 from memcli.index.view import Filters
+from memcli.memory.docs import Doc
 from memcli.memory.words import stem
 from memcli.recall.answer import Layers, Own, RecallRequest
 from memcli.recall.budget import POINTED, cost

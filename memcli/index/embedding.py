@@ -16,8 +16,8 @@ from memcli.index import vectors as kept
 from memcli.index.sql import first_column, json_list, newest_chunk, number_of
 from memcli.index.vectors import WORDS, Chosen, Damaged, Vectors, VectorState
 from memcli.index.whole import changing
+from memcli.memory import arithmetic as vector
 from memcli.memory.words import low_forms
-from memcli.providers import embed as vector
 from memcli.storage.files import ONE_OF, digest
 
 if TYPE_CHECKING:

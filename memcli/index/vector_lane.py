@@ -18,9 +18,9 @@ from memcli.index.fulltext import Passing
 from memcli.index.lexical import Query
 from memcli.index.vectors import Damaged, Near, Vectors, is_content
 from memcli.index.view import Lane, Signals
+from memcli.memory import arithmetic as vector
 from memcli.memory.words import low_forms
 from memcli.named import NamedTuple
-from memcli.providers import embed as vector
 
 if TYPE_CHECKING:
     from memcli.index.database import Index

@@ -17,10 +17,10 @@ from memcli.index.fulltext import old_ones
 from memcli.index.lexical import STOP_WORDS
 from memcli.index.sql import first_column, json_list
 from memcli.index.whole import changing
+from memcli.memory import arithmetic as vector
+from memcli.memory.arithmetic import DIM
 from memcli.memory.words import body_of
 from memcli.named import NamedTuple
-from memcli.providers import embed as vector
-from memcli.providers.embed import DIM
 from memcli.storage.files import ONE_OF
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from memcli.errors import ProviderError, RefusedError, UsageError
 from memcli.index.embedding import of_texts
 from memcli.index.vectors import embedded_text
 from memcli.index.view import AROUND, FileRow
+from memcli.memory import arithmetic
 from memcli.memory.parser import parse
 from memcli.memory.values import Problem
 from memcli.postgres import link, writer
@@ -21,7 +22,6 @@ from memcli.postgres.identity import Identity, identify
 from memcli.postgres.writer import Change, FileChange, NewChunk
 from memcli.project import git
 from memcli.project.context import base_of
-from memcli.providers import embed as arithmetic
 from memcli.storage.files import Unreadable, decode, digest, read_file
 from memcli.text.controls import strip_private
 

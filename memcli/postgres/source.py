@@ -29,6 +29,7 @@ from memcli.index.view import (
     Signals,
     words_alone,
 )
+from memcli.memory.arithmetic import DIM, signs
 from memcli.memory.values import Place
 from memcli.postgres import link
 from memcli.postgres.brought import (
@@ -44,7 +45,6 @@ from memcli.postgres.link import Link
 from memcli.postgres.projects import SharedProject, blob_url, named
 from memcli.postgres.words import as_query, gate
 from memcli.project.config import Config
-from memcli.providers.embed import DIM, signs
 from memcli.storage.files import transaction
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from functools import cache, lru_cache
 from itertools import chain, combinations
 
 from memcli.history.change import says_so
-from memcli.history.docs import Asked, DocPlace, PastStretch
 from memcli.history.record import HistoryRecord
 from memcli.index import lexical, weights
 from memcli.index.fulltext import idf
+from memcli.memory.docs import Asked, DocPlace, PastStretch
 from memcli.memory.words import stem, stems
 from memcli.storage.files import ONE_OF
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from memcli.history.docs import Asked, Doc, PastStretch
 from memcli.index.lexical import STOP_WORDS
+from memcli.memory.docs import Asked, Doc, PastStretch
 from memcli.memory.words import stem
 from memcli.recall.past import AFTER
 from memcli.text.matching import regex, verbose

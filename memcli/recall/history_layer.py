@@ -9,9 +9,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memcli.history.docs import Asked, Doc, DocPlace, PastStretch, touches
 from memcli.history.record import HistoryRecord, opened
 from memcli.index import weights
+from memcli.memory.docs import Asked, Doc, DocPlace, PastStretch, touches
 from memcli.memory.words import stem
 from memcli.named import NamedTuple
 from memcli.project import git

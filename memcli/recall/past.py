@@ -8,10 +8,10 @@ from functools import partial
 from heapq import nlargest
 from itertools import chain, islice
 
-from memcli.history.docs import PARTS, Asked, DocPlace, PastStretch
 from memcli.history.record import HistoryRecord
 from memcli.index import lexical, weights
 from memcli.index.fulltext import idf
+from memcli.memory.docs import PARTS, Asked, DocPlace, PastStretch
 from memcli.named import NamedTuple
 from memcli.recall import evidence, fusion
 from memcli.recall.amended import newer_first, said_once

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from memcli.commands.told import ToldReport
     from memcli.commands.undo import UndoReport
     from memcli.commands.why import WhyReport
-    from memcli.history.docs import Doc
+    from memcli.memory.docs import Doc
     from memcli.memory.values import Patch
 
 

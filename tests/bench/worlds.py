@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from memcli.app import App, Options
 from memcli.history.backfill import exchanges
-from memcli.history.docs import Doc
 from memcli.history.record import HistoryRecord
+from memcli.memory.docs import Doc
 from memcli.sessions.reader import read_all
 from tests.bench import retrieval
 

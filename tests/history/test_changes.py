@@ -4,8 +4,8 @@ and only there."""
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from memcli.history.docs import Doc
 from memcli.history.record import HistoryRecord, opened
+from memcli.memory.docs import Doc
 from memcli.recall.past import search
 
 CASES: Final = Path(__file__).with_name("changes.txt")

@@ -13,10 +13,10 @@ import pytest
 from memcli.errors import DataError
 from memcli.history import commits
 from memcli.history.backfill import exchanges
-from memcli.history.docs import Doc
 from memcli.history.mends import AGAIN, mends
 from memcli.history.record import HistoryRecord, opened
 from memcli.index import weights
+from memcli.memory.docs import Doc
 from memcli.recall.excerpts import excerpt
 from memcli.recall.past import search
 from memcli.sessions.model import Turn

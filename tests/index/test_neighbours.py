@@ -12,7 +12,7 @@ import pytest
 
 from memcli.index import vectors as neighbours
 from memcli.index.vectors import Edge, similar
-from memcli.providers import embed as arithmetic
+from memcli.memory import arithmetic
 from tests.conftest import Project
 
 WORDS = "webhook retry signature queue payment refund cart expiry migration index token cache deploy flag".split()

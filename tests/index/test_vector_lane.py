@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from memcli.index import vector_lane, weights
-from memcli.providers.embed import cosines, local, quantise
+from memcli.memory.arithmetic import cosines, quantise
+from memcli.providers.embed import local
 from tests.conftest import Project
 
 pytestmark = [

@@ -11,7 +11,8 @@ import pytest
 
 from memcli.index.embedding import restored
 from memcli.index.vectors import BLOCK, embedded_text
-from memcli.providers.embed import http, quantise
+from memcli.memory.arithmetic import quantise
+from memcli.providers.embed import http
 from memcli.storage.files import digest
 from tests.conftest import Project, Result
 from tests.index.test_database import FILES, Editor, sql

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memcli.providers import embed as arithmetic
-from memcli.providers.embed import DIM, local
+from memcli.memory import arithmetic
+from memcli.memory.arithmetic import DIM
+from memcli.providers.embed import local
 
 floats = st.lists(st.floats(-1e3, 1e3, allow_subnormal=False), min_size=8, max_size=64)
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from memcli.history.docs import Doc
 from memcli.history.record import opened
 from memcli.index.view import Candidate
+from memcli.memory.docs import Doc
 from memcli.recall.budget import write
 from memcli.recall.history_layer import HistoryLayer
 from memcli.recall.hit import Hit

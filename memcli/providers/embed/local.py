@@ -14,16 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from memcli.errors import ProviderError
+from memcli.memory.arithmetic import DIM, SCALE, lanes, unlaned, weighted_sum
 from memcli.memory.words import word_forms
 from memcli.named import NamedTuple
-from memcli.providers.embed import (
-    DIM,
-    SCALE,
-    Matrix,
-    lanes,
-    unlaned,
-    weighted_sum,
-)
+from memcli.providers.embed import Matrix
 
 MODEL = f"mem-{DIM}-2"
 """Another number with each new table: vectors of an index name it."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memcli.providers.embed import SCALE
+from memcli.memory.arithmetic import SCALE
 from memcli.providers.embed.local import (
     DIM,
     LONGEST_PIECE,

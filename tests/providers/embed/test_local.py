@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcli.errors import ProviderError
+from memcli.memory.arithmetic import DIM, cosines, quantise
 from memcli.memory.words import word_forms
-from memcli.providers.embed import DIM, cosines, local, quantise
+from memcli.providers.embed import local
 from memcli.providers.embed.local import CRUMB, MARK, MOST_WEIGHT, TABLE, Local, cut
 
 NOTICES = Path(local.__file__).parents[3] / "docs" / "notices.md"
