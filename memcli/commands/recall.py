@@ -27,7 +27,7 @@ from memcli.recall.search import Search
 from memcli.text.controls import for_prompt
 
 if TYPE_CHECKING:
-    from memcli.recall.history_layer import HistoryLayer
+    from memcli.index.past import FoundPast
 
 
 def recall(app: App, request: RecallRequest) -> RecallReport:
@@ -105,34 +105,33 @@ def _log(app: App, session: str, report: RecallReport) -> None:
     app.from_state(lambda state: state.log_recall(session, shown, today), None, why)
 
 
-def _history(app: App, request: RecallRequest) -> "HistoryLayer | None":
+def _history(app: App, request: RecallRequest) -> "FoundPast | None":
     """What was said and committed about the task; None where nothing is kept."""
+    path = _record_asked(app, request)
+    if path is None or app.project.root is None:
+        return None
     try:
-        return _history_layer(app, request)
+        return _past(app, request, path, app.project.root)
     except DataError as error:
         app.notes.append(f"history is left out: {error.what}")
         return None
 
 
-def _history_layer(app: App, request: RecallRequest) -> "HistoryLayer | None":
-    project = app.project
-    path = _record_asked(app, request)
-    if path is None or project.root is None:
-        return None
+def _past(
+    app: App, request: RecallRequest, path: Path, root: Path
+) -> "FoundPast | None":
+    from memcli.history import commits
+    from memcli.index import past
     from memcli.providers.embed.local import Local
-    from memcli.recall import history_layer
 
-    config = project.config
+    config = app.project.config
     if config.refresh:
-        history_layer.with_new_commits(path, project.root, config.history_commits)
-    gone = None
-    if project.listing.files and app.kept.exists:
-        gone = app.kept.looked(lambda: history_layer.gone_of(app.index))
-    task = request.task
-    agents = request.agents
-    ask = partial(
-        history_layer.ask, path, task, request.filters, agents=agents, gone=gone
-    )
+        commits.add_few(path, root, config.history_commits)
+    wanted = past.Wanted(request.filters, request.agents)
+    if app.project.listing.files and app.kept.exists:
+        lost = app.kept.looked(lambda: past.gone_of(app.index))
+        wanted = wanted._replace(lost=lost or {})
+    ask = partial(past.ask, path, request.task, wanted)
     try:
         # What was said is sent to no provider: the vectors of this machine alone.
         embedder = None if config.fusion == "bm25" else app.providers.embedder

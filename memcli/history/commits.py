@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from memcli.history.record import HistoryRecord
+from memcli.history.record import HistoryRecord, opened
 from memcli.memory.docs import TITLE, Doc
 from memcli.project import git
 from memcli.sessions.speakers import clean_text, line, when
@@ -262,3 +262,13 @@ def is_noise(subject: str, body: str, author: str, *, merge: bool) -> bool:
     if merge and _plain_merge().match(subject) and len(body) < 60:
         return True
     return not body and _version_bump().fullmatch(subject) is not None
+
+
+def add_few(path: Path, root: Path, most: int) -> None:
+    """Add the commits since the last time when they are few; a busy record waits."""
+    top = git.work_tree(root)
+    head = git.head_of(top) if top is not None and path.exists() else ""
+    if head:
+        with opened(path, wait=0.2) as record:
+            if record is not None and record.note("head") != head:
+                add_commits(record, root, most, only_few=True)

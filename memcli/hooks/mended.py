@@ -4,9 +4,10 @@ import re
 
 from memcli.history import record_of
 from memcli.history.mends import Mend, are_same, error_line, key_of_line
-from memcli.history.record import RecordContents, opened
+from memcli.history.record import opened
 from memcli.hooks.calls import HookApp, HookCall, has_memory
 from memcli.hooks.instructions import ALIKE, FEWEST
+from memcli.index.record import RecordContents
 from memcli.memory.docs import Doc
 from memcli.memory.words import stems
 from memcli.recall.budget import heading
@@ -29,11 +30,9 @@ def mended_before(app: HookApp, call: HookCall) -> list[Hit]:
     others = [(doc, mend) for doc, mend in found if doc.unit != here]
     if not others:
         return []
-    from memcli.recall import history_layer  # few failures come so far
+    from memcli.index.past import gone_of  # few failures come so far
 
-    gone = (
-        app.guarded(lambda: history_layer.gone_of(app.index)) if has_memory(app) else {}
-    )
+    gone = app.guarded(lambda: gone_of(app.index)) if has_memory(app) else {}
     hits = [_hit(doc, mend) for doc, mend in others if doc.event not in gone]
     return hits[:1]
 

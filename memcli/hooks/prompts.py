@@ -314,14 +314,15 @@ def history_of(app: HookApp, text: str, past: Past) -> "HistoryLayer | None":
     """What was said or committed about a prompt."""
     if (path := record_of(app.project)) is None:
         return None
-    from memcli.recall import history_layer
+    from memcli.index import past as said
+    from memcli.recall.history_layer import HistoryLayer
 
-    gone = (
-        app.guarded(lambda: history_layer.gone_of(app.index)) if has_memory(app) else {}
-    )
+    lost = app.guarded(lambda: said.gone_of(app.index)) if has_memory(app) else {}
     # That a commit names the file of a prompt says little.
     text = re.sub(FILE, " ", text)
-    return history_layer.ask(path, text, Filters(), only=past.only, gone=gone)
+    wanted = said.Wanted(Filters(), only=past.only, lost=lost)
+    found = said.ask(path, text, wanted)
+    return HistoryLayer(found) if found else None
 
 
 def _decided(

@@ -105,6 +105,13 @@ class DocPlace(NamedTuple):
     who: str
 
 
+def events_of(values: Mapping[str, object]) -> list[str]:
+    """The events that an entry names as its source."""
+    sources = values.get("source") or ()
+    every = sources if isinstance(sources, (list, tuple)) else [sources]
+    return [str(source).rpartition("#")[2] for source in every]
+
+
 def touches(doc: Doc, path: str) -> bool:
     """Whether a file was edited in it, given by its path or the end of that."""
     return any(

@@ -24,6 +24,7 @@ from memcli.text.controls import for_prompt, strip_private
 
 if TYPE_CHECKING:
     from memcli.index.database import Index
+    from memcli.index.past import FoundPast
     from memcli.index.view import FileRow
     from memcli.memory.values import Problem
     from memcli.project.config import Config
@@ -244,7 +245,7 @@ class Layers:
 
 
 def answer(
-    own: Own, request: RecallRequest, history: HistoryLayer | None = None
+    own: Own, request: RecallRequest, past: FoundPast | None = None
 ) -> RecallReport:
     """Answer one request, its filters checked, from the index of this machine as it
     is."""
@@ -256,7 +257,8 @@ def answer(
     most = limit if alone else 2 * limit + WORKFLOWS
     ranked = layers.search.ranked(request.task, most)
     pools = layers.pools(ranked, alone=alone)
-    if history is not None:
+    if past is not None:
+        history = _layer(past)
         history.learned(layers.search.chosen)
         if alone:
             room = project.config.max_tokens
@@ -276,6 +278,12 @@ def answer(
     )
 
 
+def _layer(past: FoundPast) -> HistoryLayer:
+    from memcli.recall.history_layer import HistoryLayer  # few have a record
+
+    return HistoryLayer(past)
+
+
 def numbered(hits: Iterable[Hit], *, listed: bool = False) -> tuple[Hit, ...]:
     """What is shown, each with its rank: within its layer, or within all that is
     `listed` as one."""
@@ -288,11 +296,10 @@ def numbered(hits: Iterable[Hit], *, listed: bool = False) -> tuple[Hit, ...]:
     return tuple(found)
 
 
-def from_history(
-    project: Project, task: str, history: HistoryLayer | None
-) -> RecallReport:
+def from_history(project: Project, task: str, past: FoundPast | None) -> RecallReport:
     """The answer of history alone, up to the limit of hits where none of tokens is
     set; nothing where there is none."""
+    history = _layer(past) if past else None
     pools = Pools(history=history)
     if history is not None and not project.config.max_tokens:
         pools = Pools(ranked=history.listed())

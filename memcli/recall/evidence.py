@@ -11,12 +11,11 @@ from memcli.index import lexical as query
 from memcli.index import weights
 from memcli.index.fulltext import idf
 from memcli.index.lexical import EITHER
-from memcli.memory.words import stem, word_forms
+from memcli.memory.words import sentences, stem, word_forms
 from memcli.named import NamedTuple
 from memcli.recall.budget import cut_words, tokens
 from memcli.text.matching import regex, stanzas, table
 
-_SENTENCE = r"(?<=[.!?:;])\s+|(?<=[。！？：；])|\n+"
 _END = r"(?<=[^\d\s][.!?])\s+|(?<=[。！？])"
 _ASKS = (
     "?",
@@ -106,11 +105,6 @@ def focus(
         term: weighed[term] * _rarity(term, words) ** power
         for term in weighed.keys() & named
     }
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences and lines of a text that are not blank."""
-    return [part for part in regex(_SENTENCE).split(text) if part.strip()]
 
 
 def questions(text: str) -> list[str]:

@@ -6,9 +6,9 @@ from itertools import groupby
 from typing import NamedTuple
 
 from memcli.index.lexical import STOP_WORDS
+from memcli.index.past import AFTER
 from memcli.memory.docs import Asked, Doc, PastStretch
 from memcli.memory.words import stem
-from memcli.recall.past import AFTER
 from memcli.text.matching import regex, verbose
 
 BULLETS = ("- ", "* ", "+ ", "• ")

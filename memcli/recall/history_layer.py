@@ -1,29 +1,21 @@
 """The layer of what was said and committed: gated, by its conclusions, nothing said
 twice."""
 
-import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memcli.history.record import HistoryRecord, opened
 from memcli.index import weights
-from memcli.memory.docs import Asked, Doc, DocPlace, PastStretch, touches
-from memcli.memory.words import stem
-from memcli.named import NamedTuple
-from memcli.project import git
+from memcli.index.past import FoundPast
+from memcli.memory.docs import Doc, PastStretch, events_of
+from memcli.memory.words import sentences, stem
 from memcli.recall.budget import cost, heading, tokens
-from memcli.recall.evidence import sentences
 from memcli.recall.hit import Hit
-from memcli.recall.past import Nearness, search
 from memcli.text.controls import for_prompt, named
 
 if TYPE_CHECKING:
-    from memcli.index.database import Index
-    from memcli.index.view import Candidate, Filters
+    from memcli.index.view import Candidate
     from memcli.recall.search import Search
 
 MOST = 5  # hits that the layer shows
@@ -37,36 +29,29 @@ _SHARES = (
 SAID = 0.6  # share of its words that is said already: it is not told again
 _LEAST = 30  # tokens below which an excerpt says nothing
 _LONGEST = 450  # tokens of the longest excerpt
-_OF_ENTRIES = (
-    "level job task type kind store tag scope".split()
-)  # no exchange has these
 _WORD = re.compile(r"[^\W_]{2,}")
-Hits = Sequence[PastStretch]
 
 
 class HistoryLayer:
     """What a task finds in the record: for a block, or in one list with the entries of
     memory."""
 
-    def __init__(
-        self, asked: Asked, found: Hits, gone: Mapping[str, "LostEntry"]
-    ) -> None:
+    def __init__(self, past: FoundPast) -> None:
+        asked = past.asked
         self._asked = asked
         self._weights = {
             stem(t): w for t, w in zip(asked.terms, asked.weights, strict=True)
         }
         self.hits = [
             hit
-            for hit in found
+            for hit in past.hits
             if hit.strength >= weights.GATE
             or (
                 (hit.met > 1 or len(asked.terms) < 2)
                 and self._cover(_text(hit)) >= weights.COVERED
             )
         ]
-        self._found = found
-        self._gone = gone
-        self._by_key = {hit.doc.handle: hit for hit in found}
+        self._past = past
         self._learned: Mapping[str, Candidate] = {}
 
     def learned(self, chosen: "Mapping[str, Candidate]") -> None:
@@ -91,7 +76,7 @@ class HistoryLayer:
     def _sources(self, items: Iterable[Hit]) -> set[str]:
         """The events that shown entries were learned from."""
         entries = filter(None, (self._learned.get(item.key) for item in items))
-        return {event for each in entries for event in _events(each.values)}
+        return {event for each in entries for event in events_of(each.values)}
 
     @property
     def strong(self) -> bool:
@@ -214,7 +199,7 @@ class HistoryLayer:
         """History alone as one list, whatever tokens it takes: where a hit passes the
         gate, the record answers, and the list goes on below it."""
         shown: list[Hit] = []
-        for hit in self._found if self.hits else ():
+        for hit in self._past.hits if self.hits else ():
             self._put(shown, hit, _LONGEST)
         return shown
 
@@ -256,7 +241,7 @@ class HistoryLayer:
 
     def gone(self, doc: Doc) -> str | None:
         """Why an entry that was learned from it no longer holds, if so."""
-        lost = self._gone.get(doc.event)
+        lost = self._past.lost.get(doc.event)
         return lost.why if lost else None
 
 
@@ -298,106 +283,3 @@ def _conclusion(hit: PastStretch) -> str:
 
 def _text(hit: PastStretch) -> str:
     return "\n".join((hit.doc.title, *(doc.text for doc in hit.docs)))
-
-
-def ask(
-    path: Path,
-    task: str,
-    filters: "Filters",
-    *,
-    agents: Collection[str] = (),
-    only: Callable[[DocPlace], bool] | None = None,
-    gone: "Mapping[str, LostEntry] | None" = None,
-    near: "Nearness | None" = None,
-) -> HistoryLayer | None:
-    """The layer for a task; None without a record, or with filters that no exchange can
-    pass. See `past.search` for `near`."""
-    if any(getattr(filters, name) for name in _OF_ENTRIES):
-        return None
-    with opened(path, wait=0.2) as record:
-        if record is None:
-            return None
-        passes = partial(_passes, record, filters, agents)
-        lost = gone or {}
-        asked, hits = search(
-            record,
-            task,
-            lambda place: passes(place) and (only is None or only(place)),
-            {event: each.by for event, each in lost.items() if each.by},
-            near,
-        )
-        return HistoryLayer(asked, hits, lost)
-
-
-def _passes(
-    record: HistoryRecord, filters: "Filters", agents: Collection[str], place: DocPlace
-) -> bool:
-    if agents and (place.source != "session" or place.who not in agents):
-        return False
-    if not filters.since <= place.date[:10] <= (filters.until or "9999"):
-        return False
-    if not filters.path:
-        return True
-    doc = record.docs([place.id])[place.id]
-    return any(_is_about(doc, path.rstrip("/")) for path in filters.path)
-
-
-def _is_about(doc: Doc, path: str) -> bool:
-    """Whether a file was edited in it, or one of a folder."""
-    edited = doc.about.get("paths", ())
-    return touches(doc, path) or any(each.startswith(f"{path}/") for each in edited)
-
-
-class LostEntry(NamedTuple):
-    """Why an entry no longer holds, and the events from which the entry that takes its
-    place was learned."""
-
-    why: str
-    by: tuple[str, ...] = ()
-
-
-_LOST = """
-    SELECT old.metadata, new.metadata FROM chunks old LEFT JOIN chunks new
-        ON new.part = 0 AND new.entry = json_extract(old.metadata, '$.superseded_by')
-    WHERE old.live = 0 AND old.part = 0 AND old.metadata LIKE '%#%'
-        AND (old.metadata LIKE '%d_because%' OR old.metadata LIKE '%superseded%')
-"""
-
-
-def gone_of(index: "Index") -> dict[str, LostEntry]:
-    """Event -> how the entry that was learned from it was lost: retired,
-    superseded."""
-    found: dict[str, LostEntry] = {}
-    for old, new in index.db.execute(_LOST):
-        values = json.loads(old)
-        why = values.get("retired_because") or values.get("archived_because")
-        why = str(why or "superseded")
-        if why.startswith("stage") or why in ("stale", "merged", "old"):
-            continue
-        if values.get("superseded_by") or why == "superseded":
-            reason = "superseded"
-        else:
-            reason = f"retired ({why})"
-        lost = LostEntry(reason, tuple(_events(json.loads(new or "{}"))))
-        found.update(dict.fromkeys(_events(values), lost))
-    return found
-
-
-def _events(values: Mapping[str, object]) -> list[str]:
-    """The events that an entry names as its source."""
-    sources = values.get("source") or ()
-    every = [sources] if isinstance(sources, str) else sources
-    return [str(source).rpartition("#")[2] for source in every]  # type: ignore[attr-defined]
-
-
-def with_new_commits(path: Path, root: Path, most: int) -> None:
-    """Add the commits since the last time when they are few; a busy record waits."""
-    top = git.work_tree(root)
-    head = git.head_of(top) if top is not None and path.exists() else ""
-    if top is None or not head:
-        return
-    with opened(path, wait=0.2) as record:
-        if record is not None and record.note("head") != head:
-            from memcli.history.commits import add_commits
-
-            add_commits(record, top, most, only_few=True)

@@ -12,7 +12,7 @@ from collections.abc import (
 )
 from typing import TYPE_CHECKING, Any
 
-from memcli.index import lexical, weights
+from memcli.index import fusion, lexical, weights
 from memcli.index import view as scope
 from memcli.index.fulltext import POOL, matched, top
 from memcli.index.lexical import Query
@@ -27,7 +27,7 @@ from memcli.index.view import (
 )
 from memcli.memory.prominence import UNKNOWN_AGE
 from memcli.memory.words import SIZE
-from memcli.recall import evidence, fusion, ranking
+from memcli.recall import evidence, ranking
 from memcli.recall.ranking import Match, RankedItem, Scored
 
 if TYPE_CHECKING:

@@ -22,12 +22,11 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
-from memcli.index import view, weights
+from memcli.index import past, view, weights
 from memcli.index.own import OwnIndex
 from memcli.index.vector_lane import nearness
 from memcli.index.view import AROUND, Filters
 from memcli.providers.embed.local import Local
-from memcli.recall import past
 from memcli.recall.search import Search
 from tests.bench.worlds import FLAT, Question, Store, Worlds
 from tests.programs import run

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from memcli.history.record import HistoryRecord, opened
+from memcli.index.past import search
 from memcli.memory.docs import Doc
-from memcli.recall.past import search
 
 CASES: Final = Path(__file__).with_name("changes.txt")
 NEEDED: Final = 38  # of the forty in which something changes, the newer is first

@@ -16,9 +16,9 @@ from memcli.history.backfill import exchanges
 from memcli.history.mends import AGAIN, mends
 from memcli.history.record import HistoryRecord, opened
 from memcli.index import weights
+from memcli.index.past import search
 from memcli.memory.docs import Doc
 from memcli.recall.excerpts import excerpt
-from memcli.recall.past import search
 from memcli.sessions.model import Turn
 from memcli.sessions.reader import read_all
 

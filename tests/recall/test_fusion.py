@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memcli.memory.words import stem
-from memcli.recall import fusion
-from memcli.recall.fusion import (
+from memcli.index import fusion
+from memcli.index.fusion import (
     Signals,
     lend,
     linear,
@@ -15,6 +14,7 @@ from memcli.recall.fusion import (
     scale,
     titles,
 )
+from memcli.memory.words import stem
 
 scores = st.dictionaries(st.integers(0, 30), st.floats(1e-6, 1e6), min_size=1)
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 from memcli.history.record import opened
+from memcli.index.past import FoundPast, Pairs, search
 from memcli.index.view import Candidate
 from memcli.memory.docs import Doc
 from memcli.recall.budget import write
 from memcli.recall.history_layer import HistoryLayer
 from memcli.recall.hit import Hit
-from memcli.recall.past import Pairs, search
 
 TASK = "which port does the metrics exporter use"
 
@@ -59,7 +59,7 @@ def test_what_an_entry_was_learned_from_is_not_told_beside_it(tmp_path):
             exchange(f"noise{number}", 1, f"Rename part {number} of the page", "Done.")
             for number in range(30)
         )
-        layer = HistoryLayer(*search(record, TASK), {})
+        layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
     entry = Hit(key="entry", layer="ranked", head="Exporter", text="A rule.")
     assert [item.key for item in layer.items(400, [entry])]
     layer.learned({"entry": learned_from("one-1")})
@@ -80,12 +80,12 @@ def test_a_list_goes_on_below_the_gate_where_something_passes_it(
             for number in range(30)
         )
         asked, found = search(record, TASK)
-    layer = HistoryLayer(asked, found, {})
+    layer = HistoryLayer(FoundPast(asked, found, {}))
     weak = [hit._replace(strength=0.0, met=1) for hit in found]
     assert len(layer.items(4000)) == len(layer.hits) == 1
     assert len(layer.listed()) > 1
     assert layer.listed()[0].key == layer.items(4000)[0].key
-    assert HistoryLayer(asked, weak, {}).listed() == []
+    assert HistoryLayer(FoundPast(asked, weak, {})).listed() == []
 
 
 def test_one_list_is_numbered_through():
@@ -163,7 +163,7 @@ def test_a_commit_that_says_what_an_entry_says_is_left_out(tmp_path):
             exchange(f"noise{number}", 1, f"Rename part {number} of the page", "Done.")
             for number in range(30)
         )
-        layer = HistoryLayer(*search(record, TASK), {})
+        layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
     entry = Hit(
         key="entry", layer="ranked", head=rule, title=rule, text="", path="MEMORY.md"
     )
@@ -185,7 +185,7 @@ def test_a_commit_is_shown_below_its_subject(tmp_path):
             exchange(f"noise{number}", 1, f"Rename part {number} of the page", "Done.")
             for number in range(30)
         )
-        (item,) = HistoryLayer(*search(record, TASK), {}).items(800)
+        (item,) = HistoryLayer(FoundPast(*search(record, TASK), {})).items(800)
     assert item.text.split("\n")[0] == "The old one is taken."
     assert "- The exporter uses port 9464" in item.text.split("\n")
 
@@ -212,7 +212,7 @@ def test_an_exchange_in_which_an_entry_was_said_is_left_out(tmp_path):
             exchange(f"noise{number}", 1, f"Rename part {number} of the page", "Done.")
             for number in range(30)
         )
-        layer = HistoryLayer(*search(record, TASK), {})
+        layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
     entry = Hit(key="entry", layer="ranked", head="", title="Ports", text=f"{rule}.")
     told = {str(item.id).partition(".")[0] for item in layer.items(900, [entry])}
     assert told == {"s:two", "s:three"}

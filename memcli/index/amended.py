@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cache, lru_cache
 from itertools import chain, combinations
 
-from memcli.history.change import says_so
-from memcli.history.record import HistoryRecord
 from memcli.index import lexical, weights
+from memcli.index.change import says_so
 from memcli.index.fulltext import idf
+from memcli.index.record import RecordContents
 from memcli.memory.docs import Asked, DocPlace, PastStretch
 from memcli.memory.words import stem, stems
 from memcli.storage.files import ONE_OF
@@ -57,7 +57,7 @@ def _without_numbers(hit: PastStretch) -> set[str]:
 
 
 def newer_first(
-    record: HistoryRecord,
+    record: RecordContents,
     hits: Sequence[PastStretch],
     asked: Asked,
     replaced: Replaced,
@@ -79,7 +79,7 @@ def newer_first(
 
 
 def _later(
-    record: HistoryRecord,
+    record: RecordContents,
     hits: Sequence[PastStretch],
     commits: Iterable[str],
     replaced: Replaced,

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from heapq import nlargest
 from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from memcli.history.record import HistoryRecord
-from memcli.index import lexical, weights
+from memcli.index import fusion, lexical, weights
+from memcli.index.amended import newer_first, said_once
 from memcli.index.fulltext import idf
-from memcli.memory.docs import PARTS, Asked, DocPlace, PastStretch
+from memcli.index.record import RecordContents, connected
+from memcli.memory.docs import (
+    PARTS,
+    Asked,
+    Doc,
+    DocPlace,
+    PastStretch,
+    events_of,
+    touches,
+)
+from memcli.memory.words import sentences
 from memcli.named import NamedTuple
-from memcli.recall import evidence, fusion
-from memcli.recall.amended import newer_first, said_once
+
+if TYPE_CHECKING:
+    from memcli.index.database import Index
+    from memcli.index.view import Filters
 
 AFTER = 10  # exchanges after the best one in which its conclusion is looked for
 POOL = 16  # how many of the best stretches are hits
@@ -25,6 +40,10 @@ BY_CHANCE = slice(5, 40)  # places of what matches a task by chance
 REREAD = 8  # the best stretches, whose sentences are compared with the task
 BESIDE = 1  # exchanges on either side of the best one that are reread with it
 VOICE = 600  # characters of what each said in an exchange that are reread
+BUSY = 0.2  # seconds that a record may be busy
+_OF_ENTRIES = (
+    "level job task type kind store tag scope".split()
+)  # no exchange has these
 Keep = Callable[[DocPlace], bool]
 Pairs = Sequence[tuple[float, float]]
 Nearness = Callable[[str, Mapping[str, float], Sequence[str]], Pairs]
@@ -43,7 +62,7 @@ class Exchange(NamedTuple):
 
 
 def search(
-    record: HistoryRecord,
+    record: RecordContents,
     task: str,
     keep: Keep | None = None,
     replaced: Mapping[str, Collection[str]] = {},
@@ -65,7 +84,7 @@ def search(
     return asked, newer_first(record, said_once(hits), asked, replaced, keep)
 
 
-def _matched(record: HistoryRecord, task: str) -> tuple[Asked, list[Exchange]]:
+def _matched(record: RecordContents, task: str) -> tuple[Asked, list[Exchange]]:
     """The terms of a task, and what has them, best first."""
     words = record.words()
     terms = lexical.build(task, words.counts).terms
@@ -97,7 +116,7 @@ def _matched(record: HistoryRecord, task: str) -> tuple[Asked, list[Exchange]]:
 
 
 def _fair(
-    record: HistoryRecord, parts: Collection[int], points: Mapping[int, float]
+    record: RecordContents, parts: Collection[int], points: Mapping[int, float]
 ) -> dict[int, float]:
     """The score of each exchange or commit: that of its best part, which counts less
     for being long than it does in FTS5."""
@@ -168,8 +187,8 @@ def _by_meaning(
     # asked for once, for the sentences of all hits
     likenesses = iter(near(list(chain.from_iterable(said))))
     total = fusion.scale({place: hit.score for place, hit in enumerate(hits)})
-    for place, sentences in enumerate(said):
-        pairs = list(islice(likenesses, len(sentences)))
+    for place, own in enumerate(said):
+        pairs = list(islice(likenesses, len(own)))
         to_whole = max((whole for whole, _ in pairs), default=0.0)
         to_words = max((word for _, word in pairs), default=0.0)
         total[place] += weights.SENTENCE * (to_whole + to_words)
@@ -181,11 +200,11 @@ def _reread(hit: PastStretch) -> list[str]:
     """The sentences of the exchange that matches and of those beside it."""
     beside = hit.docs[max(hit.best - BESIDE, 0) : hit.best + BESIDE + 1]
     voices = (text[:VOICE] for doc in beside for _, text in doc.said)
-    return list(chain.from_iterable(map(evidence.sentences, voices)))
+    return list(chain.from_iterable(map(sentences, voices)))
 
 
 def _hit(
-    record: HistoryRecord, each: Exchange, asked: Asked, background: float
+    record: RecordContents, each: Exchange, asked: Asked, background: float
 ) -> PastStretch:
     place = each.place
     if place.source == "session":
@@ -204,3 +223,94 @@ def _hit(
         strength=min(max(above, 0.0), 1.0),
         met=met,
     )
+
+
+class LostEntry(NamedTuple):
+    """Why an entry no longer holds, and the events from which the entry that takes its
+    place was learned."""
+
+    why: str
+    by: tuple[str, ...] = ()
+
+
+class FoundPast(NamedTuple):
+    """What the record has about a task: its terms that occur, what bears on it, best
+    first, and which entries that were learned from exchanges no longer hold, by
+    event."""
+
+    asked: Asked
+    hits: Sequence[PastStretch]
+    lost: Mapping[str, LostEntry]
+
+
+class Wanted(NamedTuple):
+    """Which exchanges and commits pass: by filters, by agents, by where they stand; and
+    the entries that no longer hold, by the event from which they were learned."""
+
+    filters: Filters
+    agents: Collection[str] = ()
+    only: Keep | None = None
+    lost: Mapping[str, LostEntry] = {}
+
+
+def ask(
+    path: Path, task: str, wanted: Wanted, near: Nearness | None = None
+) -> FoundPast | None:
+    """What a record has about a task; None without a record, or with filters that no
+    exchange can pass. See `search` for `near`. Raises DataError."""
+    if not path.exists() or any(getattr(wanted.filters, name) for name in _OF_ENTRIES):
+        return None
+    with connected(path, RecordContents, wait=BUSY) as record:
+        if not record.is_made:
+            return None
+        by = {event: each.by for event, each in wanted.lost.items() if each.by}
+        asked, hits = search(record, task, partial(_passes, record, wanted), by, near)
+        return FoundPast(asked, hits, wanted.lost)
+
+
+def _passes(record: RecordContents, wanted: Wanted, place: DocPlace) -> bool:
+    agents = wanted.agents
+    if agents and (place.source != "session" or place.who not in agents):
+        return False
+    if wanted.only is not None and not wanted.only(place):
+        return False
+    filters = wanted.filters
+    if not filters.since <= place.date[:10] <= (filters.until or "9999"):
+        return False
+    if not filters.path:
+        return True
+    doc = record.docs([place.id])[place.id]
+    return any(_is_about(doc, path.rstrip("/")) for path in filters.path)
+
+
+def _is_about(doc: Doc, path: str) -> bool:
+    """Whether a file was edited in it, or one of a folder."""
+    edited = doc.about.get("paths", ())
+    return touches(doc, path) or any(each.startswith(f"{path}/") for each in edited)
+
+
+_LOST = """
+    SELECT old.metadata, new.metadata FROM chunks old LEFT JOIN chunks new
+        ON new.part = 0 AND new.entry = json_extract(old.metadata, '$.superseded_by')
+    WHERE old.live = 0 AND old.part = 0 AND old.metadata LIKE '%#%'
+        AND (old.metadata LIKE '%d_because%' OR old.metadata LIKE '%superseded%')
+"""
+
+
+def gone_of(index: Index) -> dict[str, LostEntry]:
+    """Event -> how the entry that was learned from it was lost: retired,
+    superseded."""
+    found: dict[str, LostEntry] = {}
+    for old, new in index.db.execute(_LOST):
+        values = json.loads(old)
+        why = values.get("retired_because") or values.get("archived_because")
+        why = str(why or "superseded")
+        if why.startswith("stage") or why in ("stale", "merged", "old"):
+            continue
+        if values.get("superseded_by") or why == "superseded":
+            reason = "superseded"
+        else:
+            reason = f"retired ({why})"
+        lost = LostEntry(reason, tuple(events_of(json.loads(new or "{}"))))
+        found.update(dict.fromkeys(events_of(values), lost))
+    return found
