@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from memcli.app import App, Options, opened
 from memcli.errors import RefusedError
-from memcli.index.view import Filters
+from memcli.memory.filters import Filters
 
 if TYPE_CHECKING:
     from memcli.commands.add import AddReport

@@ -26,7 +26,7 @@ from memcli.cli.options import (
 from memcli.cli.pager import put_paged
 from memcli.errors import UsageError
 from memcli.exchange.branch_diff import seen_at
-from memcli.index.view import Filters
+from memcli.memory.filters import Filters
 from memcli.project import keys
 from memcli.views import everyday as view
 from memcli.views import json, text

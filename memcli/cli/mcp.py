@@ -24,7 +24,7 @@ from memcli.errors import MemError, RefusedError, UsageError
 from memcli.guard.guards import names_guard
 from memcli.guard.wording import LIFTED
 from memcli.hooks.protocol import answered
-from memcli.index.view import Filters
+from memcli.memory.filters import Filters
 from memcli.project import distribution
 from memcli.recall import budget
 from memcli.text.controls import for_prompt

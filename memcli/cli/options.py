@@ -25,7 +25,7 @@ from memcli.app import App, Options, P, opened
 from memcli.cli import boundary
 from memcli.cli.pager import put_paged
 from memcli.errors import UsageError, one_of
-from memcli.index.view import Filters
+from memcli.memory.filters import Filters
 from memcli.project import keys
 from memcli.views import json, text
 from memcli.views.progress import Progress

@@ -21,7 +21,7 @@ from memcli.cli.options import (
     wrote,
 )
 from memcli.errors import DataError, UsageError
-from memcli.index.view import Filters
+from memcli.memory.filters import Filters
 from memcli.views import entries
 from memcli.views import upkeep as view
 from memcli.views.progress import Progress

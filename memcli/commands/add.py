@@ -15,6 +15,7 @@ from memcli.memory import changes
 from memcli.memory import values as allowed
 from memcli.memory.changes import ChangeSet, EntryChange, edited
 from memcli.memory.entry_values import TYPE_OF_KIND
+from memcli.memory.filters import Filters
 from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prominence import stronger
@@ -436,7 +437,7 @@ def _writable_around(app: App, request: AddRequest) -> dict[int, view.FileRow]:
     rows = app.index.files().values()
     return {
         row.id: row
-        for row in view.visible(rows, project.view, view.Filters())
+        for row in view.visible(rows, project.view, Filters())
         if row.path in own and row.place.store == "memory"
         if is_around(project, row.place, request.level, request.job, request.task)
     }

@@ -15,8 +15,8 @@ from memcli.extraction import proposals
 from memcli.history import record_path
 from memcli.history.record import opened
 from memcli.index import anchors, vectors
-from memcli.index.view import Filters
 from memcli.memory.docs import Doc
+from memcli.memory.filters import Filters
 from memcli.memory.parser import sections
 from memcli.memory.values import LEVELS, Entry, listed, plain_id
 from memcli.memory.words import body_of, clean

@@ -19,6 +19,7 @@ from memcli.exchange.path_rules import (
 )
 from memcli.index import view
 from memcli.install import git_hooks
+from memcli.memory.filters import Filters
 from memcli.memory.parser import KnownFile, sections
 from memcli.memory.values import OUTERMOST, Entry, Patch, Problem
 from memcli.project import globs
@@ -61,7 +62,7 @@ def export(
     """What is live in view, no proxy store; for the repository no global level
     either."""
     one_of("target", target, TARGETS)
-    files, problems = _files(app.project, view.Filters(no_global=target != "json"))
+    files, problems = _files(app.project, Filters(no_global=target != "json"))
     nearest: dict[str, Exported] = {}  # each id once, from the nearest file
     for file, entries in files:
         for entry in entries if file.place.store == "memory" else ():
@@ -84,7 +85,7 @@ def export(
     )
 
 
-def _files(project: Project, filters: view.Filters) -> tuple[_Read, list[Problem]]:
+def _files(project: Project, filters: Filters) -> tuple[_Read, list[Problem]]:
     """The files in view with their entries, the nearest first, and what is wrong with
     them. Where a task's own tree has another entry of an id, its id says so."""
     visible = view.visible(project.listing.files, project.view, filters)

@@ -11,8 +11,8 @@ from memcli.errors import ProviderError
 from memcli.extraction import job_files, prompts
 from memcli.extraction.extract import ExtractReport, ExtractRequest, Learned, extract
 from memcli.extraction.job_files import Checkpoint
-from memcli.index.view import Filters
 from memcli.memory.changes import Event
+from memcli.memory.filters import Filters
 from memcli.memory.values import Patch
 from memcli.project import git
 from memcli.project.context import folder_of, moment, text_to_write

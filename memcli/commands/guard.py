@@ -34,8 +34,9 @@ from memcli.guard.suggest import suggest
 from memcli.history import record_path
 from memcli.history.record import opened
 from memcli.index import view
-from memcli.index.view import Candidate, Filters
+from memcli.index.view import Candidate
 from memcli.memory.changes import ChangeSet
+from memcli.memory.filters import Filters
 from memcli.memory.values import Patch, plain_id
 from memcli.memory.words import body_of
 from memcli.project import git

@@ -9,6 +9,7 @@ from memcli.app import App
 from memcli.errors import DataError, ProviderError, UsageError, one_of
 from memcli.history import record_of
 from memcli.index import view
+from memcli.memory.filters import checked
 from memcli.recall import evidence
 from memcli.recall.answer import (
     Layers,
@@ -34,7 +35,7 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
     """Answer one request. Reads files, writes the index alone (and the recall log)."""
     _check(request)
     has_files = bool(app.project.listing.files)
-    filters = view.check(request.filters, app.project.now)
+    filters = checked(request.filters, app.project.now)
     request = request._replace(filters=filters)
     shared = _shared_answer(app, request) if request.shared else None
     if shared is not None:
@@ -209,9 +210,7 @@ def recall_across(app: App, roots: list[str], request: RecallRequest) -> RecallR
             filters = request.filters._replace(proxy=False)
             if number:
                 filters = filters._replace(no_global=True)
-            asked = request._replace(
-                filters=view.check(filters, opened_app.project.now)
-            )
+            asked = request._replace(filters=checked(filters, opened_app.project.now))
             if opened_app.project.listing.files:
                 has_memory = True
                 pool += opened_app.guarded(partial(_hits, opened_app, asked, modes))

@@ -13,6 +13,7 @@ from memcli.index import view
 from memcli.index.upkeep import the_one, twins
 from memcli.index.view import FileRow
 from memcli.memory import parser, prominence, words
+from memcli.memory.filters import Filters, checked
 from memcli.memory.values import Entry, plain_id
 from memcli.project.context import Project
 from memcli.recall import budget, ranking
@@ -50,12 +51,10 @@ class ListReport(NamedTuple):
     total: int
 
 
-def list_entries(
-    app: App, filters: view.Filters, recent: int | None = None
-) -> ListReport:
+def list_entries(app: App, filters: Filters, recent: int | None = None) -> ListReport:
     """The entries in view that pass the filters, newest first; each id once, its
     nearest copy."""
-    filters = view.check(filters, app.project.now)
+    filters = checked(filters, app.project.now)
     if not app.project.listing.files:
         return ListReport((), 0)
     app.refresh()
@@ -66,7 +65,7 @@ def list_entries(
     return ListReport(tuple(listed[:recent]), len(listed))
 
 
-def _rows(app: App, filters: view.Filters) -> list[ListRow]:
+def _rows(app: App, filters: Filters) -> list[ListRow]:
     files = app.index.in_view(app.project.view, filters)
     selection = view.select(files, filters, app.project.relative)
     passing = {each.rowid: each.entry for each in app.index.entries.select(selection)}

@@ -16,8 +16,8 @@ from memcli.history import record_path
 from memcli.history.commits import read_commits
 from memcli.history.record import opened
 from memcli.index import anchors
-from memcli.index.view import Filters
 from memcli.memory.docs import Doc
+from memcli.memory.filters import Filters
 from memcli.memory.values import plain_id
 from memcli.memory.words import body_of, count
 from memcli.project import git

@@ -11,6 +11,7 @@ from memcli.errors import RefusedError, UsageError
 from memcli.index import view
 from memcli.memory.adoption import adopted
 from memcli.memory.changes import ChangeSet, Event, Spot, new_values
+from memcli.memory.filters import Filters
 from memcli.memory.grammar import conflict_lines, derived_id, longer_first
 from memcli.memory.parser import KnownFile, MemoryFile, parse, sections
 from memcli.memory.values import (
@@ -177,7 +178,7 @@ def _chosen(project: Project, wanted: CompactRequest) -> list[FoundFile]:
         return _named(project, files, wanted.files)
     levels = wanted.levels or ("project", "job", "task")
     visible = view.visible(
-        files, project.view, view.Filters(job=wanted.jobs, task=wanted.tasks)
+        files, project.view, Filters(job=wanted.jobs, task=wanted.tasks)
     )
     return [file for file in visible if file.place.level in levels]
 

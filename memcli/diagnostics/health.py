@@ -16,6 +16,7 @@ from memcli.extraction import proposals
 from memcli.index import lexical, view
 from memcli.index import vectors as neighbours
 from memcli.index.view import Candidate, FileRow
+from memcli.memory.filters import Filters
 from memcli.memory.prominence import Rule, prominence
 from memcli.memory.values import LEVELS, Problem
 from memcli.memory.words import SIZE
@@ -174,7 +175,7 @@ def _measured(
 def _content_of(app: App) -> _IndexContent:
     known = app.index.files()
     every = View()
-    rows = view.visible(known.values(), every, view.Filters())
+    rows = view.visible(known.values(), every, Filters())
     files = {
         row.id: row for row in rows if "proxy" not in (row.place.store, row.place.of)
     }

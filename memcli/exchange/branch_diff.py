@@ -13,9 +13,9 @@ from typing import NamedTuple
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError
 from memcli.exchange.review import BranchFinding, review
-from memcli.index.view import day_of
 from memcli.index.worktree import parse_batch
 from memcli.memory.entry_values import CORE_KEYS
+from memcli.memory.filters import day_of
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import ARCHIVE, Entry, Place, Problem, archive_of, place
 from memcli.project import git, globs

@@ -19,7 +19,8 @@ from memcli.guard.patterns import (
 )
 from memcli.index import view
 from memcli.index.filters import GUARD, keys_of_guarded
-from memcli.index.view import Candidate, Filters
+from memcli.index.view import Candidate
+from memcli.memory.filters import Filters
 from memcli.memory.values import plain_id
 from memcli.named import NamedTuple
 from memcli.project import git, globs

@@ -17,7 +17,8 @@ from memcli.index.filters import (
     keys_of_files,
 )
 from memcli.index.passages import passage
-from memcli.index.view import Candidate, Filters, Scope
+from memcli.index.view import Candidate, Scope
+from memcli.memory.filters import Filters
 from memcli.memory.words import body_of
 from memcli.named import NamedTuple
 from memcli.project import git, globs

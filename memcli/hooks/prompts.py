@@ -9,7 +9,7 @@ from memcli.history import record_of
 from memcli.hooks import late, told
 from memcli.hooks.calls import HookApp, HookCall, Told, has_memory, in_time
 from memcli.hooks.instructions import Instructions
-from memcli.index.view import Filters
+from memcli.memory.filters import Filters
 from memcli.named import NamedTuple
 from memcli.recall import answer, budget
 from memcli.recall.budget import POINTED, Pools

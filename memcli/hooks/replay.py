@@ -15,8 +15,8 @@ from memcli.history import record_of
 from memcli.history.record import opened
 from memcli.hooks.calls import HookApp, has_memory
 from memcli.hooks.prompts import Past, Telling, history_of
-from memcli.index.view import Filters
 from memcli.memory.docs import Doc
+from memcli.memory.filters import Filters
 from memcli.memory.words import stem
 from memcli.recall.answer import Layers, Own, RecallRequest
 from memcli.recall.budget import POINTED, cost

@@ -12,7 +12,8 @@ from memcli.hooks.instructions import Instructions
 from memcli.hooks.told import InContext, is_read, title_of
 from memcli.index import view
 from memcli.index.filters import GUARD
-from memcli.index.view import Candidate, Filters
+from memcli.index.view import Candidate
+from memcli.memory.filters import Filters
 from memcli.project.context import own_tokens
 from memcli.project.git import own_files
 from memcli.recall import budget

@@ -19,7 +19,7 @@ from memcli.hooks.standing import (
 )
 from memcli.index import view
 from memcli.index.filters import has_guards
-from memcli.index.view import Filters
+from memcli.memory.filters import Filters
 from memcli.recall import budget
 from memcli.recall.budget import Pools
 from memcli.storage.files import open_file

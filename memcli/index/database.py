@@ -17,8 +17,9 @@ from memcli.errors import DataError, RefusedError
 from memcli.index.filters import FORGED, Entries, sealed
 from memcli.index.fulltext import Lexical
 from memcli.index.sql import first_column, number_of
-from memcli.index.view import FileRow, Filters, IndexedFiles, Placed, visible
+from memcli.index.view import FileRow, IndexedFiles, Placed, visible
 from memcli.index.whole import ALTERED, changing, is_altered, note
+from memcli.memory.filters import Filters
 from memcli.memory.values import Place, Problem
 from memcli.named import NamedTuple
 from memcli.project.context import View

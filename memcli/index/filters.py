@@ -10,7 +10,8 @@ from contextlib import suppress
 from typing import Any
 
 from memcli.index.sql import first_column, json_list
-from memcli.index.view import PASSAGE, Candidate, Filters, Scope
+from memcli.index.view import PASSAGE, Candidate, Scope
+from memcli.memory.filters import Filters
 from memcli.memory.values import plain_id
 from memcli.memory.words import join
 from memcli.named import NamedTuple

@@ -29,7 +29,7 @@ from memcli.named import NamedTuple
 
 if TYPE_CHECKING:
     from memcli.index.database import Index
-    from memcli.index.view import Filters
+    from memcli.memory.filters import Filters
 
 AFTER = 10  # exchanges after the best one in which its conclusion is looked for
 POOL = 16  # how many of the best stretches are hits

@@ -23,13 +23,13 @@ from memcli.index.view import (
     About,
     Candidate,
     FileRow,
-    Filters,
     Lane,
     Passage,
     Signals,
     words_alone,
 )
 from memcli.memory.arithmetic import DIM, signs
+from memcli.memory.filters import Filters
 from memcli.memory.values import Place
 from memcli.postgres import link
 from memcli.postgres.brought import (

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from memcli.index import view, weights
 from memcli.index.own import OwnIndex
-from memcli.index.view import AROUND, Candidate, Filters
+from memcli.index.view import AROUND, Candidate
+from memcli.memory.filters import Filters
 from memcli.memory.values import OUTERMOST, Place
 from memcli.named import NamedTuple
 from memcli.project.context import own_tokens

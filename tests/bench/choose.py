@@ -25,7 +25,8 @@ import typer
 from memcli.index import past, view, weights
 from memcli.index.own import OwnIndex
 from memcli.index.vector_lane import nearness
-from memcli.index.view import AROUND, Filters
+from memcli.index.view import AROUND
+from memcli.memory.filters import Filters
 from memcli.providers.embed.local import Local
 from memcli.recall.search import Search
 from tests.bench.worlds import FLAT, Question, Store, Worlds

@@ -18,7 +18,7 @@ import pytest
 from memcli.app import Options, opened
 from memcli.cli.serve import PageServer
 from memcli.commands.browse import browse
-from memcli.index.view import Filters
+from memcli.memory.filters import Filters
 from tests.conftest import Project
 
 

@@ -8,7 +8,7 @@ from memcli import Memory
 from memcli.app import Options, opened
 from memcli.cli.serve import perform
 from memcli.commands.browse import browse
-from memcli.index.view import Filters
+from memcli.memory.filters import Filters
 from memcli.storage.files import state_dir
 from tests.commands.talk import Talk, markdown, saved
 from tests.conftest import Project

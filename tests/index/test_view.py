@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from memcli.index import view
-from memcli.index.view import Filters
+from memcli.memory.filters import Filters, checked
 from tests.conftest import Project
 
 NOW = datetime.date(2026, 11, 21)
@@ -108,7 +107,7 @@ def test_an_unknown_name_is_exit_2_with_the_known_ones(house, options, names):
 )  # fmt: skip
 def test_dates_of_filters(text, day):
     """A day, a moment of it, or so long ago."""
-    assert view.check(Filters(since=text), NOW).since == day
+    assert checked(Filters(since=text), NOW).since == day
 
 
 def test_a_path_is_meant_from_the_working_directory(project):
