@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
 from memcli.index.database import Index, Refreshed
-from memcli.index.upkeep import ProjectIndex, chosen_chunks, embed_chosen
+from memcli.index.upkeep import ProjectIndex, chosen_chunks
 from memcli.memory.values import Patch, Problem
 from memcli.named import NamedTuple
 from memcli.project import config
@@ -214,9 +214,12 @@ class App:
     ) -> Refreshed:
         """Bring the index up to the files, with vectors made in this process; not a
         busy one."""
+        is_embedded = embed and self.embeds_here
         done = self.kept.refresh(wait, progress, rebuild=rebuild)
-        if embed and self.embeds_here and not done.busy:
-            self._embed_here()
+        if is_embedded and not done.busy:
+            providers = self.providers
+            if not self.kept.embed(providers.embedder):
+                providers.embedder = None
         return done
 
     @property
@@ -237,20 +240,6 @@ class App:
             return self.providers.embedder is not None
         except (ProviderError, UsageError):
             return False
-
-    def _embed_here(self) -> None:
-        """Make the vectors of what was read; an embedder that cannot work is not asked
-        again."""
-        try:
-            self.guarded(
-                lambda: embed_chosen(self.index, self.providers.embedder, self.chosen)
-            )
-        except RefusedError as error:
-            self.notes.append(f"vectors were not brought up to date: {error}")
-        except (ProviderError, UsageError) as error:
-            hint = f" ({error.hint})" if error.hint else ""
-            self.notes.append(f"words alone were searched: {error.what}{hint}")
-            self.providers.embedder = None
 
 
 @contextmanager

@@ -77,7 +77,7 @@ def fail(code: int, what: str, hint: str) -> int:
 
 def beginning(mem: "App", problems: "Iterable[Problem]") -> str:
     """How to begin here, where there is no memory yet."""
-    from memcli.history import record_of
+    from memcli.project.record import record_of
 
     has_history = record_of(mem.project) is not None
     rooted = mem.project.root is not None

@@ -18,8 +18,8 @@ from memcli.cli.boundary import (
 )
 from memcli.commands import recall as command
 from memcli.errors import DataError, ProviderError, UsageError, one_of
-from memcli.history import record_of
 from memcli.named import NamedTuple
+from memcli.project.record import record_of
 from memcli.recall.answer import RecallReport, RecallRequest
 from memcli.recall.budget import write
 from memcli.views.text import (

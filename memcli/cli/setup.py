@@ -84,7 +84,7 @@ def _learner(mem: App, named: str, *, asks: bool) -> str:
 
 
 def _wants_history(mem: App) -> bool:
-    from memcli.history import record_path
+    from memcli.project.record import record_path
 
     path = record_path(mem.project)
     question = "Search what was said in agents' sessions here, and commits, too? [y/N] "

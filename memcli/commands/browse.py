@@ -12,7 +12,6 @@ from memcli.compaction.plan import CompactRequest
 from memcli.diagnostics.health import HealthReport, health
 from memcli.errors import MemError
 from memcli.extraction import proposals
-from memcli.history import record_path
 from memcli.history.record import opened
 from memcli.index import anchors, vectors
 from memcli.memory.docs import Doc
@@ -21,6 +20,7 @@ from memcli.memory.parser import sections
 from memcli.memory.values import LEVELS, Entry, listed, plain_id
 from memcli.memory.words import body_of, clean
 from memcli.project.context import read_all
+from memcli.project.record import record_path
 from memcli.storage.state import SessionLog, State
 
 LONGEST = 6000  # characters of a text in the page; mem show has the rest

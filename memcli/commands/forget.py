@@ -12,7 +12,6 @@ from memcli.app import App
 from memcli.commands import export as exporting
 from memcli.commands.edit import refresh_found, writable
 from memcli.errors import DataError, UsageError
-from memcli.history import record_path
 from memcli.history.record import opened
 from memcli.install import git_hooks
 from memcli.memory.changes import EntryChange, edited
@@ -21,6 +20,7 @@ from memcli.memory.tombstones import LEAST, digest_of, fold, lines_of
 from memcli.memory.values import Entry, Patch, listed, plain_id
 from memcli.project import git
 from memcli.project.context import read_all
+from memcli.project.record import record_path
 from memcli.storage.files import cache_dir, read_text
 
 RULE_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".claude/rules")

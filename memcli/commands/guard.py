@@ -31,7 +31,6 @@ from memcli.guard.setting import (
 )
 from memcli.guard.stops import Stop, stops
 from memcli.guard.suggest import suggest
-from memcli.history import record_path
 from memcli.history.record import opened
 from memcli.index import view
 from memcli.index.view import Candidate
@@ -41,6 +40,7 @@ from memcli.memory.values import Patch, plain_id
 from memcli.memory.words import body_of
 from memcli.project import git
 from memcli.project.context import hold, nothing_written, patches_of
+from memcli.project.record import record_path
 
 RULES = ("corrective", "directive")
 """The types of entries that may forbid something."""

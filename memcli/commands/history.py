@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.errors import DataError, UsageError
-from memcli.history import FOLDER, record_path
 from memcli.history import backfill as history
 from memcli.history.backfill import BackfillReport
 from memcli.history.commits import Progress, add_commits
@@ -23,6 +22,7 @@ from memcli.memory.docs import Doc
 from memcli.memory.words import is_day
 from memcli.project import git
 from memcli.project.context import read_all
+from memcli.project.record import FOLDER, record_path
 from memcli.sessions.discover import Discovery, discover
 from memcli.storage.files import state_dir
 

@@ -92,8 +92,8 @@ def check(app: App) -> IndexReport:
     """What is stale, without writing anything."""
     from memcli.index import refresh
 
-    def compare() -> IndexReport:
-        changed, gone = refresh.differing(app.index, app.project.listing.files)
+    def compare(index: database.Index) -> IndexReport:
+        changed, gone = refresh.differing(index, app.project.listing.files)
         return _report(app, database.Refreshed(), (*changed, *gone))
 
     report = app.kept.looked(compare) if app.kept.exists else None

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
 from memcli.guard.stops import first_guard
-from memcli.history import record_of
 from memcli.install import harness, repository
 from memcli.install.targets import Changes, Target, apply
 from memcli.project import config, distribution, elsewhere, git
@@ -19,6 +18,7 @@ from memcli.project.context import Project, need_root
 from memcli.project.elsewhere import line_for
 from memcli.project.links import memory_links
 from memcli.project.listing import Listing
+from memcli.project.record import record_of
 from memcli.storage.durable import discard, sweep
 from memcli.storage.files import in_megabytes, state_dir
 
@@ -185,7 +185,7 @@ def _without_index(app: App, root: Path, gone: set[str], *, dry_run: bool) -> li
     kept out of git."""
     path = root / ".memory.db"
     is_kept_here = path.exists() and app.kept.path(make=False) == path
-    is_ours = is_kept_here and app.kept.looked(lambda: True)
+    is_ours = is_kept_here and app.kept.looked(lambda _: True)
     app.kept.close()
     if not dry_run:
         if is_ours:

@@ -3,17 +3,18 @@
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memcli.app import App
-from memcli.errors import DataError, ProviderError, UsageError, one_of
-from memcli.history import record_of
+from memcli.errors import ProviderError, UsageError, one_of
 from memcli.index import view
+from memcli.index.own import ask
+from memcli.index.search import Matching
 from memcli.memory.filters import checked
+from memcli.project.context import survey
+from memcli.project.record import kept_record
 from memcli.recall import evidence
 from memcli.recall.answer import (
     Layers,
-    Own,
     RecallReport,
     RecallRequest,
     answer,
@@ -27,33 +28,49 @@ from memcli.recall.present import Showing
 from memcli.recall.search import Search
 from memcli.text.controls import for_prompt
 
-if TYPE_CHECKING:
-    from memcli.index.past import FoundPast
-
 
 def recall(app: App, request: RecallRequest) -> RecallReport:
     """Answer one request. Reads files, writes the index alone (and the recall log)."""
     _check(request)
-    has_files = bool(app.project.listing.files)
-    filters = checked(request.filters, app.project.now)
+    asks_history = request.asks_history
+    project = app.project
+    known = survey(project)
+    filters = checked(request.filters, known.today)
     request = request._replace(filters=filters)
     shared = _shared_answer(app, request) if request.shared else None
     if shared is not None:
         return shared
     only_history = request.history == "only"
-    asks_memory = has_files and not only_history
-    if asks_memory and app.project.config.refresh:
+    asks_memory = bool(project.listing.files) and not only_history
+    record = kept_record(project) if asks_history else None
+    if asks_memory and known.config.refresh:
         # before anything looks at the index: it may have to be built anew
         app.refresh()
-    history = _history(app, request)
+    embedder = lambda: app.providers.embedder  # noqa: E731
+    past = None
+    if record is not None:
+        from memcli.index.past import Means, Wanted, ask_own
+
+        wanted = Wanted(filters, request.agents)
+        means = Means(lambda: _add_commits(app, record.path), embedder)
+        past = ask_own(app.kept, record, request.task, wanted, means)
     if not asks_memory:
-        report = from_history(app.project, request.task, history)
-        return report._replace(found=only_history or history is not None)
-    if app.project.config.query == "llm":
+        report = from_history(project, request.task, past)
+        return report._replace(found=only_history or past is not None)
+    if known.config.query == "llm":
         from memcli.recall.condense import condensed
 
         request = request._replace(task=condensed(app, request.task))
-    report = app.guarded(lambda: answer(_own(app), request, history))
+    task = request.task
+    around = not request.ranked_only
+    report = app.guarded(
+        lambda: answer(
+            ask(app.kept, filters, task, embedder, around=around),
+            request,
+            past,
+            known.own_tokens,
+        )
+    )
     if request.session:
         _log(app, request.session, report)
     return report
@@ -85,15 +102,6 @@ def _shared_answer(app: App, request: RecallRequest) -> RecallReport | None:
         return None
 
 
-def _own(app: App) -> Own:
-    return Own(
-        project=app.project,
-        memory=app.index,
-        embedder=lambda: app.providers.embedder,
-        notes=app.notes,
-    )
-
-
 def _log(app: App, session: str, report: RecallReport) -> None:
     """Remember what a session was shown, for mem reinforce."""
     shown = [
@@ -106,54 +114,13 @@ def _log(app: App, session: str, report: RecallReport) -> None:
     app.from_state(lambda state: state.log_recall(session, shown, today), None, why)
 
 
-def _history(app: App, request: RecallRequest) -> "FoundPast | None":
-    """What was said and committed about the task; None where nothing is kept."""
-    path = _record_asked(app, request)
-    if path is None or app.project.root is None:
-        return None
-    try:
-        return _past(app, request, path, app.project.root)
-    except DataError as error:
-        app.notes.append(f"history is left out: {error.what}")
-        return None
+def _add_commits(app: App, record: Path) -> None:
+    """Add the new commits to a record where they are few."""
+    from memcli.history.commits import add_few  # a record is behind now and then
 
-
-def _past(
-    app: App, request: RecallRequest, path: Path, root: Path
-) -> "FoundPast | None":
-    from memcli.history import commits
-    from memcli.index import past
-    from memcli.providers.embed.local import Local
-
-    config = app.project.config
-    if config.refresh:
-        commits.add_few(path, root, config.history_commits)
-    wanted = past.Wanted(request.filters, request.agents)
-    if app.project.listing.files and app.kept.exists:
-        lost = app.kept.looked(lambda: past.gone_of(app.index))
-        wanted = wanted._replace(lost=lost or {})
-    ask = partial(past.ask, path, request.task, wanted)
-    try:
-        # What was said is sent to no provider: the vectors of this machine alone.
-        embedder = None if config.fusion == "bm25" else app.providers.embedder
-        if not isinstance(embedder, Local):
-            return ask()
-        from memcli.index.vector_lane import nearness
-
-        return ask(near=partial(nearness, embedder))
-    except (ProviderError, UsageError) as error:
-        note = view.words_alone(error)
-        if note not in app.notes:  # an index may have said so already
-            app.notes.append(note)
-        return ask()
-
-
-def _record_asked(app: App, request: RecallRequest) -> Path | None:
-    """The record that is asked; by itself none beside filters that ask for entries."""
-    is_left_out = request.history == "off"
-    if request.history == "auto":
-        is_left_out = request.filters.by_value
-    return None if is_left_out else record_of(app.project)
+    root = app.project.root
+    if root is not None:
+        add_few(record, root, app.project.config.history_commits)
 
 
 def _recall_shared(app: App, request: RecallRequest) -> RecallReport:
@@ -169,13 +136,14 @@ def _recall_shared(app: App, request: RecallRequest) -> RecallReport:
         index = SharedIndex(link, request.filters, request.projects, matcher)
         opened.callback(index.close)
         vectors = lane_of(index, config, lambda: app.providers.embedder, app.notes)
-        search = Search.of(index, vectors, project)
-        ranked = search.ranked(request.task, config.limit)
+        found = Matching(index, vectors, config, project.view).look(request.task)
+        search = Search(found, project.now)
+        ranked = search.ranked(config.limit)
         showing = Showing(search, detail=config.detail, explain=request.explain)
         pools = Pools(ranked=showing.each("ranked", [hit.item.id for hit in ranked]))
         shown = composed(config, pools)
     return RecallReport(
-        mode=search.mode,
+        mode=found.mode,
         query=request.task,
         hits=numbered(shown.items),
         budget=shown.budget,
@@ -233,10 +201,14 @@ def _hits(app: App, request: RecallRequest, modes: set[str]) -> list[tuple[float
     if app.project.config.refresh:
         app.refresh()
     name = for_prompt((app.project.root or app.project.home).name)
-    layers = Layers(_own(app), request)
-    ranked = layers.search.ranked(request.task, app.project.config.limit)
-    modes.add(layers.search.mode)
-    query_terms = evidence.terms(layers.search.weights())
+    task = request.task
+    found = ask(
+        app.kept, request.filters, task, lambda: app.providers.embedder, around=False
+    )
+    layers = Layers(found, explain=request.explain)
+    ranked = layers.search.ranked(app.project.config.limit)
+    modes.add(found.mode)
+    query_terms = evidence.terms(found.weights)
     drafts = layers.showing.each("ranked", [scored.item.id for scored in ranked])
     ranked_hits = []
     for scored, draft in zip(ranked, drafts, strict=True):

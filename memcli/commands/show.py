@@ -10,6 +10,7 @@ from memcli.app import App
 from memcli.commands.edit import refresh_found
 from memcli.errors import UsageError
 from memcli.index import view
+from memcli.index.search import Match
 from memcli.index.upkeep import the_one, twins
 from memcli.index.view import FileRow
 from memcli.memory import parser, prominence, words
@@ -247,5 +248,5 @@ def standing(project: Project, entry: Entry, level: str) -> ranking.Scored:
         surprise=float(extra.get("surprise", 0.0)),
         stability=extra.get("stability"),
     )
-    matches = {entry.id: ranking.Match(1.0)}
+    matches = {entry.id: Match(1.0)}
     return ranking.weigh([item], matches, project.config)[0]

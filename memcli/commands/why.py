@@ -12,7 +12,6 @@ from memcli.commands.log import replacements
 from memcli.commands.show import list_entries
 from memcli.errors import UsageError
 from memcli.guard.stops import stops
-from memcli.history import record_path
 from memcli.history.commits import read_commits
 from memcli.history.record import opened
 from memcli.index import anchors
@@ -22,6 +21,7 @@ from memcli.memory.values import plain_id
 from memcli.memory.words import body_of, count
 from memcli.project import git
 from memcli.project.context import need_root
+from memcli.project.record import record_path
 from memcli.storage.files import SMALL_BYTES, Unreadable, read_text
 from memcli.text.matching import verbose
 

@@ -12,7 +12,7 @@ def check_guards(scene: Scene) -> Iterator[Check]:
     app = scene.app
     if not app.project.listing.files:
         return
-    guards = app.kept.looked(lambda: find_guards(app)) if app.kept.exists else None
+    guards = app.kept.looked(lambda _: find_guards(app)) if app.kept.exists else None
     guards = guards or []
     for guard in guards:
         path, _, line = guard.place.rpartition(":")

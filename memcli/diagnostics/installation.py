@@ -18,11 +18,11 @@ from memcli.diagnostics.scene import (
     warning,
 )
 from memcli.errors import DataError
-from memcli.history import FOLDER, path_of
 from memcli.history.record import opened
 from memcli.memory.words import count
 from memcli.project import elsewhere, levels_on_disk
 from memcli.project.listing import CLAUDE_BYTES, CLAUDE_LINES
+from memcli.project.record import FOLDER, path_of
 from memcli.providers.embed.wire import shown
 from memcli.storage import sqlite
 from memcli.storage.files import state_dir

@@ -105,7 +105,7 @@ def _gone(scene: Scene, *, update: bool = False) -> _Gone | None:
     if not update:
         if not app.kept.exists:
             return None
-        return app.kept.looked(lambda: anchors.gone(app.index))
+        return app.kept.looked(anchors.gone)
     app.refresh(embed=False)
     app.guarded(lambda: anchors.update(app.index, root, seconds=60, again=True))
     return anchors.gone(app.index)

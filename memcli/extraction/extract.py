@@ -39,8 +39,8 @@ from memcli.project.context import (
 )
 from memcli.sessions import speakers
 from memcli.sessions.model import Session, Turn
-from memcli.storage.files import digest
 from memcli.storage.state import Extraction
+from memcli.text.digests import digest
 
 if TYPE_CHECKING:
     from memcli.providers.llm import Model

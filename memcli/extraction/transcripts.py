@@ -10,16 +10,16 @@ from pathlib import Path
 from memcli.app import App
 from memcli.errors import DataError, UsageError
 from memcli.extraction import rules
-from memcli.history import path_of
 from memcli.history.record import HistoryRecord, opened
 from memcli.memory.values import Problem
 from memcli.project.context import need_root
+from memcli.project.record import path_of
 from memcli.sessions.discover import FoundSession, agents_of, discover, is_agent
 from memcli.sessions.model import Session
 from memcli.sessions.reader import START, Position, joined, read_all
 from memcli.sessions.speakers import key_of
-from memcli.storage.files import digest
 from memcli.storage.state import Extraction
+from memcli.text.digests import digest
 
 # of the sessions that nobody named, so many of the last days are read
 MOST = 10

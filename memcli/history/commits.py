@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.history.record import HistoryRecord, opened
+from memcli.index.record import BUSY
 from memcli.memory.docs import TITLE, Doc
 from memcli.project import git
 from memcli.sessions.speakers import clean_text, line, when
@@ -265,10 +266,7 @@ def is_noise(subject: str, body: str, author: str, *, merge: bool) -> bool:
 
 
 def add_few(path: Path, root: Path, most: int) -> None:
-    """Add the commits since the last time when they are few; a busy record waits."""
-    top = git.work_tree(root)
-    head = git.head_of(top) if top is not None and path.exists() else ""
-    if head:
-        with opened(path, wait=0.2) as record:
-            if record is not None and record.note("head") != head:
-                add_commits(record, root, most, only_few=True)
+    """Add the commits since the last time when they are few. Raises DataError."""
+    with opened(path, wait=BUSY) as record:
+        if record is not None:
+            add_commits(record, root, most, only_few=True)

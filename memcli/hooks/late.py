@@ -5,7 +5,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from memcli.storage.files import digest, private_dir, state_dir
+from memcli.storage.files import private_dir, state_dir
+from memcli.text.digests import digest
 
 MOST = 8_000  # characters of a prompt that are kept
 FRESH = 3600.0  # seconds for which it is worth an answer

@@ -2,7 +2,6 @@
 
 import re
 
-from memcli.history import record_of
 from memcli.history.mends import Mend, are_same, error_line, key_of_line
 from memcli.history.record import opened
 from memcli.hooks.calls import HookApp, HookCall, has_memory
@@ -10,6 +9,7 @@ from memcli.hooks.instructions import ALIKE, FEWEST
 from memcli.index.record import RecordContents
 from memcli.memory.docs import Doc
 from memcli.memory.words import stems
+from memcli.project.record import record_of
 from memcli.recall.budget import heading
 from memcli.recall.hit import Hit
 from memcli.sessions.speakers import key_of

@@ -5,12 +5,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from memcli.history import record_of
 from memcli.hooks import late, told
 from memcli.hooks.calls import HookApp, HookCall, Told, has_memory, in_time
 from memcli.hooks.instructions import Instructions
+from memcli.index.own import OwnMatching
 from memcli.memory.filters import Filters
 from memcli.named import NamedTuple
+from memcli.project.record import record_of
 from memcli.recall import answer, budget
 from memcli.recall.budget import POINTED, Pools
 from memcli.recall.hit import Hit
@@ -252,16 +253,14 @@ class Telling:
     def _in_memory(self, embedder: "Callable[[], Embedder | None]") -> answer.Bearing:
         """What of the memory files bears on the prompt."""
         app = self.app
-        own = answer.Own(
-            project=app.project, memory=app.index, embedder=embedder, notes=app.notes
-        )
         amended = self.history.amended if self.history else ()
-        until = self.past.until
-        return app.guarded(
-            lambda: app.of_one_moment(
-                lambda: answer.told(own, self.text, amended, until)
-            )
-        )
+        filters = Filters(until=self.past.until)
+
+        def look() -> answer.Bearing:
+            found = OwnMatching(app.kept, filters, embedder)
+            return answer.told(found, self.text, amended)
+
+        return app.guarded(lambda: app.of_one_moment(look))
 
 
 def _none() -> None:

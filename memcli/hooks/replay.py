@@ -11,14 +11,15 @@ from memcli.commands.history import Correction, ReplayReport, ToldPrompts
 from memcli.errors import UsageError
 from memcli.extraction.rules import corrections
 from memcli.extraction.rules.words import content, fold, sentences
-from memcli.history import record_of
 from memcli.history.record import opened
 from memcli.hooks.calls import HookApp, has_memory
 from memcli.hooks.prompts import Past, Telling, history_of
+from memcli.index.own import OwnMatching
 from memcli.memory.docs import Doc
 from memcli.memory.filters import Filters
 from memcli.memory.words import stem
-from memcli.recall.answer import Layers, Own, RecallRequest
+from memcli.project.record import record_of
+from memcli.recall.answer import Layers
 from memcli.recall.budget import POINTED, cost
 from memcli.recall.hit import Hit
 from memcli.sessions.model import Turn
@@ -180,14 +181,10 @@ def says(text: str, correction: str) -> bool:
 
 
 def _remembered(app: HookApp, text: str, past: Past) -> list[Hit]:
-    own = Own(
-        project=app.project,
-        memory=app.index,
-        embedder=lambda: app.providers.embedder,
-        notes=app.notes,
-    )
-    layers = Layers(own, RecallRequest(text, Filters(until=past.until)))
-    hits = layers.search.ranked(text, BEST)
+    filters = Filters(until=past.until)
+    found = OwnMatching(app.kept, filters, lambda: app.providers.embedder)
+    layers = Layers(found.look(text))
+    hits = layers.search.ranked(BEST)
     return [
         item.made
         for item in layers.showing.each("ranked", [hit.item.id for hit in hits])

@@ -12,12 +12,13 @@ from memcli.hooks.instructions import Instructions
 from memcli.hooks.told import InContext, is_read, title_of
 from memcli.index import view
 from memcli.index.filters import GUARD
+from memcli.index.own import OwnMatching
 from memcli.index.view import Candidate
 from memcli.memory.filters import Filters
 from memcli.project.context import own_tokens
 from memcli.project.git import own_files
 from memcli.recall import budget
-from memcli.recall.answer import Layers, Own, RecallRequest
+from memcli.recall.answer import Layers
 from memcli.recall.budget import Pools
 from memcli.recall.hit import Hit
 
@@ -164,17 +165,17 @@ class _Start:
         """The newest sections that the agent has not read, one a title, each with the
         path of its file."""
         layers = self.layers
-        where = view.select(layers.files, Filters())
+        where = view.select(layers.found.in_view, Filters())
         by_title: dict[str, Candidate] = {}
         entries = self.app.index.entries
         for section in entries.foremost(where, NEWEST, headings=True):
             if section.entry not in self.loaded:
                 by_title.setdefault(section.title, section)
-        near = {each.entry for each in layers.search.nearest(list(by_title.values()))}
+        near = {each.entry for each in layers.found.nearest(list(by_title.values()))}
         path_of = self.app.project.path_of
         paths: dict[str, str] = {}
         for section in by_title.values():
-            path = layers.files[section.source].path
+            path = layers.found.in_view[section.source].path
             is_loaded = self.read.holds(str(path_of(path)))
             if section.entry in near and not is_loaded:
                 paths[section.entry] = path
@@ -183,10 +184,7 @@ class _Start:
 
 def layers_of(app: HookApp, *stores: str) -> Layers:
     """The memory in view, of these stores, without a task."""
-    own = Own(
-        project=app.project, memory=app.index, embedder=lambda: None, notes=app.notes
-    )
-    return Layers(own, RecallRequest("", Filters(store=stores)))
+    return Layers(OwnMatching(app.kept, Filters(store=stores)))
 
 
 def outdated(app: HookApp, layers: Layers, known: InContext) -> list[str]:
@@ -200,7 +198,7 @@ def outdated(app: HookApp, layers: Layers, known: InContext) -> list[str]:
 def by_standing(layers: Layers, found: Sequence[Candidate]) -> list[str]:
     """The ids of the nearest copies, the weightiest first; what weighs the same goes by
     its place in the files."""
-    return list(layers.search.standing(layers.search.nearest(found)))
+    return list(layers.search.standing(layers.found.nearest(found)))
 
 
 def here_of(app: HookApp) -> str:
@@ -227,9 +225,9 @@ def _titles(items: Iterable[Hit]) -> list[Hit]:
 
 def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Hit]:
     """Rules that bind first, then what was told before, then what is recent."""
-    all_files = view.select(layers.files, Filters())
+    all_files = view.select(layers.found.in_view, Filters())
     binding = by_standing(layers, app.index.entries.about(all_files, {(GUARD, "*")}))
-    where = view.select(layers.files, Filters(type=("corrective", "directive")))
+    where = view.select(layers.found.in_view, Filters(type=("corrective", "directive")))
     day = _recent(app)
     here = here_of(app)
     entries = app.index.entries
@@ -249,6 +247,6 @@ def _proxy(app: HookApp) -> list[Hit]:
     if not paths or len(own_files(project.root, paths)) < len(paths):
         return []
     layers = layers_of(app, "proxy")
-    own = by_standing(layers, app.index.entries.select(layers.scope))[:LESSONS]
+    own = by_standing(layers, app.index.entries.select(layers.found.scope))[:LESSONS]
     pools = Pools(ranked=layers.showing.each("proxy", own))
     return list(budget.compose(pools, limit=PROXY_TOKENS + budget.FRAME).items)

@@ -149,7 +149,9 @@ def _news(
 ) -> budget.Block:
     """The lessons that are new since a day, and those that have changed."""
     layers = layers_of(app)
-    lessons = view.select(layers.files, Filters(type=("corrective", "directive")))
+    lessons = view.select(
+        layers.found.in_view, Filters(type=("corrective", "directive"))
+    )
     here = here_of(app)
     newest = app.index.entries.foremost(lessons, MOST_RECENT, day, here=here)
     recent = by_standing(layers, newest)

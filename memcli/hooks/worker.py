@@ -14,9 +14,10 @@ from memcli.hooks.calls import HookApp, HookProject, learns_here
 from memcli.memory.values import ARCHIVE
 from memcli.memory.words import count
 from memcli.project import git
-from memcli.storage.files import DETACHED, digest, state_dir
+from memcli.storage.files import DETACHED, state_dir
 from memcli.storage.state import SessionLog, Spool, Spooled, alone
 from memcli.text.controls import for_display
+from memcli.text.digests import digest
 
 if TYPE_CHECKING:
     from memcli.extraction.extract import Learned

@@ -9,7 +9,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +25,12 @@ from memcli.named import NamedTuple
 from memcli.project.context import View
 from memcli.project.listing import Files, FoundFile
 from memcli.storage.files import (
-    make_private,
     moved_aside,
     odd_companion,
     private_dir,
-    snapshot,
     state_dir,
 )
+from memcli.storage.own_database import DatabaseIdentity, identity, inode_of, open_own
 from memcli.storage.sqlite import all_rows, fault, opened
 from memcli.text.matching import table
 
@@ -123,16 +122,11 @@ class Index:
             return db
         why = ""
         for _ in range(3):  # another process may be mending it at the same time
-            with contextlib.suppress(FileExistsError):
-                make_private(self.path)
-            self._seen, why = _inode(self.path), "no regular file"
-            if name := odd_companion(self.path):
-                why = f"beside {name}, which is no regular file"
-            elif os.path.isfile(self.path) or os.path.islink(self.path):
-                db = sqlite3.connect(self.path, timeout=10, isolation_level=None)
-                if not (why := _made(db, self.path)):
-                    return db
-                db.close()
+            file = open_own(self.path, partial(_judged, self.path))
+            self._seen = file.inode
+            why = file.why
+            if file.db is not None:
+                return file.db
             self._aside(why)
         raise RefusedError(
             f"the index cannot be opened: {why} ({self.path})", "mem doctor"
@@ -140,7 +134,7 @@ class Index:
 
     def _aside(self, why: str) -> None:
         if (
-            _inode(self.path) == self._seen != (0, 0)
+            inode_of(self.path) == self._seen != (0, 0)
         ):  # else another process was quicker
             kept = moved_aside(self.path, "aside")
             self.notes.append(
@@ -259,59 +253,29 @@ class Index:
         return self.db.execute("SELECT 1 FROM file_meta LIMIT 1").fetchone() is None
 
 
-_UNREADABLE = 1
-"""SQLITE_ERROR, which says at an opening that a file is of no format it knows; what
-passes, a lock or a full disk, has numbers of its own."""
-
-
-def _inode(path: Path) -> tuple[int, int]:
-    with contextlib.suppress(OSError):
-        status = os.lstat(path)
-        return status.st_dev, status.st_ino
-    return 0, 0
-
-
-def _names(db: sqlite3.Connection) -> tuple[int, int, set[str]]:
-    """Application, version and the names of what there is: as of one moment."""
-    names = "SELECT iif(type IN ('table', 'index'), name, '<' || type || '>') FROM sqlite_master"
-    with snapshot(db):
-        application = number_of(db, "PRAGMA application_id")
-        version = number_of(db, "PRAGMA user_version")
-        return application, version, set(first_column(db.execute(names)))
-
-
-def _made(db: sqlite3.Connection, path: Path) -> str:
+def _judged(path: Path, db: sqlite3.Connection, known: DatabaseIdentity) -> str:
     """Why this is no index that can be used, "" when it is one; made where there was
     nothing."""
-    try:
-        db.execute("PRAGMA trusted_schema = 0")  # a repository may bring the file
-        db.execute("PRAGMA synchronous = NORMAL")  # a lost commit costs only a refresh
-        why = _fault(db)
-        if not why and not _names(db)[2]:
-            _create(db)
-        elif not why and is_altered(db, path):
-            why = ALTERED
-    except sqlite3.OperationalError as error:
-        if getattr(error, "sqlite_errorcode", 0) == _UNREADABLE:
-            return f"damaged ({error})"
-        db.close()
-        raise
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        return f"damaged ({error})"
+    why = _fault(known)
+    if not why and not known.names:
+        _create(db)
+    elif not why and is_altered(db, path):
+        why = ALTERED
     return why
 
 
 def _unusable(db: sqlite3.Connection, path: Path) -> str:
     """Why an index that is not to be changed cannot be read, "" where it can."""
-    if why := _fault(db):
+    known = identity(db)
+    if why := _fault(known):
         return why
-    if not _names(db)[2]:
+    if not known.names:
         return "empty"
     return ALTERED if is_altered(db, path) else ""
 
 
-def _fault(db: sqlite3.Connection) -> str:
-    application, version, tables = _names(db)
+def _fault(known: DatabaseIdentity) -> str:
+    application, version, tables = known
     if not (application or version or tables):
         return ""
     if (application, version) != (APPLICATION, SCHEMA_VERSION):

@@ -18,7 +18,8 @@ from memcli.index.vectors import WORDS, Chosen, Damaged, Vectors, VectorState
 from memcli.index.whole import changing
 from memcli.memory import arithmetic as vector
 from memcli.memory.words import low_forms
-from memcli.storage.files import ONE_OF, digest
+from memcli.storage.files import ONE_OF
+from memcli.text.digests import digest
 
 if TYPE_CHECKING:
     from memcli.providers.embed import Embedder

@@ -256,6 +256,18 @@ def idf(count: int, total: int) -> float:
     return math.log(1 + max(total - count + 0.5, 0.0) / (count + 0.5)) or 1e-6
 
 
+def said_by(
+    terms: Sequence[str], counts: Sequence[int], total: int
+) -> dict[str, float]:
+    """The weight of each term that stands in `total` texts: 1 for a rare one that
+    stands in one. A phrase says no more than its words."""
+    return {
+        term: idf(count, total) / idf(1, total)
+        for term, count in zip(terms, counts, strict=True)
+        if count and (EITHER in term or " " not in term)
+    }
+
+
 def top(scores: Mapping[Key, float], pool: int) -> dict[Key, float]:
     """The `pool` best, best first, and all that tie with the last of them."""
     kept = dict(scores)

@@ -5,7 +5,7 @@ Pure. Every signal is a score by candidate. docs/benchmarks.md has the measureme
 behind it."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from memcli.index import weights
@@ -16,6 +16,12 @@ from memcli.memory.words import stem, word_forms
 K = TypeVar("K")
 OF_LINEAR = 0.7  # share of the cosine, as the contract has it
 RANK_CONSTANT = 60  # of reciprocal rank fusion (Cormack et al. 2009)
+
+
+_MARKS = [char for char in map(chr, range(128)) if not char.isalnum()] + list(
+    "’–—…«»“”"
+)
+_APART = str.maketrans(dict.fromkeys(_MARKS, " "))
 
 
 def scale(scores: Mapping[K, float]) -> dict[K, float]:
@@ -136,3 +142,15 @@ def lend(
         one, two = near.get(key, (0.0, 0.0))
         total[key] += (one * one + two * two) * shares[key]
     return total
+
+
+def phrase_shares(texts: Iterable[str], phrases: Sequence[str]) -> Iterator[float]:
+    """The share of `phrases` (words with single blanks) that stand in each, however
+    joined."""
+    parts = {phrase: frozenset(phrase.split()) for phrase in phrases}
+    words = frozenset[str]().union(*parts.values())
+    for low in map(str.lower, texts):
+        there = {word for word in words if word in low}
+        here = [phrase for phrase, own in parts.items() if own <= there]
+        plain = f" {' '.join(low.translate(_APART).split())} " if here else ""
+        yield sum(f" {phrase} " in plain for phrase in here) / (len(phrases) or 1)

@@ -4,37 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
+from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from memcli.errors import ProviderError, UsageError
 from memcli.index.fulltext import Passing
 from memcli.index.lexical import Query
 from memcli.index.passages import passage
-from memcli.index.view import Candidate, Lane, Passage, Scope, words_alone
+from memcli.index.search import Matching
+from memcli.index.view import (
+    Candidate,
+    FileRow,
+    Lane,
+    Passage,
+    Scope,
+    select,
+    words_alone,
+)
+from memcli.memory.filters import Filters
+from memcli.memory.values import OUTERMOST, Problem
+from memcli.named import NamedTuple
 
 if TYPE_CHECKING:
-    from memcli.index.database import Index
-    from memcli.project.config import Config
+    from memcli.index.upkeep import ProjectIndex
     from memcli.providers.embed import Embedder
+
+
+BASELINE_KINDS = ("policy", "architecture", "preference")
+BASELINE = 60  # how many standing entries are weighed: more never fit
+EPISODES = 20  # how many of the newest episodes may compete for their layer
+
+
+Embeds = Callable[[], "Embedder | None"]
 
 
 class OwnIndex:
     """The index of this machine as a source: what passes the filters of one search."""
 
-    def __init__(
-        self,
-        index: Index,
-        where: Scope,
-        *,
-        config: Config,
-        embedder: Callable[[], Embedder | None],
-        notes: list[str],
-    ) -> None:
+    def __init__(self, kept: ProjectIndex, where: Scope, embedder: Embeds) -> None:
+        index = kept.index
         self.index = index
         self.files = where.files
-        self.config = config
+        self.config = kept.project.config
         self.embedder = embedder
-        self.notes = notes
+        self.notes = kept.notes
         # The chunks that may be hits; None when the files in view say it all.
         self._allowed = None if where.plain else index.entries.allowed(where)
         words = index.words
@@ -103,6 +116,70 @@ class OwnIndex:
         lost = self.index.entries.gone(entries, shown=shown)
         return {entry: each.text for entry, each in lost.items()}
 
-    def origin(self, candidate: Candidate) -> tuple[str, str]:
-        """All of it stands in the project at hand."""
-        return "", ""
+
+class Standing(NamedTuple):
+    """What stands regardless of a task: entries of high priority, the most pressing
+    first, and the newest episodes."""
+
+    pressing: list[Candidate]
+    episodes: list[Candidate]
+
+
+class OwnMatching(Matching):
+    """What a search of the index of this machine finds, and what stands there
+    regardless of a task."""
+
+    def __init__(
+        self, kept: ProjectIndex, filters: Filters, embedder: Embeds = lambda: None
+    ) -> None:
+        project = kept.project
+        self.project = project
+        self.memory = kept.index
+        self.in_view = self.memory.in_view(project.view, filters)
+        self.scope = select(self.in_view, filters, project.relative)
+        source = OwnIndex(kept, self.scope, embedder)
+        super().__init__(source, source.lane, project.config, project.view)
+
+    @cached_property
+    def problems(self) -> list[Problem]:
+        """What was found wrong with the files."""
+        return self.memory.problems
+
+    @cached_property
+    def norms(self) -> dict[str, FileRow]:
+        """The institutional files in view by path, the outermost first."""
+        rows = sorted(
+            self.in_view.of("institutional").values(),
+            key=lambda row: (OUTERMOST[row.place.level], row.path),
+        )
+        return {row.path: row for row in rows}
+
+    @cached_property
+    def standing(self) -> Standing:
+        """What stands regardless of a task, each by the nearest copy."""
+        entries = self.memory.entries
+        pressing = entries.pressing(self.scope, BASELINE_KINDS, BASELINE)
+        latest = entries.latest(self.scope, 3 * EPISODES)
+        return Standing(self.nearest(pressing), self.nearest(latest))
+
+    def look_around(self) -> tuple[object, ...]:
+        """Read at once what an answer may show beside the matches, which is known from
+        then on: problems, norms, what stands, and the texts of the best."""
+        best = nlargest(
+            self.config.limit,
+            self.matches,
+            key=lambda entry: self.matches[entry].relevance,
+        )
+        texts = [self.passage(self.chosen[entry]) for entry in best]
+        return self.problems, self.norms, self.standing, texts
+
+
+def ask(
+    kept: ProjectIndex, filters: Filters, task: str, embedder: Embeds, *, around: bool
+) -> OwnMatching:
+    """What the index of this machine has about a task, and `around` it: asked once for
+    all that an answer shows."""
+    found = OwnMatching(kept, filters, embedder).look(task)
+    if around:
+        found.look_around()
+    return found

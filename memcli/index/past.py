@@ -11,10 +11,13 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memcli.errors import DataError, ProviderError, UsageError
 from memcli.index import fusion, lexical, weights
 from memcli.index.amended import newer_first, said_once
 from memcli.index.fulltext import idf
-from memcli.index.record import RecordContents, connected
+from memcli.index.record import BUSY, RecordContents, connected
+from memcli.index.vector_lane import Nearness, Pairs, nearness_by
+from memcli.index.view import words_alone
 from memcli.memory.docs import (
     PARTS,
     Asked,
@@ -29,7 +32,10 @@ from memcli.named import NamedTuple
 
 if TYPE_CHECKING:
     from memcli.index.database import Index
+    from memcli.index.upkeep import ProjectIndex
     from memcli.memory.filters import Filters
+    from memcli.project.record import KeptRecord
+    from memcli.providers.embed import Embedder
 
 AFTER = 10  # exchanges after the best one in which its conclusion is looked for
 POOL = 16  # how many of the best stretches are hits
@@ -40,15 +46,10 @@ BY_CHANCE = slice(5, 40)  # places of what matches a task by chance
 REREAD = 8  # the best stretches, whose sentences are compared with the task
 BESIDE = 1  # exchanges on either side of the best one that are reread with it
 VOICE = 600  # characters of what each said in an exchange that are reread
-BUSY = 0.2  # seconds that a record may be busy
 _OF_ENTRIES = (
     "level job task type kind store tag scope".split()
 )  # no exchange has these
 Keep = Callable[[DocPlace], bool]
-Pairs = Sequence[tuple[float, float]]
-Nearness = Callable[[str, Mapping[str, float], Sequence[str]], Pairs]
-"""How near each text is to a task, whose words are so rare: as a whole, and word by
-word."""
 
 
 class Exchange(NamedTuple):
@@ -266,6 +267,48 @@ def ask(
         by = {event: each.by for event, each in wanted.lost.items() if each.by}
         asked, hits = search(record, task, partial(_passes, record, wanted), by, near)
         return FoundPast(asked, hits, wanted.lost)
+
+
+def ask_own(
+    kept: ProjectIndex, record: KeptRecord, task: str, wanted: Wanted, means: Means
+) -> FoundPast | None:
+    """What a project's record has about a task, compared by the vectors of this machine
+    alone: what was said is sent to no provider. What keeps it from being asked, or
+    compared, is noted."""
+    if kept.project.listing.files and kept.exists:
+        wanted = wanted._replace(lost=kept.looked(gone_of) or {})
+    notes = kept.notes
+    near = None
+    try:
+        if _is_behind(record):
+            means.bring_up()
+        try:
+            if kept.project.config.fusion != "bm25":
+                near = nearness_by(means.embedder())
+            return ask(record.path, task, wanted, near)
+        except (ProviderError, UsageError) as error:
+            note = words_alone(error)
+            if note not in notes:  # an index may have said so already
+                notes.append(note)
+            return ask(record.path, task, wanted)
+    except DataError as error:
+        notes.append(f"history is left out: {error.what}")
+        return None
+
+
+class Means(NamedTuple):
+    """What may be asked while a record is: for its new commits, and for vectors."""
+
+    bring_up: Callable[[], object]
+    embedder: Callable[[], Embedder | None]
+
+
+def _is_behind(record: KeptRecord) -> bool:
+    """Whether there are commits that a record has not read."""
+    if not record.head:
+        return False
+    with connected(record.path, RecordContents, BUSY) as contents:
+        return not contents.is_made or contents.note("head") != record.head
 
 
 def _passes(record: RecordContents, wanted: Wanted, place: DocPlace) -> bool:

@@ -18,6 +18,7 @@ from memcli.storage.files import ONE_OF
 
 VERSION = 1
 APPLICATION = 0x6D656D48
+BUSY = 0.2  # seconds that one who only reads waits for a busy record
 COMMON = 800  # parts from which on a word is common, or a share of all
 COMMON_SHARE = 33
 

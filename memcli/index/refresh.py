@@ -30,7 +30,8 @@ from memcli.memory.records import ruled_out
 from memcli.memory.values import Entry, Problem, plain_id
 from memcli.memory.words import MATTER, OVERLAP, SIZE, clean, each_text, sub_words
 from memcli.project.listing import Files, FoundFile, marks
-from memcli.storage.files import ONE_OF, Unreadable, decode, digest, read_file
+from memcli.storage.files import ONE_OF, Unreadable, decode, read_file
+from memcli.text.digests import digest
 from memcli.text.matching import table
 
 BATCH = 1000  # rows that are made and written at a time

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from memcli.errors import MemError, RefusedError, UsageError
+from memcli.errors import MemError, ProviderError, RefusedError, UsageError
 from memcli.index import database, view
 from memcli.index.database import IN_MEMORY, Index, Refreshed
 from memcli.index.view import Candidate
@@ -18,7 +18,8 @@ from memcli.memory.values import plain_id
 from memcli.named import NamedTuple
 from memcli.project.config import Config
 from memcli.project.context import Project
-from memcli.storage.files import COMPANIONS, MAGIC, digest, moved_aside, open_file
+from memcli.storage.files import COMPANIONS, MAGIC, moved_aside, open_file
+from memcli.text.digests import digest
 
 if TYPE_CHECKING:
     from memcli.index.vectors import Chosen
@@ -136,13 +137,26 @@ class ProjectIndex:
             wait = BUILD_WAIT if self.index.empty() else RECALL_WAIT
         return refresh(self.index, files, wait=wait, progress=progress, rebuild=rebuild)
 
-    def looked(self, work: Callable[[], T]) -> T | None:
+    def embed(self, embedder: "Embedder | None") -> bool:
+        """Make the vectors of what was read; whether the embedder can be asked
+        again."""
+        try:
+            chosen = chosen_chunks(self.project.config)
+            self.guarded(lambda: embed_chosen(self.index, embedder, chosen))
+        except RefusedError as error:
+            self.notes.append(f"vectors were not brought up to date: {error}")
+        except (ProviderError, UsageError) as error:
+            self.notes.append(view.words_alone(error))
+            return False
+        return True
+
+    def looked(self, work: Callable[[Index], T]) -> T | None:
         """Run `work` on the index unchanged; None, with a note, when it cannot be
         used."""
         try:
             if self._open is None:
                 self._open = Index(self.path(make=False), self.notes, look=True)
-            return work()
+            return work(self._open)
         except sqlite3.DatabaseError as error:
             self.notes.append(
                 f"the index cannot be used ({error}): mem index builds it anew"

@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from operator import mul
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from memcli.errors import ProviderError, UsageError
 from memcli.index import weights
@@ -60,6 +61,10 @@ class Task(NamedTuple):
     words: tuple[Word, ...] = ()
 
 
+Pairs = Sequence[tuple[float, float]]
+Nearness = Callable[[str, Mapping[str, float], Sequence[str]], Pairs]
+"""How near each text is to a task, whose words are so rare: as a whole, and word by
+word."""
 Idf = Callable[[Sequence[str]], list[float]]
 Scores = Mapping[int, float]
 Asked = tuple[
@@ -133,7 +138,7 @@ def _vectors(
     stored = vocabulary.words(words).items()
     known = {word: (weight, data) for word, (_, weight, data) in stored}
     if unknown := [word for word in words if word not in known]:
-        made = local.known(unknown).items()
+        made = local.words(unknown, crumbs=False).items()
         known |= {
             word: (made_word.weight, made_word.vector) for word, made_word in made
         }
@@ -201,6 +206,13 @@ def nearness(
     rarities = [rarity.get(word, rarest) for word in sought]
     words_met = met(alike, rarities, dict(enumerate(said)))
     return [(cosine[at], words_met[at]) for at in cosine]
+
+
+def nearness_by(embedder: Embedder | None) -> Nearness | None:
+    """`nearness` by the vectors of this machine; None where they are not used."""
+    if embedder is None or embedder.provider != "local":
+        return None
+    return partial(nearness, cast("Local", embedder))
 
 
 def _by_word(

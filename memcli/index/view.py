@@ -121,12 +121,15 @@ class Candidate(NamedTuple):
 
 class Passage(NamedTuple):
     """A text, or a part of it: whether there is more ahead of it and behind, and how
-    many lines are left out."""
+    many lines are left out; the `project` and URL where it stands, "" for the project
+    at hand."""
 
     text: str
     ahead: bool = False
     behind: bool = False
     lines: int = 0
+    project: str = ""
+    url: str = ""
 
 
 class Signals(NamedTuple):
@@ -202,9 +205,6 @@ class Source(Protocol):
     ) -> Mapping[str, str]:
         """In words, what each of these entries names that the code has no more; with
         `shown`, or else a bullet that is shown with it."""
-
-    def origin(self, candidate: Candidate) -> tuple[str, str]:
-        """(project, URL) of where a chunk stands; "" for the project at hand."""
 
 
 About = Callable[[str | None, str], bool]

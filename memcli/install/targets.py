@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memcli.errors import RefusedError, UsageError
 from memcli.memory.values import Patch
 from memcli.project.context import Project, moment
-from memcli.storage.files import Unreadable, digest, private_dir, read_text, state_dir
+from memcli.storage.files import Unreadable, private_dir, read_text, state_dir
+from memcli.text.digests import digest
 
 if TYPE_CHECKING:
     from memcli.app import App

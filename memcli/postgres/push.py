@@ -22,8 +22,9 @@ from memcli.postgres.identity import Identity, identify
 from memcli.postgres.writer import Change, FileChange, NewChunk
 from memcli.project import git
 from memcli.project.context import base_of
-from memcli.storage.files import Unreadable, decode, digest, read_file
+from memcli.storage.files import Unreadable, decode, read_file
 from memcli.text.controls import strip_private
+from memcli.text.digests import digest
 
 FORMAT = "2"  # of what is sent; another one sends every file again
 TRIES = 5

@@ -283,7 +283,12 @@ class SharedIndex:
         return True
 
     def passage(self, candidate: Candidate) -> Passage:
-        return passage(self._index.entries, candidate)
+        project = self.projects[self._project_of[candidate.source]]
+        path = self.files[candidate.source].path
+        whole = path if project.path == "." else f"{project.path}/{path}"
+        url = blob_url(project.remote, project.commit, whole, candidate.line)
+        part = passage(self._index.entries, candidate)
+        return part._replace(project=project.name, url=url)
 
     def beside(self, candidates: Sequence[Candidate]) -> list[Sequence[Sequence[str]]]:
         select = (
@@ -305,13 +310,6 @@ class SharedIndex:
         self, entries: Collection[str], *, shown: bool = False
     ) -> Mapping[str, str]:
         return {}
-
-    def origin(self, candidate: Candidate) -> tuple[str, str]:
-        project = self.projects[self._project_of[candidate.source]]
-        path = self.files[candidate.source].path
-        whole = path if project.path == "." else f"{project.path}/{path}"
-        url = blob_url(project.remote, project.commit, whole, candidate.line)
-        return project.name, url
 
 
 class _Candidates(Index):

@@ -290,6 +290,28 @@ def own_tokens(project: Project) -> int:
     return user.config.max_tokens or config.Config().max_tokens
 
 
+class Survey(NamedTuple):
+    """What an answer is made from beside memory: the settings, the place, the day, the
+    fingerprint of the files, and the bound of the user's own part."""
+
+    config: config.Config
+    view: View
+    today: datetime.date
+    seen: str
+    own_tokens: int
+
+
+def survey(project: Project) -> Survey:
+    """Look at all of it at once; it is known from then on."""
+    return Survey(
+        seen=project.listing.files.seen,
+        config=project.config,
+        view=project.view,
+        today=project.now,
+        own_tokens=own_tokens(project),
+    )
+
+
 def moment(today: datetime.date) -> datetime.datetime:
     """Today's date with the time of day, for journals."""
     return datetime.datetime.combine(today, datetime.datetime.now().time())

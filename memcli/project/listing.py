@@ -15,7 +15,7 @@ from typing import Any
 from memcli.memory.values import ARCHIVE, Place, Problem
 from memcli.named import NamedTuple
 from memcli.project.git import common_dir, work_tree
-from memcli.storage.files import digest
+from memcli.text.digests import digest
 
 PRIVATE = "~claude"  # the `tree` of Claude Code's own memory: never leaves this machine
 # how much of its MEMORY.md Claude Code reads by itself

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
-from memcli.index import view, weights
-from memcli.index.own import OwnIndex
+from memcli.index import weights
+from memcli.index.own import EPISODES, OwnMatching
 from memcli.index.view import AROUND, Candidate
 from memcli.memory.filters import Filters
-from memcli.memory.values import OUTERMOST, Place
+from memcli.memory.values import Place
 from memcli.named import NamedTuple
-from memcli.project.context import own_tokens
 from memcli.recall import budget, evidence
 from memcli.recall.budget import Budget, Pools, tokens
 from memcli.recall.hit import Hit
@@ -24,21 +23,15 @@ from memcli.storage.files import Unreadable, read_text
 from memcli.text.controls import for_prompt, strip_private
 
 if TYPE_CHECKING:
-    from memcli.index.database import Index
     from memcli.index.past import FoundPast
-    from memcli.index.view import FileRow
     from memcli.memory.values import Problem
     from memcli.project.config import Config
     from memcli.project.context import Project
-    from memcli.providers.embed import Embedder
     from memcli.recall.history_layer import HistoryLayer
     from memcli.recall.ranking import Scored
 
-BASELINE_KINDS = ("policy", "architecture", "preference")
-BASELINE = 60  # how many standing entries are weighed: more never fit
 # among so many of the best hits one must be strong for standing entries to give way
 TOP = 3
-EPISODES = 20  # how many of the newest episodes may compete for their layer
 NORMS = 100_000
 """Characters of a file of norms that are looked at for one answer."""
 LOOKED_AT = 12  # how many hits are looked at for a prompt
@@ -58,6 +51,14 @@ class RecallRequest(NamedTuple):
     history: str = "auto"
     agents: tuple[str, ...] = ()
 
+    @property
+    def asks_history(self) -> bool:
+        """Whether history is asked, too; by itself not beside filters that ask for
+        entries."""
+        if self.history == "auto":
+            return not self.filters.by_value
+        return self.history != "off"
+
 
 class RecallReport(NamedTuple):
     """The answer; `matched` hits before layers and budget, `found`: there is memory at
@@ -72,16 +73,6 @@ class RecallReport(NamedTuple):
     found: bool
 
 
-class Own(NamedTuple):
-    """What answers of this machine are made from; `notes` gets what the user should
-    know."""
-
-    project: Project
-    memory: Index
-    embedder: Callable[[], Embedder | None]
-    notes: list[str]
-
-
 class Bearing(NamedTuple):
     """What bears on a prompt, best first: `clear` is told, `likely` is pointed at."""
 
@@ -93,22 +84,11 @@ class Layers:
     """The layers of one answer: beside the ranked one, what stands regardless of the
     task."""
 
-    def __init__(self, own: Own, request: RecallRequest) -> None:
-        self.project, self.index = own.project, own.memory
-        self.files = own.memory.in_view(own.project.view, request.filters)
-        self._norm_files = self.files.of("institutional")
-        self.scope = view.select(self.files, request.filters, own.project.relative)
-        source = OwnIndex(
-            index=own.memory,
-            where=self.scope,
-            config=own.project.config,
-            embedder=own.embedder,
-            notes=own.notes,
-        )
-        self.search = Search.of(source, source.lane, own.project)
-        self.showing = Showing(
-            self.search, detail=own.project.config.detail, explain=request.explain
-        )
+    def __init__(self, found: OwnMatching, *, explain: bool = False) -> None:
+        self.project = found.project
+        self.found = found
+        self.search = Search(found, self.project.now)
+        self.showing = Showing(self.search, detail=found.config.detail, explain=explain)
 
     def pools(self, ranked: Sequence[Scored], *, alone: bool = False) -> Pools:
         """Everything that may be shown with these hits; `alone`: they and nothing
@@ -116,7 +96,7 @@ class Layers:
         hits = self.showing.each("ranked", [hit.item.id for hit in ranked])
         if alone:
             return Pools(ranked=hits)
-        filters = self.scope.filters
+        filters = self.found.scope.filters
         bears = self._bearing()
         norms = [] if filters.by_entry or filters.store else self.institutional()
         flows = [
@@ -138,8 +118,8 @@ class Layers:
 
     def _bearing(self) -> Callable[[str, str], bool]:
         """Whether a title and a text bear on the task by their words."""
-        asked = evidence.terms(self.search.weights())
-        if len(self.search.asked.terms) < 2:
+        asked = evidence.terms(self.found.weights)
+        if len(self.found.asked.terms) < 2:
             # One word alone is no evidence; here it is all that there is.
             return lambda title, text: any(evidence.together(title, text, asked))
         return lambda title, text: evidence.bears(title, text, asked, weights.BEARS)
@@ -156,20 +136,11 @@ class Layers:
             return lambda candidate: True
         return lambda c: bool(c.values.get("pressing")) or bears(c.title, c.text)
 
-    @cached_property
-    def norms(self) -> dict[str, FileRow]:
-        """The institutional files in view by path, the outermost first."""
-        rows = sorted(
-            self._norm_files.values(),
-            key=lambda row: (OUTERMOST[row.place.level], row.path),
-        )
-        return {row.path: row for row in rows}
-
     def institutional(self) -> list[Hit]:
         """The norms of global, project, and the job and task one is in or names; equals
         once."""
         found: dict[str, Hit] = {}
-        for row in self.norms.values():
+        for row in self.found.norms.values():
             text = self._file_text(row.path) if self._at_hand(row.place) else ""
             if text and text not in found:
                 path = for_prompt(row.path)
@@ -189,7 +160,7 @@ class Layers:
 
     def _at_hand(self, place: Place) -> bool:
         here = self.project.view
-        named = self.scope.filters
+        named = self.found.scope.filters
         if place.task:
             return place.task in (here.task, *named.task)
         return not place.job or bool(named.task) or place.job in (here.job, *named.job)
@@ -211,8 +182,7 @@ class Layers:
     ) -> list[Hit]:
         """Policies, architecture and preferences of high priority, the most pressing
         first."""
-        found = self.index.entries.pressing(self.scope, BASELINE_KINDS, BASELINE)
-        near = list(filter(bears, self.search.nearest(found)))
+        near = list(filter(bears, self.found.standing.pressing))
         score = self.search.standing(near)
         kept = [
             (_PRIORITY[c.values["priority"]], -score[c.entry], c.entry) for c in near
@@ -230,50 +200,50 @@ class Layers:
             moment = values.get("ended_at") or begun or candidate.date
             return str(moment), candidate.entry
 
-        found = self.search.nearest(self.index.entries.latest(self.scope, 3 * EPISODES))
-        newest = sorted(filter(bears, found), key=when, reverse=True)[:EPISODES]
+        bearing = filter(bears, self.found.standing.episodes)
+        newest = sorted(bearing, key=when, reverse=True)[:EPISODES]
         return self.showing.each("episodes", [c.entry for c in newest])
 
     def own(self) -> set[str]:
         """The keys of what lies at the global level: the user's own norms and
         entries."""
-        files = self.search.source.files
-        chosen = self.search.chosen.items()
+        files = self.found.source.files
+        chosen = self.found.chosen.items()
         entries = {key for key, c in chosen if files[c.source].place.level == "global"}
         return entries | {
-            row.path for row in self.norms.values() if row.place.level == "global"
+            row.path for row in self.found.norms.values() if row.place.level == "global"
         }
 
 
 def answer(
-    own: Own, request: RecallRequest, past: FoundPast | None = None
+    found: OwnMatching, request: RecallRequest, past: FoundPast | None, own_tokens: int
 ) -> RecallReport:
-    """Answer one request, its filters checked, from the index of this machine as it
-    is."""
-    project = own.project
-    layers = Layers(own, request)
+    """Answer one request from what the index of this machine and the record have; the
+    user's own part is bounded by `own_tokens`."""
+    project = found.project
+    layers = Layers(found, explain=request.explain)
     limit = project.config.limit
     alone = request.ranked_only
     # More than the limit: other layers take some of them.
     most = limit if alone else 2 * limit + WORKFLOWS
-    ranked = layers.search.ranked(request.task, most)
+    ranked = layers.search.ranked(most)
     pools = layers.pools(ranked, alone=alone)
     if past is not None:
         history = _layer(past)
-        history.learned(layers.search.chosen)
+        history.learned(found.chosen)
         if alone:
             room = project.config.max_tokens
             merged = history.merged(pools.ranked, layers.search, room)
             pools = Pools(ranked=[hit._replace(listed=True) for hit in merged])
         else:
             pools = pools._replace(history=history)
-    shown = composed(project.config, pools, layers.own(), own_tokens(project))
+    shown = composed(project.config, pools, layers.own(), own_tokens)
     return RecallReport(
-        mode=layers.search.mode,
+        mode=found.mode,
         query=request.task,
         hits=numbered(shown.items, listed=alone),
         budget=shown.budget,
-        problems=(*project.listing.problems, *own.memory.problems),
+        problems=(*project.listing.problems, *found.problems),
         matched=len(ranked),
         found=True,
     )
@@ -317,18 +287,17 @@ def from_history(project: Project, task: str, past: FoundPast | None) -> RecallR
     )
 
 
-def told(
-    own: Own, text: str, amended: Collection[str] = (), until: str = ""
-) -> Bearing:
-    """What bears on a prompt by itself, by its evidence, but what was learned in a
-    session among the `amended`; with `until`, nothing newer."""
-    words = own.memory.words
+def told(found: OwnMatching, text: str, amended: Collection[str] = ()) -> Bearing:
+    """What of a search bears on a prompt by itself, by its evidence, but what was
+    learned in a session among the `amended`."""
+    words = found.source
     sought = evidence.sought(text, words.counts, words.size())
     if sought is None:
         return Bearing([], [])
-    layers = Layers(own, RecallRequest(text, Filters(until=until)))
-    hits = layers.search.ranked(sought.text, LOOKED_AT)
-    least = own.project.config.inject_min
+    found.look(sought.text)
+    layers = Layers(found)
+    hits = layers.search.ranked(LOOKED_AT)
+    least = found.config.inject_min
     clear: dict[str, float] = {}
     likely: dict[str, float] = {}
     for place, met in enumerate(_met(layers.search, hits, sought, amended)):

@@ -9,7 +9,7 @@ from operator import mul
 
 from memcli.index import lexical as query
 from memcli.index import weights
-from memcli.index.fulltext import idf
+from memcli.index.fulltext import said_by
 from memcli.index.lexical import EITHER
 from memcli.memory.words import sentences, stem, word_forms
 from memcli.named import NamedTuple
@@ -39,18 +39,6 @@ def strength(said: Iterable[float]) -> float:
         return 0.0
     *first, each = weights.SHARES
     return float(sum(map(mul, first, best)) + each * sum(best[1:]))
-
-
-def said_by(
-    terms: Sequence[str], counts: Sequence[int], total: int
-) -> dict[str, float]:
-    """The weight of each term that stands in `total` texts: 1 for a rare one that
-    stands in one. A phrase says no more than its words."""
-    return {
-        term: idf(count, total) / idf(1, total)
-        for term, count in zip(terms, counts, strict=True)
-        if count and (EITHER in term or " " not in term)
-    }
 
 
 class Sought(NamedTuple):

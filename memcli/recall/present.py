@@ -71,7 +71,7 @@ class Showing:
         title = candidate.title
         text = candidate.around.partition(AROUND)[0]
         if layer != "ranked" or not text:
-            text = self.search.passage(candidate).text
+            text = self.search.found.passage(candidate).text
         facts = list(self._facts(candidate))
         if short:
             title = title.rpartition(" > ")[2]
@@ -87,7 +87,7 @@ class Showing:
         candidate = self.search.chosen[entry]
         scored = self.search.scored.get(entry)
         ranked = scored if layer == "ranked" else None
-        cut = self.search.passage(candidate)
+        cut = self.search.found.passage(candidate)
         head, text = map(for_prompt, words())
         if cut.lines:
             text = without_edges(text, ahead=cut.ahead, behind=cut.behind)
@@ -96,9 +96,8 @@ class Showing:
         if cut.lines:
             text += "\n" + _more(cut.lines, entry)
         place = self.search.source.files[candidate.source].place
-        project, url = self.search.source.origin(candidate)
         duplicates = scored.duplicates if scored else ()
-        plain = _plain_id if project else str
+        plain = _plain_id if cut.project else str
         return Hit(
             key=entry,
             layer=layer,
@@ -118,8 +117,8 @@ class Showing:
             age_days=self._age(candidate),
             duplicates=tuple(map(plain, duplicates)),
             factors=_factors(ranked) if ranked else None,
-            project=for_display(project),
-            url=for_display(url),
+            project=for_display(cut.project),
+            url=for_display(cut.url),
             key_moment=_is_key(candidate),
             gone=next(self._outdated(candidate), ""),
             brief=brief,
@@ -129,15 +128,14 @@ class Showing:
         left = room - tokens(_more(9999, entry)) - 1
         if left < budget.LEAST:
             return ""  # two words and a number of lines tell nobody anything
-        self._asked = self._asked or evidence.terms(self.search.weights())
+        self._asked = self._asked or evidence.terms(self.search.found.weights)
         found, left_out = evidence.best(text, self._asked, left)
         left_out += lines
         return found and (f"{found}\n{_more(left_out, entry)}" if left_out else found)
 
     def _facts(self, candidate: Candidate) -> Iterator[str]:
         row = self.search.source.files[candidate.source]
-        project, _ = self.search.source.origin(candidate)
-        if project:
+        if project := self.search.found.passage(candidate).project:
             yield named(project)
         if candidate.kind or candidate.values.get("written"):
             yield candidate.kind or candidate.type

@@ -3,10 +3,11 @@ Pure."""
 
 import datetime
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from memcli.index.search import Match
 from memcli.memory.prominence import (
     Prominence,
     Rule,
@@ -24,10 +25,6 @@ MAYBE_ALIKE = (
 )
 
 _WORDS = re.compile(r"[^\W_]+")
-_MARKS = [char for char in map(chr, range(128)) if not char.isalnum()] + list(
-    "’–—…«»“”"
-)
-_APART = str.maketrans(dict.fromkeys(_MARKS, " "))
 
 
 class RankedItem(NamedTuple):
@@ -43,23 +40,6 @@ class RankedItem(NamedTuple):
     age: int
     surprise: float
     stability: float | None
-
-
-class Match(NamedTuple):
-    """How well an entry meets a task; `relevance` is relative to the best, `lent` the
-    part of it from what stands beside; `lexical` is BM25, `cosine` None without a
-    vector that is at all near."""
-
-    relevance: float
-    lexical: float = 0.0
-    cosine: float | None = None
-    lent: float = 0.0
-    words: float | None = None
-
-    @property
-    def own(self) -> bool:
-        """Whether it matches in its own text."""
-        return self.lexical > 0 or self.cosine is not None
 
 
 class Scored(NamedTuple):
@@ -80,18 +60,6 @@ class Scored(NamedTuple):
     context: float = 0.0
     duplicates: tuple[str, ...] = ()
     walked: str = ""
-
-
-def phrase_shares(texts: Iterable[str], phrases: Sequence[str]) -> Iterator[float]:
-    """The share of `phrases` (words with single blanks) that stand in each, however
-    joined."""
-    parts = {phrase: frozenset(phrase.split()) for phrase in phrases}
-    words = frozenset[str]().union(*parts.values())
-    for low in map(str.lower, texts):
-        there = {word for word in words if word in low}
-        here = [phrase for phrase, own in parts.items() if own <= there]
-        plain = f" {' '.join(low.translate(_APART).split())} " if here else ""
-        yield sum(f" {phrase} " in plain for phrase in here) / (len(phrases) or 1)
 
 
 def rule_of(c: Config) -> Rule:

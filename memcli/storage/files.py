@@ -243,16 +243,6 @@ def in_megabytes(size: int) -> str:
     return f"{megabytes * 1024:.0f} KB" if megabytes < 1 else f"{megabytes:.0f} MB"
 
 
-def digest(data: bytes, size: int = 16) -> str:
-    """The identity of a content: BLAKE2b of so many bytes, as hex."""
-    try:
-        # That of hashlib, which would load OpenSSL on every start.
-        from _blake2 import blake2b
-    except ImportError:
-        from hashlib import blake2b
-    return blake2b(data, digest_size=size).hexdigest()
-
-
 def why(error: Exception) -> str:
     """What the system says of a file, in small letters."""
     return (getattr(error, "strerror", None) or str(error)).lower()

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from memcli.errors import RefusedError
 from memcli.storage.durable import write_output
-from memcli.storage.files import cache_dir, digest, has_screen, private_dir
+from memcli.storage.files import cache_dir, has_screen, private_dir
 from memcli.text.controls import for_display
+from memcli.text.digests import digest
 from memcli.text.matching import table
 from memcli.views import json as views
 

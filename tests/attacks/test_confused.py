@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from memcli.history import path_of
+from memcli.project.record import path_of
 
 WORDS = "Rotate the walrus logs every night."
 

@@ -22,13 +22,13 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
-from memcli.index import past, view, weights
-from memcli.index.own import OwnIndex
+from memcli.index import past, weights
+from memcli.index.own import OwnMatching
+from memcli.index.search import Matching
 from memcli.index.vector_lane import nearness
-from memcli.index.view import AROUND
+from memcli.index.view import AROUND, Source
 from memcli.memory.filters import Filters
 from memcli.providers.embed.local import Local
-from memcli.recall.search import Search
 from tests.bench.worlds import FLAT, Question, Store, Worlds
 from tests.programs import run
 
@@ -75,7 +75,7 @@ class Remembered:
     """A source whose answers are kept: only the ranking is made anew. They are kept
     packed, so that nothing that a search does to one reaches the next."""
 
-    def __init__(self, source: OwnIndex):
+    def __init__(self, source: Source):
         self.source = source
         self.known: dict[bytes, bytes] = {}
 
@@ -103,8 +103,8 @@ def in_order(store: Store, source: Remembered, question: Question) -> list[Any]:
         )
         return list(dict.fromkeys(hit.doc.unit for hit in hits))
     project = app.project
-    search = Search.of(source, source.lane, project)
-    matches = search.matched(question.text)
+    search = Matching(source, source.lane, project.config, project.view)
+    matches = search.look(question.text).matches
     best = sorted(
         matches, key=lambda entry: (not matches[entry].own, -matches[entry].relevance)
     )
@@ -219,16 +219,8 @@ def _source(store: Store) -> Any:
     if store.app is None:
         return None
     app = store.app
-    files = app.index.in_view(app.project.view, Filters())
-    scope = view.select(files, Filters(), app.project.relative)
-    source = OwnIndex(
-        index=app.index,
-        where=scope,
-        config=app.project.config,
-        embedder=lambda: app.providers.embedder,
-        notes=[],
-    )
-    return Remembered(source)
+    found = OwnMatching(app.kept, Filters(), lambda: app.providers.embedder)
+    return Remembered(found.source)
 
 
 def stores(worlds: Worlds, most: int) -> Iterator[Store]:

@@ -24,7 +24,7 @@ PAGE = (Path(__file__).parents[1] / "data" / "hints.txt").read_text()
 SCENES = [
     scene for scene in PAGE.split("\n\n") if not scene.startswith("# not at a shell")
 ]
-ELSEWHERE = re.compile(r"postgres/|providers/(embed/(http|wire)|llm/)|history/record")
+ELSEWHERE = re.compile(r"postgres/|providers/(embed/(http|wire)|llm/)|index/record")
 """Hints that only a server, a model or another version of mem can provoke: tests of
 their own."""
 SPOKEN = re.compile(r"(?<![\w./:-])mem ([a-z][a-z-]*)((?: --?[a-z][\w-]*)*)")

@@ -21,8 +21,9 @@ from memcli.hooks.protocol import LISTED, SPOOLED
 from memcli.install import git_hooks
 from memcli.memory.parser import parse
 from memcli.sessions.tools import tool_call
-from memcli.storage.files import LOG, cache_dir, digest, log_hook, state_dir
+from memcli.storage.files import LOG, cache_dir, log_hook, state_dir
 from memcli.storage.state import SessionLog, Spool, Spooled, State, alone
+from memcli.text.digests import digest
 from tests.conftest import Project, Result
 
 pytestmark = pytest.mark.filterwarnings(

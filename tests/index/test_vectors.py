@@ -13,7 +13,7 @@ from memcli.index.embedding import restored
 from memcli.index.vectors import BLOCK, embedded_text
 from memcli.memory.arithmetic import quantise
 from memcli.providers.embed import http
-from memcli.storage.files import digest
+from memcli.text.digests import digest
 from tests.conftest import Project, Result
 from tests.index.test_database import FILES, Editor, sql
 from tests.providers.embed.server import HANG, Answer, Server, serving, vector_of

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.index import weights
+from memcli.index.fulltext import said_by
 from memcli.recall import evidence
 from memcli.recall.budget import tokens
-from memcli.recall.evidence import best, focus, pieces, said_by, strength, terms
+from memcli.recall.evidence import best, focus, pieces, strength, terms
 
 pytestmark = pytest.mark.unit
 

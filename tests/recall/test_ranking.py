@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memcli.index.fusion import phrase_shares
+from memcli.index.search import Match
 from memcli.memory.values import LEVEL_WEIGHTS
 from memcli.memory.words import overlap
 from memcli.project.config import Config
 from memcli.recall import ranking
 from memcli.recall.ranking import (
-    Match,
     RankedItem,
     diversify,
-    phrase_shares,
     weigh,
     words,
 )
@@ -190,8 +190,8 @@ def test_an_own_match_stands_before_a_better_one_that_is_only_lent():
     """Neighbours raise a weak match, they do not make one."""
     matches = {
         "lent": Match(1.0, lent=1.0),
-        "own": Match(0.2, lexical=1.0),
-        "near": Match(0.1, cosine=0.4),
+        "own": Match(0.2, lexical=1.0, own=True),
+        "near": Match(0.1, cosine=0.4, own=True),
     }
     hits = weigh(
         [item(name) for name in matches], matches, SEED._replace(prominence_weight=0.04)

@@ -102,19 +102,20 @@ class Local:
             rows.append(array("f", total if any(total) else [1.0] * DIM))
         return rows
 
-    def words(self, words: Iterable[str]) -> dict[str, WordVector]:
-        """The vector of each word; zeros for one that has no known piece."""
-        return self._summed(self._cut(set(words)))
-
-    def known(self, words: Iterable[str]) -> dict[str, WordVector]:
-        """The vectors of those words that have one and are not cut to crumbs: a task
-        often has random names."""
-        whole = {}
-        for word, pieces in self._cut(set(words)).items():
-            least = 1 if word >= ASIAN else CRUMB * len(pieces) - 1
-            if pieces and len(word) >= least:
-                whole[word] = pieces
-        return self._summed(whole)
+    def words(
+        self, words: Iterable[str], *, crumbs: bool = True
+    ) -> dict[str, WordVector]:
+        """The vector of each word; zeros for one that has no known piece. Without
+        `crumbs` these are left out, as are words that are cut to crumbs: a task often
+        has random names."""
+        pieces_of = self._cut(set(words))
+        if not crumbs:
+            pieces_of = {
+                word: pieces
+                for word, pieces in pieces_of.items()
+                if pieces and (word >= ASIAN or len(word) >= CRUMB * len(pieces) - 1)
+            }
+        return self._summed(pieces_of)
 
     def _select(self, select: str, *values: str) -> list[tuple[Any, ...]]:
         try:
