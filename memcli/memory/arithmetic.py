@@ -22,7 +22,7 @@ _ONES = int.from_bytes((b"\1" + bytes(WIDE - 1)) * DIM, "little")
 SPREADS = 4
 """Standard deviations by which sign bits may mislead: of 150,000 pairs with a cosine of
 0.8 none differed by more than 2.5."""
-TOGETHER = 2048  # so many rows make a block
+TOGETHER = 512  # so many rows make a block
 CROWDED = 8  # where one in so many is near, the whole block is computed
 FULL = float(SCALE * SCALE)  # the product of a vector with itself
 HALF = 1 << 15  # of the numbers that 16 bits hold, so many are below 0

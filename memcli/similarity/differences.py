@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence, Set
+from functools import lru_cache
 from itertools import chain, combinations, pairwise, product
 
 from memcli.similarity.claims import Claim, Phrase, content_terms, literals_of
@@ -255,6 +256,7 @@ def _polar(ours: Set[str], theirs: Set[str]) -> Pairs:
     return {(term, other) for term, other in pairs if term in ours and other in theirs}
 
 
+@lru_cache(maxsize=1 << 16)
 def affirmed(term: str) -> str:
     """A term without the prefix that may negate it: what two terms are compared by,
     not a word."""

@@ -2,7 +2,6 @@
 placeholder."""
 
 from functools import cache
-from string import ascii_lowercase
 
 from memcli.text.matching import regex, verbose
 
@@ -167,10 +166,11 @@ def is_random(value: str) -> bool:
 def _bits_of_pairs() -> dict[str, int]:
     """The bits that two letters in a row tell for words and against chance."""
     fields = _NEIGHBOURS.split()
+    letters = fields[::2]
     return {
         first + second: int(digit) - _BY_CHANCE
-        for first, row in zip(fields[::2], fields[1::2], strict=True)
-        for second, digit in zip(ascii_lowercase, row, strict=True)
+        for first, row in zip(letters, fields[1::2], strict=True)
+        for second, digit in zip(letters, row, strict=True)
     }
 
 

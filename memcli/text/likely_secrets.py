@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection, Iterator
 from functools import cache
 from itertools import islice
-from string import ascii_letters, digits
 
 from memcli.text.chosen import (
     is_chosen,
@@ -210,8 +209,14 @@ def _thrice_mixed() -> str:
     """
 
 
-_IN_TOKENS = (ascii_letters + digits + "_-").encode()
-_RUNS = bytes(ord("a" if code in _IN_TOKENS else " ") for code in range(256))
+def _letter_or_blank(code: int) -> int:
+    """`a` for what stands in tokens, a blank for all else."""
+    letter = chr(code)
+    is_in_tokens = letter.isascii() and (letter.isalnum() or letter in "_-")
+    return ord("a" if is_in_tokens else " ")
+
+
+_RUNS = bytes(map(_letter_or_blank, range(256)))
 _LONG_RUN = b"a" * 28
 
 
