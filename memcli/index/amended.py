@@ -13,7 +13,7 @@ from memcli.index import lexical, weights
 from memcli.index.change import says_so
 from memcli.index.fulltext import idf
 from memcli.index.record import RecordContents
-from memcli.memory.docs import Asked, DocPlace, PastStretch
+from memcli.memory.docs import DocPlace, PastStretch, Rarity
 from memcli.memory.words import stem, stems
 from memcli.storage.files import ONE_OF
 
@@ -59,7 +59,7 @@ def _without_numbers(hit: PastStretch) -> set[str]:
 def newer_first(
     record: RecordContents,
     hits: Sequence[PastStretch],
-    asked: Asked,
+    asked: Rarity,
     replaced: Replaced,
     keep: Callable[[DocPlace], bool] | None,
 ) -> list[PastStretch]:
@@ -97,7 +97,7 @@ def _later(
 
 
 def _by_words(
-    hits: Sequence[PastStretch], common: Mapping[str, int], asked: Asked
+    hits: Sequence[PastStretch], common: Mapping[str, int], asked: Rarity
 ) -> Iterator[tuple[int, int]]:
     """(older, newer) of hits about one thing, which the newer says that it changes."""
     near = hits[:COMPARED]
@@ -108,7 +108,7 @@ def _by_words(
     )
     words = list(map(words_of, near))
     sizes = [math.hypot(*map(rarity, each)) for each in words]
-    task = {stem(term) for term in asked.terms}
+    task = set(map(stem, asked))
     dated = sorted(range(len(near)), key=lambda at: near[at].doc.date)
     for at, other in combinations(dated, 2):
         older = near[at].doc

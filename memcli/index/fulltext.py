@@ -43,14 +43,13 @@ ALL = Passing()
 
 
 class TermMatches(NamedTuple):
-    """A term, its idf, and its BM25 in each row that is scored."""
+    """Of a term its idf, and its BM25 in each row that is scored."""
 
-    term: str
     rarity: float
     points: list[tuple[int, float]]
 
 
-class _Counted(NamedTuple):
+class KnownTerm(NamedTuple):
     """A term, in how many texts it stands, and its idf."""
 
     term: str
@@ -103,45 +102,44 @@ class FullText:
         total = self.size()
         return [idf(count, total) for count in self.counts(words)]
 
-    def matches(
-        self, terms: Iterable[str], passing: Passing = ALL
-    ) -> Iterator[TermMatches]:
-        """The matches of each term that stands anywhere, the rarest term first."""
+    def known(self, terms: Iterable[str]) -> list[KnownTerm]:
+        """The terms that stand anywhere, the rarest first."""
         terms = list(dict.fromkeys(terms))
         total = self.size()
-        counted = [
-            _Counted(term=term, texts=count, rarity=idf(count, total))
+        return [
+            KnownTerm(term=term, texts=count, rarity=idf(count, total))
             for count, term in sorted(zip(self.counts(terms), terms, strict=True))
             if count
         ]
-        many = sum(counted_term.texts for counted_term in counted) > SCORED
-        among = [json.dumps(self._leaders(counted, passing))] if many else []
+
+    def matches(
+        self, known: Sequence[KnownTerm], passing: Passing = ALL
+    ) -> Iterator[TermMatches]:
+        """The matches of each of these terms."""
+        many = sum(each.texts for each in known) > SCORED
+        among = [json.dumps(self._leaders(known, passing))] if many else []
         # The plus keeps SQLite from asking FTS5 anew for each row.
         scores = self._scores + f" AND +rowid {ONE_OF}" * many
         here = self.rows()
-        for counted_term in counted:
-            matching_rows = self.matching(quoted(counted_term.term))
+        for each in known:
+            matching_rows = self.matching(quoted(each.term))
             # FTS5's own idf is floored where a term stands in more than half of all.
             its_own = (
                 math.log(max((here - matching_rows + 0.5) / (matching_rows + 0.5), 1.0))
                 or 1e-6
             )
-            factor = counted_term.rarity / its_own
-            scored = self.db.execute(scores, (quoted(counted_term.term), *among))
+            factor = each.rarity / its_own
+            scored = self.db.execute(scores, (quoted(each.term), *among))
             points = [(row, score * factor) for row, score in passing.only(scored)]
-            yield TermMatches(
-                term=counted_term.term, rarity=counted_term.rarity, points=points
-            )
+            yield TermMatches(each.rarity, points)
 
-    def _leaders(self, counted: Sequence[_Counted], passing: Passing) -> list[int]:
+    def _leaders(self, known: Sequence[KnownTerm], passing: Passing) -> list[int]:
         """The rows that cover most of the query, where common words match very many."""
         covered: Counter[int] = Counter()
-        for counted_term in counted:
-            newest = self.db.execute(
-                self._rowids, (quoted(counted_term.term), self.most)
-            )
+        for each in known:
+            newest = self.db.execute(self._rowids, (quoted(each.term), self.most))
             rows = json.loads(newest.fetchone()[0])
-            weight = min(round(counted_term.rarity / counted[-1].rarity), MOST_WEIGHT)
+            weight = min(round(each.rarity / known[-1].rarity), MOST_WEIGHT)
             for _ in range(weight):
                 covered.update(rows)  # counting whole numbers is done in C
         seen: Mapping[int, int] = covered
@@ -184,7 +182,7 @@ class Lexical(FullText):
         scores = dict[int, float]()
         covered = dict[int, float]()
         whole_rarity = 0.0
-        for match in self.matches(terms, passing):
+        for match in self.matches(self.known(terms), passing):
             whole_rarity += match.rarity
             for row, points in match.points:
                 scores[row] = scores.get(row, 0.0) + points

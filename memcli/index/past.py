@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING
 from memcli.errors import DataError, ProviderError, UsageError
 from memcli.index import fusion, lexical, weights
 from memcli.index.amended import newer_first, said_once
-from memcli.index.fulltext import idf
 from memcli.index.record import BUSY, RecordContents, connected
 from memcli.index.vector_lane import Nearness, Pairs, nearness_by
 from memcli.index.view import words_alone
 from memcli.memory.docs import (
     PARTS,
-    Asked,
     Doc,
     DocPlace,
     PastStretch,
+    Rarity,
     events_of,
     touches,
 )
@@ -68,7 +67,7 @@ def search(
     keep: Keep | None = None,
     replaced: Mapping[str, Collection[str]] = {},
     near: Nearness | None = None,
-) -> tuple[Asked, list[PastStretch]]:
+) -> tuple[Rarity, list[PastStretch]]:
     """The best hits, best first, by words alone without `near`; what changes another,
     by its words, by git or as the entry that was learned from it (`replaced`: event ->
     the later ones), leads it."""
@@ -79,28 +78,19 @@ def search(
     passing = [each for each in apart if keep is None or keep(each.place)]
     hits = [_hit(record, each, asked, background) for each in passing[:POOL]]
     if near is not None:
-        rarity = dict(zip(asked.terms, asked.weights, strict=True))
-        near_task = partial(near, task, rarity)
+        near_task = partial(near, task, asked)
         hits = [*_by_meaning(hits[:REREAD], near_task), *hits[REREAD:]]
     return asked, newer_first(record, said_once(hits), asked, replaced, keep)
 
 
-def _matched(record: RecordContents, task: str) -> tuple[Asked, list[Exchange]]:
+def _matched(record: RecordContents, task: str) -> tuple[Rarity, list[Exchange]]:
     """The terms of a task, and what has them, best first."""
     words = record.words()
-    terms = lexical.build(task, words.counts).terms
-    counted = sorted(zip(words.counts(terms), terms, strict=True))
-    known = [(count, term) for count, term in counted if count]
-    rarities = [idf(count, words.size()) for count, _ in known]
-    asked = Asked(
-        terms=tuple(term for _, term in known),
-        weights=tuple(rarities),
-        every=sum(rarities),
-    )
+    known = words.known(lexical.build(task, words.counts).terms)
     telling = [
-        term
-        for place, (count, term) in enumerate(known)
-        if place < RAREST or count < words.most
+        each
+        for place, each in enumerate(known)
+        if place < RAREST or each.texts < words.most
     ]
     points: dict[int, float] = defaultdict(float)
     has: dict[int, int] = defaultdict(int)
@@ -113,6 +103,7 @@ def _matched(record: RecordContents, task: str) -> tuple[Asked, list[Exchange]]:
     for part in best:
         plain[part // PARTS] = max(plain[part // PARTS], points[part])
     fair = _fair(record, best, points)
+    asked = {each.term: each.rarity for each in known}
     return asked, _together(record.places(fair.keys()), fair, plain, has)
 
 
@@ -205,7 +196,7 @@ def _reread(hit: PastStretch) -> list[str]:
 
 
 def _hit(
-    record: RecordContents, each: Exchange, asked: Asked, background: float
+    record: RecordContents, each: Exchange, asked: Rarity, background: float
 ) -> PastStretch:
     place = each.place
     if place.source == "session":
@@ -215,7 +206,7 @@ def _hit(
         docs = list(record.docs([place.id]).values())
     best = next(at for at, doc in enumerate(docs) if doc.turn == place.turn)
     met = each.terms.bit_count()
-    enough = met > 1 or len(asked.terms) == 1
+    enough = met > 1 or len(asked) == 1
     above = (each.points - background) / weights.FULL if enough else 0.0
     return PastStretch(
         docs=tuple(docs),
@@ -239,7 +230,7 @@ class FoundPast(NamedTuple):
     first, and which entries that were learned from exchanges no longer hold, by
     event."""
 
-    asked: Asked
+    asked: Rarity
     hits: Sequence[PastStretch]
     lost: Mapping[str, LostEntry]
 

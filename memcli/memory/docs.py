@@ -86,12 +86,8 @@ class PastStretch(NamedTuple):
         return self.docs[self.best]
 
 
-class Asked(NamedTuple):
-    """The terms of a task that occur, with their idf; `every` is the sum of all."""
-
-    terms: tuple[str, ...]
-    weights: tuple[float, ...]
-    every: float
+Rarity = Mapping[str, float]
+"""The terms of a task that stand anywhere, the rarest first, with their idf."""
 
 
 class DocPlace(NamedTuple):

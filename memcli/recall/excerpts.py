@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from memcli.index.lexical import STOP_WORDS
 from memcli.index.past import AFTER
-from memcli.memory.docs import Asked, Doc, PastStretch
+from memcli.memory.docs import Doc, PastStretch, Rarity
 from memcli.memory.words import stem
 from memcli.text.matching import regex, verbose
 
@@ -120,7 +120,7 @@ class SaidSentence(NamedTuple):
 
 
 def excerpt(
-    hit: PastStretch, asked: Asked, room: int, known: Iterable[str] = ()
+    hit: PastStretch, asked: Rarity, room: int, known: Iterable[str] = ()
 ) -> list[tuple[str, str]]:
     """(speaker, text) of what a hit concludes that `known` does not say, in so many
     characters."""
@@ -160,7 +160,7 @@ def _within(
     return sorted(chosen, key=lambda each: each.place)
 
 
-def commit_excerpt(doc: Doc, asked: Asked, room: int) -> str:
+def commit_excerpt(doc: Doc, asked: Rarity, room: int) -> str:
     """The subject of a commit, and of its message what says most about the task."""
     subject, _, body = doc.text.partition("\n")
     kept = subject.strip()
@@ -184,12 +184,9 @@ def commit_excerpt(doc: Doc, asked: Asked, room: int) -> str:
     return "\n".join(found) if chosen else kept[: max(room, 80)]
 
 
-def _about(asked: Asked, doc: Doc) -> dict[str, float]:
-    found = {
-        stem(term): weight
-        for term, weight in zip(asked.terms, asked.weights, strict=True)
-    }
-    mean = sum(asked.weights) / len(asked.weights) if asked.weights else 1.0
+def _about(asked: Rarity, doc: Doc) -> dict[str, float]:
+    found = {stem(term): rarity for term, rarity in asked.items()}
+    mean = sum(asked.values()) / len(asked) if asked else 1.0
     for word in _words(doc.title):
         found.setdefault(word, 0.5 * mean)
     return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memcli.index import weights
 from memcli.index.past import FoundPast
 from memcli.memory.docs import Doc, PastStretch, events_of
-from memcli.memory.words import sentences, stem
+from memcli.memory.words import sentences, stem, stems
 from memcli.recall.budget import cost, heading, tokens
 from memcli.recall.hit import Hit
 from memcli.text.controls import for_prompt, named
@@ -38,16 +38,14 @@ class HistoryLayer:
 
     def __init__(self, past: FoundPast) -> None:
         asked = past.asked
-        self._asked = asked
-        self._weights = {
-            stem(t): w for t, w in zip(asked.terms, asked.weights, strict=True)
-        }
+        self._every = sum(asked.values())
+        self._weights = {stem(term): rarity for term, rarity in asked.items()}
         self.hits = [
             hit
             for hit in past.hits
             if hit.strength >= weights.GATE
             or (
-                (hit.met > 1 or len(asked.terms) < 2)
+                (hit.met > 1 or len(asked) < 2)
                 and self._cover(_text(hit)) >= weights.COVERED
             )
         ]
@@ -127,15 +125,15 @@ class HistoryLayer:
         """Whether a sentence has all words of a title, behind the name of a part, makes
         up no less than a `share` of the sentence with them, and does not deny it."""
         subject = title.partition(": ")[2] or title
-        own = self._words(subject)
-        words = self._words(sentence)
+        own = stems(subject)
+        words = stems(sentence)
         if not own <= words or len(own) < share * len(words):
             return False
         return not _denied(subject, sentence)
 
     def adds(self, hit: PastStretch, text: str) -> bool:
         """Whether the title of a hit has more than a word that a text has not."""
-        return len(self._words(hit.doc.title) - self._words(text)) > 1
+        return len(stems(hit.doc.title) - stems(text)) > 1
 
     def shown(
         self,
@@ -154,7 +152,7 @@ class HistoryLayer:
         left = room - tokens(f"### {head}\n")
         from memcli.recall.excerpts import excerpt  # for a hit: most tasks have none
 
-        said = excerpt(hit, self._asked, max(4 * left, 120), known)
+        said = excerpt(hit, self._past.asked, max(4 * left, 120), known)
         commit = hit.doc.source == "commit"
         if commit:
             subject, _, more = said[0][1].partition("\n")
@@ -217,15 +215,11 @@ class HistoryLayer:
         met = sum(
             weight for word, weight in self._weights.items() if _stands(word, low)
         )
-        return met / self._asked.every if self._asked.every else 0.0
-
-    @staticmethod
-    def _words(text: str) -> frozenset[str]:
-        return frozenset(map(stem, set(_WORD.findall(text.lower()))))
+        return met / self._every if self._every else 0.0
 
     def _is_said(self, text: str, known: str) -> bool:
-        own = self._words(text)
-        words = self._words(known)
+        own = stems(text)
+        words = stems(known)
         left = sum(self._weights.get(word, 1.0) for word in own - words)
         return left <= (1 - SAID) * sum(self._weights.get(word, 1.0) for word in own)
 
