@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
 from heapq import nlargest
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from memcli.index import weights
-from memcli.index.lexical import EITHER, Query
+from memcli.index.lexical import EITHER
 from memcli.index.sql import first_column, json_list, number_of
 from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
@@ -206,33 +206,6 @@ class Lexical(FullText):
             (json_list(hidden),),
         )
         return Passing(denied=frozenset(first_column(rows)))
-
-
-class Searched(Protocol):
-    """What is asked for words: an index, or a source of a search."""
-
-    def lexical(self, terms: Sequence[str], pool: int) -> dict[int, float]:
-        """BM25 of the best-matching chunks."""
-
-    def counts(self, words: Sequence[str]) -> list[int]:
-        """In how many chunks each word stands."""
-
-    def size(self) -> int:
-        """How many chunks there are."""
-
-
-def matched(store: Searched, asked: Query, pool: int) -> dict[int, float]:
-    """BM25 of the best chunks, with what the concepts of a task add to it under other
-    names: points by their idf, relative to the best of each."""
-    scores = store.lexical(asked.terms, pool)
-    for concept in asked.concepts:
-        points_of = store.lexical((concept,), pool)
-        rarity = idf(store.counts((concept,))[0], store.size())
-        best = max(points_of.values(), default=1.0)
-        for row, points in points_of.items():
-            share = points / best
-            scores[row] = scores.get(row, 0.0) + weights.TRANSLATED * rarity * share
-    return top(scores, pool)
 
 
 def old_ones(db: sqlite3.Connection, tied: Sequence[int]) -> set[int]:

@@ -4,18 +4,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Self
 
 from memcli.index import fusion, lexical, weights
-from memcli.index.fulltext import POOL, matched, said_by, top
+from memcli.index.fulltext import POOL, idf, said_by, top
 from memcli.index.lexical import Query
 from memcli.index.view import (
     Candidate,
-    Copies,
     Lane,
     Passage,
     Signals,
     Source,
     VectorLane,
-    copies,
+    nearest,
 )
+from memcli.memory.values import OUTERMOST
 from memcli.named import NamedTuple
 from memcli.project.config import Config
 from memcli.project.context import View
@@ -65,7 +65,7 @@ class Matching:
         vectors and what stands beside it."""
         self.asked = asked = lexical.asked(task, self.source.counts)
         pool = max(POOL, 3 * self.config.limit)
-        points = matched(self.source, asked, pool)
+        points = _matched(self.source, asked, pool)
         # None without usable vectors: words alone
         lane = self._lane(task, asked, points) or Lane("bm25", 0.0, Signals(points, {}))
         self.mode = lane.mode
@@ -112,25 +112,31 @@ class Matching:
 
     def copies(
         self, entries: Collection[str], found: Iterable[Candidate] = ()
-    ) -> dict[str, Copies]:
-        """Every copy in view of these entries, some `found` before; the nearest is
-        chosen."""
-        own = copies(self.source, self.view, entries, found)
-        self.chosen |= {
-            entry: each.best
-            for entry, each in own.items()
-            if self.source.passes(each.best)
-        }
-        self.levels |= {entry: each.level for entry, each in own.items()}
-        return own
+    ) -> list[str]:
+        """Look at every copy in view of these entries, of which some chunks were
+        `found` before: the nearest is chosen. Those that are in view."""
+        known = {each.rowid: each for each in found if each.part == 0}
+        places = self.source.places(entries)
+        unread = [rowid for rowid, _ in places if rowid not in known]
+        known |= {each.rowid: each for each in self.source.candidates(unread)}
+        by_entry: dict[str, list[Candidate]] = {}
+        for rowid, _ in places:
+            by_entry.setdefault(known[rowid].entry, []).append(known[rowid])
+        files = self.source.files
+        for entry, every in by_entry.items():
+            best = nearest(every, files, self.view)
+            if self.source.passes(best):
+                self.chosen[entry] = best
+            levels = (files[copy.source].place.level for copy in every)
+            self.levels[entry] = min(levels, key=OUTERMOST.__getitem__)
+        return list(by_entry)
 
     def nearest(self, found: Sequence[Candidate]) -> list[Candidate]:
         """Of these candidates, those that are the nearest copy of their entry."""
-        copies = self.copies({candidate.entry for candidate in found}, found)
+        entries = self.copies({candidate.entry for candidate in found}, found)
         fit = {candidate.rowid for candidate in found}
-        return [
-            c for entry in copies if (c := self.chosen.get(entry)) and c.rowid in fit
-        ]
+        near = filter(None, map(self.chosen.get, entries))
+        return [candidate for candidate in near if candidate.rowid in fit]
 
     def _matches(
         self, found: Sequence[Candidate], signals: Signals, phrases: Sequence[str]
@@ -215,6 +221,20 @@ class Matching:
             near = self.source.passage(candidate._replace(part=part))
             self._passages[candidate.rowid] = near
         return self._passages[candidate.rowid]
+
+
+def _matched(store: Source, asked: Query, pool: int) -> dict[int, float]:
+    """BM25 of the best chunks, with what the concepts of a task add to it under other
+    names: points by their idf, relative to the best of each."""
+    scores = store.lexical(asked.terms, pool)
+    for concept in asked.concepts:
+        points_of = store.lexical((concept,), pool)
+        rarity = idf(store.counts((concept,))[0], store.size())
+        best = max(points_of.values(), default=1.0)
+        for row, points in points_of.items():
+            share = points / best
+            scores[row] = scores.get(row, 0.0) + weights.TRANSLATED * rarity * share
+    return top(scores, pool)
 
 
 def _concise(signals: Signals, chunks: Iterable[Candidate]) -> Signals:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from operator import mul
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from memcli.errors import ProviderError, UsageError
 from memcli.index import weights
@@ -72,18 +72,8 @@ Asked = tuple[
 ]  # the task, its words, their BM25, what passes
 
 
-class Vocabulary(Protocol):
-    """The words that stand in a store."""
-
-    def words(self, words: Collection[str]) -> Mapping[str, tuple[int, int, bytes]]:
-        """(id, weight, vector) of those that do."""
-
-    def dimension(self) -> int:
-        """The dimension of the store's vectors, 0 where it is not known."""
-
-
 def understand(
-    known: Vocabulary, idf: Idf, embedder: Embedder, task: str, asked: Query
+    known: Vectors, idf: Idf, embedder: Embedder, task: str, asked: Query
 ) -> Task:
     """The vectors of a task. Raises ProviderError, UsageError and Damaged."""
     if embedder.provider == "local":
@@ -97,7 +87,7 @@ def understand(
 
 
 def _understand_words(
-    vocabulary: Vocabulary, idf: Idf, local: Local, task: str, asked: Query
+    vocabulary: Vectors, idf: Idf, local: Local, task: str, asked: Query
 ) -> Task:
     written = low_forms(task[: 100 * MOST_WORDS])
     content = _content(written, asked)
@@ -132,7 +122,7 @@ def _content(written: Sequence[str], asked: Query) -> list[str]:
 
 
 def _vectors(
-    vocabulary: Vocabulary, local: Local, words: Sequence[str]
+    vocabulary: Vectors, local: Local, words: Sequence[str]
 ) -> dict[str, tuple[int, bytes]]:
     """(weight, vector) of the words that the store or the table has."""
     stored = vocabulary.words(words).items()

@@ -305,38 +305,6 @@ def path_matcher(relative: Callable[[str], str]) -> About:
     return about_path
 
 
-class Copies(NamedTuple):
-    """Where an entry stands in view: the `best` copy, and the outermost `level` of
-    all, which gives the weight."""
-
-    best: Candidate
-    level: str
-
-
-def copies(
-    source: Source, view: View, entries: Collection[str], found: Iterable[Candidate]
-) -> dict[str, Copies]:
-    """The copies of these entries, of which some chunks were `found` before; the
-    nearest is the best."""
-    known = {candidate.rowid: candidate for candidate in found if candidate.part == 0}
-    places = source.places(entries)
-    unread = [rowid for rowid, _ in places if rowid not in known]
-    known |= {candidate.rowid: candidate for candidate in source.candidates(unread)}
-    by_entry: dict[str, list[Candidate]] = {}
-    for rowid, _ in places:
-        by_entry.setdefault(known[rowid].entry, []).append(known[rowid])
-    return {
-        entry: Copies(
-            best=nearest(every, source.files, view),
-            level=min(
-                (source.files[copy.source].place.level for copy in every),
-                key=OUTERMOST.__getitem__,
-            ),
-        )
-        for entry, every in by_entry.items()
-    }
-
-
 def nearest(
     copies: Sequence[Candidate], files: Mapping[int, FileRow], view: View
 ) -> Candidate:
