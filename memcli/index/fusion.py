@@ -14,8 +14,6 @@ from memcli.index.view import Signals
 from memcli.memory.words import stem, word_forms
 
 K = TypeVar("K")
-OF_LINEAR = 0.7  # share of the cosine, as the contract has it
-RANK_CONSTANT = 60  # of reciprocal rank fusion (Cormack et al. 2009)
 
 
 _MARKS = [char for char in map(chr, range(128)) if not char.isalnum()] + list(
@@ -38,8 +36,8 @@ def linear(signals: Signals) -> dict[int, float]:
     """0.3 x BM25 + 0.7 x cosine, both relative to their best (seed of the project)."""
     return _mixed(
         [
-            (1 - OF_LINEAR, scale(signals.lexical)),
-            (OF_LINEAR, scale(signals.cosine)),
+            (1 - weights.OF_LINEAR, scale(signals.lexical)),
+            (weights.OF_LINEAR, scale(signals.cosine)),
         ]
     )
 
@@ -51,7 +49,9 @@ def reciprocal_rank(signals: Signals) -> dict[int, float]:
 
 def _by_rank(scores: Mapping[int, float]) -> dict[int, float]:
     ranks = dict(zip(sorted(scores.values()), range(len(scores), 0, -1), strict=True))
-    return {k: 1 / (RANK_CONSTANT + ranks[v]) for k, v in scores.items() if v > 0}
+    return {
+        k: 1 / (weights.RANK_CONSTANT + ranks[v]) for k, v in scores.items() if v > 0
+    }
 
 
 def blend(signals: Signals) -> dict[int, float]:

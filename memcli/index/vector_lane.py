@@ -33,12 +33,10 @@ K = TypeVar("K")
 W = TypeVar("W")
 NEAREST = 300  # how many chunks the vector lane brings in
 MOST_WORDS = 64
-STOP_IDF = 0.5  # what a stop word weighs in the vector of a task
 # how many words of the candidates are compared exactly with each word of the task
 ALIKE = 60
 # sign bits of 256 in which two words may differ and still be alike (cosine about 0.2)
 MAYBE = 112
-LIKENESS = 0.2  # below this cosine two words have nothing to do with each other
 MANY = 500  # texts from which on some text is near by chance
 # seconds that damaged vectors may take to be forgotten while another process writes
 WAIT = 0.2
@@ -94,7 +92,7 @@ def _understand_words(
     stops = {word for word in written if not is_content(word)}
     known = _vectors(vocabulary, local, [*content, *stops])
     distinct = [word for word in content if word in known]
-    rarity = dict.fromkeys(stops & known.keys(), STOP_IDF)
+    rarity = dict.fromkeys(stops & known.keys(), weights.STOP_WORD)
     rarity.update(zip(distinct, idf(distinct), strict=True))
     words = {
         word: Word(
@@ -189,7 +187,7 @@ def nearness(
     sought = list(filter(vectors.__contains__, dict.fromkeys(asked)))[:MOST_WORDS]
     each = vector.cosines_of_each(map(vectors.__getitem__, sought), vectors)
     alike = [
-        {word: value for word, value in cosines.items() if value >= LIKENESS}
+        {word: value for word, value in cosines.items() if value >= weights.LIKENESS}
         for cosines in each
     ]
     rarest = max(rarity.values(), default=1.0)
@@ -229,7 +227,9 @@ def _alike(
             word.vector, {word_id: data[word_id] for word_id in numbers}
         )
         alike = {
-            word_id: value for word_id, value in cosines.items() if value >= LIKENESS
+            word_id: value
+            for word_id, value in cosines.items()
+            if value >= weights.LIKENESS
         }
         if word.text in written:
             alike[written[word.text][0]] = 1.0

@@ -19,6 +19,11 @@ WORDS = 0.35
 SHORT = 400  # characters from which on a text meets words by its length
 LONG = 0.7  # and how much less: of long sessions 42 first instead of 19
 
+OF_LINEAR = 0.7  # share of the cosine in the linear fusion, as the contract has it
+RANK_CONSTANT = 60  # of reciprocal rank fusion (Cormack et al. 2009)
+STOP_WORD = 0.5  # what a stop word weighs in the vector of a task, by idf
+LIKENESS = 0.2  # below this cosine two words have nothing to do with each other
+
 # What a section of prose has of its file, and an entry of what stands beside it.
 OF_FILE = 0.6  # what the mean of its file adds: right file first, 3 of 100
 LENT = 1.2  # what a best neighbour, the next or the one after it, adds where
@@ -27,6 +32,7 @@ LENT = 1.2  # what a best neighbour, the next or the one after it, adds where
 # Marks that lower a hit.
 OUTDATED = 0.8  # it names what the code has no more
 RULED_OUT = 0.001  # the record of a decision that does not hold ranks last
+WALKED = 0.5  # what is left of a hit's score one edge of weight 1 away from it
 
 # From which cosine on a text is near by its vector alone: a text of word salad is not.
 NEAR = {"local": 0.28, "other": 0.30}
@@ -46,6 +52,29 @@ GATE = 0.15  # strength from which on a hit is shown: 21 of 100 unrelated prompt
 COVERED = 0.5  # share of the task from which on it is shown all the same
 CLEAR = 0.55  # strength from which on standing entries give way, and a hook
 # tells it: 1 of 100 unrelated prompts has as much, each of 31 decisions has more
+
+SAID = 0.6  # share of its words that is said already: it is not told again
+OF_RELEVANCE = 0.1  # share of an entry's relevance by which it stands in one list with
+# history, where it has less of the task's words
+
+# Which sentences of an exchange are shown, by points: chosen by hand, none of them
+# measured alone.
+ABOUT = 0.5  # for each word of the task or title, by its idf to the mean of all
+OF_TITLE = 0.5  # what a word of the title says of what one of the task does
+SETTLES = 0.7  # for each word of a rule or of a decision
+MARKED = 0.35  # for each number, constant or code span
+SPEAKER = {"person": 0.6, "error": -1.0}
+RECAP = 1.4  # where it sums up
+LATER = 2.0  # for the last exchange of a stretch
+LAST = 0.4  # at the end of what is said in one go
+OPENING = 0.8  # less for what was asked: it is known
+EMPTY = 1.5  # less for thanks and plans, for a question, for a word alone
+REPEATED = 0.7  # share of its words that a shown sentence has: it is not shown
+FILLED = 0.9  # share of the room from which on no further one is looked for
+
+# Which paragraphs of an entry are shown, by the weights of the terms in them.
+ALONE = 0.5  # what the best paragraph of a run adds by itself
+SHORTER = 1e-6  # less for each token: of two that say as much, the shorter
 
 # The gate of prompts: what the terms say that are met, and the cosine, reach
 # `inject_min` to be told and LIKELY to be pointed at. These four and `inject_min` were

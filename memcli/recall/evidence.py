@@ -134,10 +134,8 @@ def _rarity(term: str, words: str) -> float:
     return 1.0 if at < 0 else (words.count("\n", 0, at) + 0.5) / 10
 
 
-# characters of a paragraph taken as one; what a run's best one adds
+# characters of a paragraph taken as one
 WHOLE = 400
-ONE = 0.5
-SHORTER = 1e-6  # what a token takes
 
 _ROW = r"[ \t]*\|"
 _ITEM = r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]"
@@ -272,7 +270,7 @@ def _run(
             met.update(found[end])
             alone = max(alone, sum(found[end].values()))
             # Of two that say as much, the shorter.
-            score = sum(met.values()) + ONE * alone - SHORTER * used
+            score = sum(met.values()) + weights.ALONE * alone - weights.SHORTER * used
             if score > most:
                 best_run = (start, end + 1)
                 most = score

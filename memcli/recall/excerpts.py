@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from memcli.index import weights
 from memcli.index.lexical import STOP_WORDS
 from memcli.index.past import AFTER
 from memcli.memory.docs import Doc, PastStretch, Rarity
@@ -129,8 +130,8 @@ def excerpt(
     sentences = list(_sentences(hit.docs[hit.best : hit.best + AFTER + 1]))
     about = _about(asked, hit.doc)
     total = max((each.place[0] for each in sentences), default=0) + 1
-    weights = ((_weight(each, about, total), each) for each in sentences)
-    weighed = sorted(weights, key=lambda item: (-item[0], item[1].place))
+    scored = ((_weight(each, about, total), each) for each in sentences)
+    weighed = sorted(scored, key=lambda item: (-item[0], item[1].place))
     chosen = _within(room, weighed, [_words(text) for text in known])
     runs = groupby(chosen, lambda each: (each.speaker, each.place[:2]))
     return [
@@ -148,12 +149,14 @@ def _within(
     chosen: list[SaidSentence] = []
     used = 0
     for weight, each in weighed:
-        enough = bool(chosen) and (weight <= 0 or used > 0.9 * room)
+        enough = bool(chosen) and (weight <= 0 or used > weights.FILLED * room)
         if enough:
             break
         words = _words(each.text)
         fits = not chosen or used + len(each.text) <= room
-        if fits and all(len(words & other) <= 0.7 * len(words) for other in seen):
+        if fits and all(
+            len(words & other) <= weights.REPEATED * len(words) for other in seen
+        ):
             chosen.append(each)
             seen.append(words)
             used += len(each.text) + 2
@@ -188,7 +191,7 @@ def _about(asked: Rarity, doc: Doc) -> dict[str, float]:
     found = {stem(term): rarity for term, rarity in asked.items()}
     mean = sum(asked.values()) / len(asked) if asked else 1.0
     for word in _words(doc.title):
-        found.setdefault(word, 0.5 * mean)
+        found.setdefault(word, weights.OF_TITLE * mean)
     return found
 
 
@@ -234,15 +237,15 @@ def _weight(each: SaidSentence, about: Mapping[str, float], total: int) -> float
     if not words or (len(words) == 1 and _talk().match(each.text)):
         return -1.0  # a yes, a no or thanks
     mean = sum(about.values()) / len(about) if about else 1.0
-    score = 0.5 * min(sum(about.get(word, 0.0) for word in words) / mean, 5.0)
-    score += 0.7 * min(len(_settles().findall(each.text.lower())), 4)
-    score += 0.35 * min(len(_marked().findall(each.text)), 4)
-    score += {"person": 0.6, "error": -1.0}.get(each.speaker, 0.0) + 1.4 * each.recap
-    score += 2.0 * (each.place[0] / total) + 0.4 * each.last
+    score = weights.ABOUT * min(sum(about.get(word, 0.0) for word in words) / mean, 5.0)
+    score += weights.SETTLES * min(len(_settles().findall(each.text.lower())), 4)
+    score += weights.MARKED * min(len(_marked().findall(each.text)), 4)
+    score += weights.SPEAKER.get(each.speaker, 0.0) + weights.RECAP * each.recap
+    score += weights.LATER * (each.place[0] / total) + weights.LAST * each.last
     if total > 1 and each.place[:2] == (0, 0):
-        score -= 0.8  # what was asked is known
+        score -= weights.OPENING  # what was asked is known
     if _talk().match(each.text):
-        score -= 1.5
+        score -= weights.EMPTY
     if _question().search(each.text):
-        score -= 1.5
-    return score if len(words) >= 2 else score - 1.5
+        score -= weights.EMPTY
+    return score if len(words) >= 2 else score - weights.EMPTY

@@ -26,7 +26,6 @@ _SHARES = (
     0.6,
     0.8,
 )  # what each hit may take of the room that is left
-SAID = 0.6  # share of its words that is said already: it is not told again
 _LEAST = 30  # tokens below which an excerpt says nothing
 _LONGEST = 450  # tokens of the longest excerpt
 _WORD = re.compile(r"[^\W_]{2,}")
@@ -69,7 +68,9 @@ class HistoryLayer:
             return True
         texts = (f"{item.made.title}\n{item.made.text}" for item in items)
         title = hit.docs[hit.best].title
-        return any(self._states(sentence, title, SAID) for sentence in _said(texts))
+        return any(
+            self._states(sentence, title, weights.SAID) for sentence in _said(texts)
+        )
 
     def _sources(self, items: Iterable[Hit]) -> set[str]:
         """The events that shown entries were learned from."""
@@ -183,7 +184,9 @@ class HistoryLayer:
             scored = search.scored[entry.key]
             session = search.chosen[entry.key].values.get("session_id", "")
             newer = amended.get(session, "")
-            met = max(self._cover(scored.item.text), 0.1 * scored.relevance)
+            met = max(
+                self._cover(scored.item.text), weights.OF_RELEVANCE * scored.relevance
+            )
             while mine and (
                 mine[0][0] > met or newer in [hit.doc.handle for _, hit in mine]
             ):
@@ -221,7 +224,9 @@ class HistoryLayer:
         own = stems(text)
         words = stems(known)
         left = sum(self._weights.get(word, 1.0) for word in own - words)
-        return left <= (1 - SAID) * sum(self._weights.get(word, 1.0) for word in own)
+        return left <= (1 - weights.SAID) * sum(
+            self._weights.get(word, 1.0) for word in own
+        )
 
     def _facts(self, hit: PastStretch) -> Iterator[str]:
         doc = hit.doc

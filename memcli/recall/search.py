@@ -11,6 +11,7 @@ from collections.abc import (
 )
 from typing import TYPE_CHECKING, Any
 
+from memcli.index import weights
 from memcli.index.search import Match, Matching
 from memcli.index.view import Candidate
 from memcli.memory.prominence import UNKNOWN_AGE
@@ -21,7 +22,6 @@ from memcli.recall.ranking import RankedItem, Scored
 if TYPE_CHECKING:
     import datetime
 
-WALKED = 0.5  # what is left of a hit's score one edge of weight 1 away from it
 WORKFLOWS = (
     3  # how many more hits are looked for, since so many may be shown as workflows
 )
@@ -146,7 +146,10 @@ class Search:
         for one, other, weight in self.source.edges(known):
             for start, end in ((one, other), (other, one)):
                 if start in known and end not in shown:
-                    found = (known[start].score * min(weight, 1.0) * WALKED, start)
+                    found = (
+                        known[start].score * min(weight, 1.0) * weights.WALKED,
+                        start,
+                    )
                     ends[end] = max(ends.get(end, found), found)
         return ends
 
