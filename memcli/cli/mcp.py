@@ -27,7 +27,7 @@ from memcli.hooks.protocol import answered
 from memcli.memory.filters import Filters
 from memcli.project import distribution
 from memcli.recall import budget
-from memcli.text.controls import for_prompt
+from memcli.text.controls import MARK, for_prompt, quoted
 from memcli.views import json
 from memcli.views.everyday import add_text, list_text, retire_text, show_text
 from memcli.views.guarding import try_text
@@ -155,7 +155,7 @@ class _Tools:
         if not command and not path:
             raise self._error("name a command or a path")
         report = self._in_app(lambda app: try_call(app, command, path))
-        return for_prompt(try_text(report))
+        return _safe(try_text(report))
 
     def add(
         self,
@@ -198,8 +198,8 @@ class _Tools:
         wrong = [problem.message for problem in report.skipped]
         wrong += [f"{name}: no entry has that id" for name in report.typed_unknown]
         if wrong:
-            raise self._error(for_prompt("; ".join(wrong)))
-        return reinforce_text(report)
+            raise self._error(_safe("; ".join(wrong)))
+        return _safe(reinforce_text(report))
 
     def retire(self, id: str, because: str) -> str:
         """Take an entry that is no longer true out of recall; a person can bring it
@@ -207,7 +207,7 @@ class _Tools:
 
         id: as recall names it. because: why it does not hold any more."""
         report = self._in_app(lambda app: _retired(app, id, because))
-        return for_prompt(retire_text(report))
+        return _safe(retire_text(report))
 
     def inbox(self) -> str:
         """List what sessions proposed to remember and waits for the person's yes, with
@@ -220,20 +220,20 @@ class _Tools:
         id: as inbox names it. title, kind: as the person wants them, else as
         proposed."""
         request = KeepRequest(ids=(id,), title=title, kind=kind)
-        return for_prompt(keep_text(self._in_app(lambda app: keep(app, request))))
+        return _safe(keep_text(self._in_app(lambda app: keep(app, request))))
 
     def drop(self, id: str) -> str:
         """Drop one proposal for good. Only when the person said no to this one.
 
         id: as inbox names it."""
-        return for_prompt(drop_text(self._in_app(lambda app: drop(app, [id]))))
+        return _safe(drop_text(self._in_app(lambda app: drop(app, [id]))))
 
     def consolidate(self) -> str:
         """Let the language model that the user enabled make facts of episodes that
         wait."""
         request = CompactRequest(consolidate=True)
         report = self._in_app(lambda app: compact(app, request))
-        return for_prompt(compact_text(report))
+        return _safe(compact_text(report))
 
     def hook(
         self,
@@ -267,7 +267,7 @@ class _Tools:
 
     def _added(self, text: str, **options: Unpack[AddOptions]) -> str:
         report = self._try(lambda: self._memory.add(text, **options))
-        return for_prompt(add_text(report))
+        return _safe(add_text(report))
 
     def _in_app(self, work: Callable[[App], T]) -> T:
         def call() -> T:
@@ -286,7 +286,7 @@ class _Tools:
             ) from None
         except MemError as error:
             hint = f" ({error.hint})" if error.hint else ""
-            raise self._error(for_prompt(f"{error.what}{hint}")) from None
+            raise self._error(_safe(f"{error.what}{hint}")) from None
 
 
 def _retired(app: App, entry: str, because: str) -> RetireReport:
@@ -297,5 +297,12 @@ def _retired(app: App, entry: str, because: str) -> RetireReport:
     return retire(app, [entry], because)
 
 
+def _safe(text: str) -> str:
+    """What is said beside the frame, where titles and places are memory's words."""
+    return quoted(for_prompt(text), mark="")
+
+
 def _wrapped(text: str) -> str:
-    return "\n".join((budget.OPEN, budget.PREAMBLE, "", for_prompt(text), budget.CLOSE))
+    """Memory in the frame, each line of it quoted as in a recall."""
+    safe = quoted(for_prompt(text), mark=MARK)
+    return "\n".join((budget.OPEN, budget.PREAMBLE, "", safe, budget.CLOSE))

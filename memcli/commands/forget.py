@@ -19,9 +19,9 @@ from memcli.memory.parser import KnownFile, parse
 from memcli.memory.tombstones import LEAST, digest_of, fold, lines_of
 from memcli.memory.values import Entry, Patch, listed, plain_id
 from memcli.project import git
-from memcli.project.context import read_all
+from memcli.project.context import read_all, text_to_write
 from memcli.project.record import record_path
-from memcli.storage.files import cache_dir, read_text
+from memcli.storage.files import SMALL_BYTES, cache_dir, read_text
 
 RULE_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".claude/rules")
 """Where exports of memory may stand."""
@@ -90,6 +90,7 @@ def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenR
         patches = [
             *filter(None, (_cleared(app, file, removed, lines) for file in files))
         ]
+        patches += _from_moments(app, lines)
         # Before the files: whoever is killed here still finds the entries, and goes on.
         exchanges = _from_history(app, lines, dry_run=dry_run)
         if not dry_run:
@@ -188,23 +189,40 @@ def _cleared(
     return Patch(known.path if known else path, file.memory.text, after)
 
 
+def _from_moments(app: App, lines: Sequence[str]) -> Iterator[Patch]:
+    """The notes before and in the work of each job without the words, which they took
+    from what was known."""
+    root = app.project.root or app.project.cwd
+    places = [app.project.path_of(file.path) for file in app.project.listing.files]
+    folders = dict.fromkeys([str(root), *map(os.path.dirname, places)])
+    for path in (Path(folder, name) for folder in folders for name in git.MOMENTS):
+        if path.is_relative_to(root) and path.exists():
+            before = text_to_write(app.project, path, most=SMALL_BYTES) or ""
+            if _holds(before, lines):
+                yield Patch(str(path), before, _blotted(before, lines))
+
+
 def _says(entry: Entry, lines: Sequence[str]) -> bool:
     """Whether an entry, its values included, has one of these lines."""
     return _holds("\n".join([entry.body, *map(str, entry.extra.values())]), lines)
 
 
 def _without_words(at: int, entry: Entry, lines: Sequence[str]) -> EntryChange:
-    def cleared(text: str) -> str:
-        for line in sorted(lines, key=len, reverse=True):
-            words = r"\s+".join(map(re.escape, line.split()))
-            text = re.sub(words, FORGOTTEN, text, flags=re.IGNORECASE)
-        return text
-
     texts = {key: value for key, value in entry.extra.items() if isinstance(value, str)}
     values = {
-        key: cleared(value) for key, value in texts.items() if cleared(value) != value
+        key: blotted
+        for key, value in texts.items()
+        if (blotted := _blotted(value, lines)) != value
     }
-    return EntryChange(at=at, values=values, body=cleared(entry.body))
+    return EntryChange(at=at, values=values, body=_blotted(entry.body, lines))
+
+
+def _blotted(text: str, lines: Sequence[str]) -> str:
+    """A text without these lines."""
+    for line in sorted(lines, key=len, reverse=True):
+        words = r"\s+".join(map(re.escape, line.split()))
+        text = re.sub(words, FORGOTTEN, text, flags=re.IGNORECASE)
+    return text
 
 
 def _from_history(app: App, lines: Sequence[str], *, dry_run: bool) -> int:

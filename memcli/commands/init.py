@@ -165,7 +165,7 @@ def _beside_files(
     changes: list[str] = []
     root = app.project.root
     if top is not None and (request.all_of_it or not request.remove):
-        changes += git.set_driver(top, remove=request.remove, dry_run=dry_run)
+        changes += repository.set_driver(top, remove=request.remove, dry_run=dry_run)
     if root is not None and request.all_of_it:
         changes += _without_index(app, root, gone, dry_run=dry_run)
     return changes

@@ -40,7 +40,8 @@ def memory_name() -> str:
 def main(arguments: Sequence[str]) -> int:
     """Merge into the second file. Returns git's exit codes; never raises."""
     for name in arguments[:3]:
-        if os.path.exists(name) and not os.path.isfile(name):
+        is_other = os.path.exists(name) and not os.path.isfile(name)
+        if is_other or os.path.islink(name):
             print(f"mem: {name}: not a regular file", file=sys.stderr)
             return 2
     if not 3 <= len(arguments) <= 5:

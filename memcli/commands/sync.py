@@ -161,7 +161,10 @@ class HomeRepository:
             if not theirs:
                 self._require_empty()
             taken = self._count(theirs, head)
-            texts = self._merged(mine, head, theirs) if taken else mine
+            texts = mine
+            if taken:
+                texts = self._merged(mine, head, theirs)
+                _refuse_secrets(texts, "the other side has it: take it out there")
             texts = _let_in(texts, mine, taken_back)
             patches = self._patches(texts)
             if not dry_run:
@@ -265,11 +268,7 @@ class HomeRepository:
         }
         present = {name: text for name, text in self.disk.items() if text is not None}
         _refuse_conflicts(present)
-        for name, text in present.items():
-            for secret in find_secrets(text):
-                line = text.count("\n", 0, secret.start) + 1
-                what = f"~/{name}:{line}: holds a secret ({secret.kind})"
-                raise RefusedError(what, "take it out; nothing is sent")
+        _refuse_secrets(present, "take it out; nothing is sent")
         return present
 
     def _contents(self, commit: str) -> Texts:
@@ -376,6 +375,14 @@ def _both_lines(base: str, ours: str, theirs: str) -> tuple[str, int]:
 def _require_fetched(code: int, why: str) -> None:
     if code:
         raise ProviderError(why, "what is here is committed: mem sync, later")
+
+
+def _refuse_secrets(texts: Texts, hint: str) -> None:
+    """Raises RefusedError for a secret: none is sent, or sent on."""
+    for name, text in texts.items():
+        for secret in find_secrets(text):
+            line = text.count("\n", 0, secret.start) + 1
+            raise RefusedError(f"~/{name}:{line}: holds a secret ({secret.kind})", hint)
 
 
 def _refuse_conflicts(texts: Texts) -> None:

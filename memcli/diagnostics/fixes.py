@@ -26,6 +26,7 @@ from memcli.diagnostics.scene import (
 )
 from memcli.diagnostics.stale import mend_names
 from memcli.errors import DataError, MemError, RefusedError
+from memcli.install.repository import set_driver
 from memcli.memory.changes import EntryChange, edited
 from memcli.memory.grammar import conflict_lines, derived_id
 from memcli.memory.parser import KnownFile
@@ -211,7 +212,7 @@ def _mend_merge_driver(scene: Scene, *, dry_run: bool) -> Mended:
     top = scene.repository.top
     if top is None or not driver_fault(scene.repository):
         return Mended()
-    return Mended(git.set_driver(top, dry_run=dry_run))
+    return Mended(set_driver(top, dry_run=dry_run))
 
 
 def _mend_index(scene: Scene, *, dry_run: bool) -> Mended:

@@ -238,3 +238,23 @@ def _without_workflow(old: str) -> str | None:
 def _is_untouched(old: str) -> bool:
     first, _, rest = old.replace("\r\n", "\n").partition("\n")
     return first == _stamp(rest)
+
+
+def set_driver(
+    tree_top: Path, *, remove: bool = False, dry_run: bool = False
+) -> list[str]:
+    """Name the merge driver in the repository's configuration, or take it out; what was
+    done."""
+    known = git.run(["config", "--local", "--get", git.DRIVER], tree_top).stdout.strip()
+    if known == ("" if remove else git.DRIVER_COMMAND):
+        return []
+    if not dry_run and remove:
+        git.run(["config", "--local", "--remove-section", "merge.mem"], tree_top)
+    elif not dry_run:
+        git.run(
+            ["config", "--local", "merge.mem.name", "memory entries by id"], tree_top
+        )
+        git.run(["config", "--local", git.DRIVER, git.DRIVER_COMMAND], tree_top)
+    if remove:
+        return ["removed the merge driver from the git configuration"]
+    return ["registered the merge driver for memory files in the git configuration"]

@@ -6,15 +6,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memcli.errors import DataError
 from memcli.named import NamedTuple
 from memcli.storage.files import SMALL_BYTES, Unreadable, is_mine, read_file
-
-if TYPE_CHECKING:
-    import subprocess
-
 
 EXCLUDED = (".memory.db*", ".*.mem-tmp-*")
 """Derived and temporary files, never to be committed."""
@@ -22,6 +17,8 @@ MOMENTS = (".premortem.md", ".assumptions.jsonl", ".interventions.jsonl")
 """Files of a running job, neither."""
 MOST_OF_GIT = 1 << 30
 """Bytes of a file of git's own that is no pack: an index of ten million files."""
+MOST_MEMORY = 1 << 30
+"""Bytes that git may hold, beside its packs, which it maps."""
 DRIVER = "merge.mem.driver"
 DRIVER_COMMAND = (
     "if command -v mem >/dev/null 2>&1; then mem merge-driver %O %A %B %P %L;"
@@ -29,6 +26,14 @@ DRIVER_COMMAND = (
 )
 """A driver that is missing would leave one side without markers: git's own merge stands
 in."""
+
+
+class GitSaid(NamedTuple):
+    """What git answered: 124 where it took too much time or memory."""
+
+    returncode: int
+    stdout: str
+    stderr: str
 
 
 def work_tree(folder: Path | None) -> Path | None:
@@ -173,6 +178,9 @@ _SAFE = (
     "--no-optional-locks",
     *("-c", "core.fsmonitor=false"),
     *("-c", "safe.bareRepository=explicit"),
+    *("-c", "core.attributesFile=/dev/null"),
+    *("-c", "diff.orderFile=/dev/null"),
+    *("-c", "blame.ignoreRevsFile="),
 )
 _PLAIN = {
     "diff": ("--no-ext-diff", "--no-textconv"),
@@ -180,8 +188,8 @@ _PLAIN = {
     "log": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
     "show": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
 }
-"""So that no program is started which a repository's configuration or attributes
-name."""
+"""So that no program is started, and no file read, which a repository's configuration or
+attributes name."""
 
 
 def run(
@@ -191,8 +199,9 @@ def run(
     *,
     hooks: bool = False,
     given: str | None = None,
-) -> "subprocess.CompletedProcess[str]":
-    """Run git; never raises for its exit code, which is 124 after so many seconds.
+) -> GitSaid:
+    """Run git; never raises for its exit code, which is 124 after so many seconds or
+    bytes.
 
     Neither a program that the repository names is started nor the network asked.
     `hooks` leaves git's own answer to where its hooks are; `given` is its standard
@@ -303,38 +312,34 @@ def start(
     given: str | None = None,
     keep: Sequence[int] = (),
     **environ: str,
-) -> "subprocess.CompletedProcess[str]":
+) -> GitSaid:
     """Run git as its user has it, with these variables in place of those of a hook
     around it.
 
     What it says is decoded to the byte; the descriptors in `keep` stay open in it."""
-    import subprocess  # most commands only read git's files
+    from memcli.storage import programs  # most commands only read git's files
 
     for name, value in os.environ.items():
         if not name.startswith("GIT_"):
             environ.setdefault(name, value)
-    command = ["git", *words]
     if (top := work_tree(Path(cwd))) and (name := _endless(top)):
         why = f"fatal: {name} is no regular file, or too large"
-        return subprocess.CompletedProcess(command, 128, "", why)
-    try:
-        process = subprocess.run(
-            command,
-            cwd=cwd,
-            env=environ,
-            input=(given or "").encode("utf-8", "surrogateescape"),
-            capture_output=True,
-            check=False,
-            timeout=timeout,
-            pass_fds=keep,
-        )
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(command, 124, "", "git took too long")
-    return subprocess.CompletedProcess(
-        args=command,
-        returncode=process.returncode,
-        stdout=process.stdout.decode("utf-8", "surrogateescape"),
-        stderr=process.stderr.decode("utf-8", "surrogateescape"),
+        return GitSaid(128, "", why)
+    program = programs.Program(
+        command=["git", *words],
+        folder=cwd,
+        environ=environ,
+        given=(given or "").encode("utf-8", "surrogateescape"),
+        keep=keep,
+    )
+    limits = programs.Limits(seconds=timeout, memory=MOST_MEMORY)
+    done = programs.run(program, limits)
+    if done.stopped:
+        return GitSaid(124, "", f"git took too much {done.stopped}")
+    return GitSaid(
+        returncode=done.code,
+        stdout=done.output.decode("utf-8", "surrogateescape"),
+        stderr=done.errors.decode("utf-8", "surrogateescape"),
     )
 
 
@@ -388,24 +393,6 @@ def tracked(root: Path, *patterns: str) -> list[str]:
     there is no git."""
     listed = ask(root, "ls-files", "-z", "--", *patterns) or ""
     return [name for name in listed.split("\0") if name]
-
-
-def set_driver(
-    tree_top: Path, *, remove: bool = False, dry_run: bool = False
-) -> list[str]:
-    """Name the merge driver in the repository's configuration, or take it out; what was
-    done."""
-    known = run(["config", "--local", "--get", DRIVER], tree_top).stdout.strip()
-    if known == ("" if remove else DRIVER_COMMAND):
-        return []
-    if not dry_run and remove:
-        run(["config", "--local", "--remove-section", "merge.mem"], tree_top)
-    elif not dry_run:
-        run(["config", "--local", "merge.mem.name", "memory entries by id"], tree_top)
-        run(["config", "--local", DRIVER, DRIVER_COMMAND], tree_top)
-    if remove:
-        return ["removed the merge driver from the git configuration"]
-    return ["registered the merge driver for memory files in the git configuration"]
 
 
 def may_be_root(folder: Path, *marks: str) -> bool:

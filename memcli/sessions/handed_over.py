@@ -35,9 +35,11 @@ _ATTACHED = r"""
 
 @verbose(ignore_case=True)
 def _tag() -> str:
-    """A tag of a harness, or around a text that was handed over."""
+    """A tag of a harness, around a text that was handed over, or one that nobody
+    knows."""
     return rf"""
-        < (?P<closing> / )? (?P<name> (?P<harness> {_TAGS} ) | {_ATTACHED} )
+        < (?P<closing> / )?
+        (?P<name> (?P<harness> {_TAGS} ) | {_ATTACHED} | (?P<unknown> [a-z][\w:-]{{0,40}} ) )
         (?P<facts> \s [^<>]{{0,300}} )? >
     """
 
@@ -60,13 +62,16 @@ def _stray() -> str:
 
 def without_blocks(text: str) -> str:
     """`text` without what stands in tags of harnesses, or was handed over in tags; a
-    block that is not closed goes to the end."""
+    block that is not closed goes to the end. Of tags that nobody knows those go that
+    begin a line and are closed: an application has names of its own for what it hands
+    over, and who types such a block has it from elsewhere."""
     tags = [*_tag().finditer(text)]
     ends = _ends_of(tags)
     remaining = []
     position = 0
     for number, tag in enumerate(tags):
-        is_bare = number not in ends and _is_mention(tag)
+        is_bare = number not in ends and (tag["unknown"] or _is_mention(tag))
+        is_bare = is_bare or (tag["unknown"] and not _begins_line(tag))
         if tag["closing"] or is_bare or tag.start() < position:
             continue
         remaining.append(text[position : tag.start()])
@@ -92,9 +97,12 @@ def _ends_of(tags: Sequence[re.Match[str]]) -> dict[int, int]:
 
 def _is_mention(tag: re.Match[str]) -> bool:
     """Whether a tag within a line may be a word of the person's: "cp <file> here"."""
+    return not (tag["harness"] or tag["facts"] or _begins_line(tag))
+
+
+def _begins_line(tag: re.Match[str]) -> bool:
     before = tag.string[max(0, tag.start() - _INDENT) : tag.start()]
-    begins_line = not before.rpartition("\n")[2].strip()
-    return not (tag["harness"] or tag["facts"] or begins_line)
+    return not before.rpartition("\n")[2].strip()
 
 
 def without_pastes(text: str) -> str:

@@ -27,6 +27,7 @@ _WORD = 500  # characters before a cut in which a blank is looked for
 
 _WHOLE = (
     "This session is being continued from a previous conversation",
+    "Another language model started to solve this problem",
     "Stop hook feedback:",
     "Base directory for this skill:",
     "[Request interrupted by user",

@@ -291,6 +291,16 @@ def test_the_mode_stays_and_nothing_is_left(tmp_path):
     assert merge_driver.main(["/dev/null", *given[1:]]) == 2  # nor is a pipe waited for
 
 
+def test_no_link_is_written_through(tmp_path):
+    """git hands over files of its own; what a link leads to stays as it is."""
+    for name in ("base", "theirs", "target"):
+        (tmp_path / name).write_text(f"# Memory\n\n{name}\n")
+    (tmp_path / "ours").symlink_to("target")
+    files = [str(tmp_path / name) for name in ("base", "ours", "theirs")]
+    assert merge_driver.main([*files, "MEMORY.md", "7"]) == 2
+    assert (tmp_path / "target").read_text() == "# Memory\n\ntarget\n"
+
+
 def test_it_starts_without_typer(tmp_path):
     """A merge of many files waits for no more than it needs."""
     given = files(tmp_path / "mem", SIDES)

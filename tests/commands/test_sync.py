@@ -169,6 +169,25 @@ def test_what_may_not_leave_stops_it_before_anything_is_committed(
     assert project.git("for-each-ref", cwd=remote) == ""
 
 
+def test_a_secret_of_the_other_side_is_not_sent_on(pair, remote, project):
+    """It comes into no file here, and no second address gets it."""
+    _, two = pair
+    two.home.joinpath("MEMORY.md").write_text("# Memory\n\nA note.\n")
+    two.mem("sync")
+    token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    folder = remote.parent / "work"
+    project.git("clone", "-q", str(remote), str(folder))
+    with (folder / "MEMORY.md").open("a") as file:
+        file.write(f"\nkey: {token}\n")
+    project.git("commit", "-qam", "x", cwd=folder)
+    project.git("push", "-q", cwd=folder)
+    done = two.mem("sync")
+    assert done.code == 5
+    assert "holds a secret" in done.err
+    assert "the other side" in done.err
+    assert token not in two.text()
+
+
 def test_a_link_inside_the_home_folder_is_written_through(
     pair,
 ):

@@ -62,3 +62,20 @@ def test_forget_names_what_it_cannot_reach(project):
     url = {"MEM_STORE_URL": "postgresql://localhost/mem"}
     result = project.mem("forget", second, "--dry-run", "--json", env=url)
     assert "a shared index that was pushed" in " ".join(result.json["left"])
+
+
+def test_notes_before_and_in_the_work_forget_with_the_rest(project):
+    """What a pre-mortem took from an entry, and what a checkpoint says of it."""
+    body = "The quokka cache is cold after a deploy."
+    project.remembers("Cold quokka cache", body, type="corrective")
+    project.ok("extract", "--premortem", "deploy the quokka cache")
+    said = '{"assumption": "The quokka cache is cold after a deploy."}\n'
+    project.write(".assumptions.jsonl", said)
+    name = project.entries()[0].id
+    assert "is cold after" in project.read(".premortem.md")
+    project.ok("forget", name[:8], "--dry-run")
+    assert "is cold after" in project.read(".premortem.md")
+    project.ok("forget", name[:8])
+    for file in (".premortem.md", ".assumptions.jsonl"):
+        assert "is cold after" not in project.read(file)
+        assert "[forgotten]" in project.read(file)

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,6 +16,7 @@ from memcli.providers.llm import Ask, Reply, Usage
 from memcli.providers.llm.ledger import excerpt
 from memcli.storage.durable import write_output
 from memcli.storage.files import kill_group, read_file
+from memcli.storage.programs import Limits, Program, run
 from memcli.text.matching import verbose
 
 CLAUDE_OPTIONS = """
@@ -59,6 +59,8 @@ COUNTS = {
     "output": "output_tokens",
 }
 """What a result calls the counts of `Usage`."""
+MOST_SAID = 16 << 20
+"""Bytes of a reply."""
 INSIDE = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")
 """Set inside a session, in which no other is started: taken out."""
 SET = {"MEM_HOOK": "off", "MAX_THINKING_TOKENS": "0"}
@@ -81,13 +83,13 @@ class AgentCommand:
         self.model = model
         remaining = {key: value for key, value in environ.items() if key not in INSIDE}
         self._environ = remaining | SET
-        self._running: subprocess.Popen[str] | None = None
+        self._running = 0
 
     def close(self) -> None:
         """End what runs with all that it has started: it leads a group of its own."""
-        if self._running is not None:
+        if self._running:
             with suppress(ProcessLookupError, PermissionError):
-                kill_group(self._running.pid)
+                kill_group(self._running)
 
     def ask(self, ask: Ask) -> Reply:
         """The reply of the program, in a folder of its own. Raises ProviderError."""
@@ -110,25 +112,32 @@ class AgentCommand:
     def _run(
         self, command: list[str], text: str, folder: str, seconds: float
     ) -> tuple[int, str, str]:
-        pipe = subprocess.PIPE
+        limits = Limits(seconds=seconds, most=MOST_SAID, whole=True)
         try:
-            process = self._running = subprocess.Popen(
-                command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=folder, env=self._environ,
-                encoding="utf-8", errors="replace", start_new_session=True,
-            )  # fmt: skip
+            program = Program(
+                command=command,
+                folder=folder,
+                environ=self._environ,
+                given=text.encode("utf-8", "replace"),
+            )
+            done = run(program, limits, self._note)
         except (OSError, ValueError) as error:
             what = f"the {self.name} command cannot be run: {error}"
             raise ProviderError(what, f"try: {self.name} --version") from None
-        with process:
-            try:
-                output, errors = process.communicate(text, timeout=seconds)
-                return process.returncode, output, errors
-            except subprocess.TimeoutExpired:
-                raise TimeoutError from None
-            finally:
-                if process.returncode is None:
-                    self.close()
-                self._running = None
+        finally:
+            self._running = 0
+        if done.stopped == "time":
+            raise TimeoutError
+        if done.stopped:
+            what = f"the {self.name} command said more than {MOST_SAID >> 20} MB"
+            raise ProviderError(what, f"try: {self.name} --version")
+        output, errors = (
+            each.decode("utf-8", "replace") for each in (done.output, done.errors)
+        )
+        return done.code, output, errors
+
+    def _note(self, pid: int) -> None:
+        self._running = pid
 
 
 class Claude(AgentCommand):

@@ -229,6 +229,21 @@ def test_a_hanging_command_is_killed_with_its_children(fake):
     assert not Path(fake.seen["cwd"]).exists()
 
 
+def test_a_reply_without_an_end_is_cut(fake):
+    """And the command ended: sixteen megabytes are no answer."""
+    fake.does("import sys\nwhile True: sys.stdout.write('x' * 9999)")
+    assert "said more than 16 MB" in refused(fake.model(), Ask("s", "p")).what
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
+def test_what_an_answer_left_running_is_ended(fake):
+    """A child that keeps the pipe holds the answer up no longer than its parent."""
+    left = SLEEPER.replace("child.wait()", "")
+    fake.does(f"{left}\nprint({json.dumps(json.dumps(RESULT))})")
+    assert fake.model().ask(Ask("s", "p")).text == "yes"
+    assert gone(int(Path(f"{fake.notes}.pid").read_text()))
+
+
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 def test_what_runs_ends_with_us(fake):
     """Closing the model, as an interrupted run does, leaves no process behind."""

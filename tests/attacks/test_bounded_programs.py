@@ -1,0 +1,102 @@
+"""A program that is run says so much, for so long, with so much memory; a repository
+makes git read nothing without an end."""
+
+import os
+import resource
+import sys
+
+import pytest
+
+from memcli.storage.programs import Limits, Program, run
+from tests.attacks.test_last_list import kept  # noqa: F401
+from tests.conftest import Project
+
+pytestmark = pytest.mark.process
+MEMORY = 64 << 20
+
+
+def program(code: str, **limits: object):
+    """What becomes of a program in Python under these limits."""
+    command = [sys.executable, "-S", "-c", code]
+    wanted = Limits(**{"seconds": 20.0, **limits})  # type: ignore[arg-type]
+    return run(Program(command, "/", dict(os.environ), given=b"x" * 200_000), wanted)
+
+
+def test_what_a_program_says_comes_back():
+    """With its exit code, also where it does not read its input."""
+    code = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"
+    done = program(code)
+    assert (done.code, done.output, done.errors) == (3, b"out\n", b"err\n")
+    assert done.stopped == ""
+    echo = program("import sys; sys.stdout.write(sys.stdin.read())")
+    assert len(echo.output) == 200_000
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_program_that_says_too_much_is_ended(stream):
+    """Also in its errors."""
+    code = f"import sys\nwhile True: sys.{stream}.write('x' * 9999)"
+    done = program(code, most=1 << 20)
+    assert done.stopped == "words"
+    assert len(done.output + done.errors) < 3 << 20
+
+
+def test_a_program_that_goes_on_is_ended():
+    """Whether or not it holds what is read from open."""
+    for code in (
+        "input()\nwhile True: pass",
+        "import os\nos.close(1)\nwhile True: pass",
+    ):
+        assert program(code, seconds=1.0).stopped == "time"
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="Linux bounds it")
+def test_a_program_that_holds_too_much_is_refused_it():
+    """It ends by its own fault; the machine keeps its memory."""
+    done = program("input()\nx = b'x' * (1 << 30)", memory=MEMORY)
+    assert done.code != 0
+    assert b"MemoryError" in done.errors
+
+
+def test_what_it_started_ends_with_it():
+    """A child that keeps the pipe open holds nobody up."""
+    code = (
+        "import subprocess, sys; subprocess.Popen(['/bin/sleep', '60']); print('done')"
+    )
+    done = program(code, whole=True)
+    assert (done.output, done.stopped) == (b"done\n", "")
+
+
+@pytest.mark.parametrize(
+    "key", ["blame.ignoreRevsFile", "diff.orderFile", "core.attributesFile"]
+)
+def test_git_reads_no_file_that_its_settings_name(kept: Project, key):  # noqa: F811
+    """The line is told, and the files of the setting are not opened."""
+    kept.write("src/cart.py", "a\nb\n")
+    kept.git("add", "-A")
+    kept.git("commit", "-qm", "the cart in cents")
+    kept.git("config", key, "/dev/zero")
+    assert "the cart in cents" in kept.ok("why", "src/cart.py:1").out
+    assert kept.mem("diff").code in (0, 1)
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="Linux bounds it")
+@pytest.mark.parametrize("where", ["ref", "alternates"])
+def test_git_holds_no_more_than_its_share(kept: Project, where, tmp_path):  # noqa: F811
+    """Where it reads a device all the same, a gigabyte is the end of it."""
+    kept.write("src/cart.py", "a\n")
+    kept.git("add", "-A")
+    kept.git("commit", "-qm", "the cart in cents")
+    if where == "ref":
+        name = kept.git("symbolic-ref", "HEAD").strip()
+        path = kept.root / ".git" / name
+        path.unlink()
+        os.symlink("/dev/zero", path)
+    else:
+        folder = tmp_path / "other/info"
+        folder.mkdir(parents=True)
+        os.symlink("/dev/zero", folder / "alternates")
+        kept.write(".git/objects/info/alternates", f"{folder.parent}\n")
+    assert kept.shell("why", "src/cart.py:1").code in (0, 1, 3)
+    largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert largest < 1400 * 1024  # KB; it was all there was
