@@ -6,7 +6,7 @@ import re
 from collections.abc import Set
 from functools import lru_cache
 
-from memcli.memory.words import stems
+from memcli.memory.words import sentences, stems
 from memcli.text.matching import regex
 
 CHANGES = r"""
@@ -52,7 +52,6 @@ CHANGES = r"""
 """Words by which people say that something was otherwise before, in the languages of
 the rules for learning."""
 
-_SENTENCE = r"(?<=[.!?])\s+|(?<=[。！？])|\n+"
 _NEAR = 1  # sentences on either side in which the thing that changes is named
 
 
@@ -70,9 +69,9 @@ def says_so(text: str, thing: Set[str], asked: Set[str]) -> bool:
 def _around_changes(text: str) -> list[set[str]]:
     """The words in and beside each sentence that says that something changes."""
     changes = regex(CHANGES, re.VERBOSE | re.IGNORECASE)
-    sentences = [part for part in regex(_SENTENCE).split(text) if part]
+    parts = sentences(text)
     return [
-        stems(" ".join(sentences[max(place - _NEAR, 0) : place + _NEAR + 1]))
-        for place, sentence in enumerate(sentences)
+        stems(" ".join(parts[max(place - _NEAR, 0) : place + _NEAR + 1]))
+        for place, sentence in enumerate(parts)
         if changes.search(sentence)
     ]
