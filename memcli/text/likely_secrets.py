@@ -201,6 +201,12 @@ def _token() -> str:
 
 
 @verbose
+def _said_before() -> str:
+    """The short name before a drawn token, which says whose it is."""
+    return r"(?: [a-z]{2,8} | [A-Z]{2,8} ) [._-] (?= [A-Za-z0-9_-]{28} )"
+
+
+@verbose
 def _thrice_mixed() -> str:
     """Small letters, capitals and digits, 28 of them at least, with few marks."""
     return r"""
@@ -240,7 +246,8 @@ def picked_alone(text: str) -> Iterator[Span]:
             continue
         start, end = _line_about(text, *token.span())
         # A line of nothing else may be one of a certificate or an image.
-        is_whole_line = token.span() == (start, end) != (0, len(text))
+        is_bare = not _said_before().match(token[0])
+        is_whole_line = is_bare and token.span() == (start, end) != (0, len(text))
         line = text[start:end]
         if not is_whole_line and "://" not in line and not _public().search(line):
             yield Span("api-token", start=token.start(), end=token.end())

@@ -16,7 +16,8 @@ TOKENS = (
     HintedRule(
         "openai-key",
         ("sk-",),
-        rf"{_BEGIN} sk-(?=[A-Za-z]{{0,60}}\d)[A-Za-z0-9]{{20,}}+(?![\w-])",
+        rf"""{_BEGIN} sk-(?: (?=[A-Za-z]{{0,60}}\d)[A-Za-z0-9]{{20,}}+
+            | (?:[a-z]{{2,10}}-)? [A-Za-z0-9]{{40,}}+ ) (?![\w-])""",
     ),
     HintedRule(
         "aws-access-key",

@@ -23,6 +23,8 @@ SHAPES = (
 RANDOM = random.Random(7)
 ALNUM = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 HEX = "0123456789abcdef"
+DRAWN = "DNxril3RavGD5MfvJ7NScUykT8C8UBkkpdhiG37LeXSyYV4g6snRoUYA4fXr"
+DRAWN_LETTERS = "gmikzbgwanbmpeahnxdtadysggkaceraqcsprgncmguycwseftxbbirvtexi"
 
 
 def made(pattern: str, dice: random.Random) -> str:
@@ -158,3 +160,23 @@ def test_each_rule_has_one_group_at_most():
 @pytest.mark.parametrize("name", ["securestring", "SecureString", "SECURESTRING"])
 def test_a_secure_string_is_found_in_any_case(name):
     assert redact_secrets(f'$it = ConvertTo-{name} "falcon8590"').count("falcon") == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f'SNYK_API_KEY ?= "{DRAWN[:36]}"',
+        f"API_TOKEN += {DRAWN[:36]}",
+        f"sk-pyx-{DRAWN_LETTERS}",
+        f"one sk-{DRAWN_LETTERS} two",
+        f"HRKU-{DRAWN}\nHRKU-{DRAWN}",
+        "packagist_ack_" + "34d10e5e7933a07804ce4507ce3dd5f7",
+    ],
+)
+def test_tokens_behind_a_short_name_and_values_of_make(line):
+    """A token that says whose it is goes also as a line of its own; make assigns in
+    more than one way."""
+    left = redact_secrets(line)
+    assert DRAWN[:36] not in left
+    assert DRAWN_LETTERS not in left
+    assert "34d10e5e" not in left
