@@ -168,3 +168,13 @@ def _texts(path: Path) -> bytes:
         return path.read_bytes()
     steps = journal.unpacked(path).steps
     return b"".join((step.before or b"") + (step.after or b"") for step in steps)
+
+
+def test_undo_of_nothing_clears_the_note_of_a_killed_one(project):
+    """An undo that was killed at its very end had done all but that."""
+    project.mem("add", "The queue holds a million jobs.")
+    project.ok("undo")
+    lock = state_dir() / "write.lock"
+    lock.write_text('{"pid": 1, "verb": "undo", "since": "2026-11-21"}')
+    assert project.mem("undo").code == 1
+    assert lock.read_text() == ""
