@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from memcli.app import App
 from memcli.extraction import proposals, rules
-from memcli.extraction.drafts import FindingDraft
+from memcli.extraction.drafts import FindingDraft, is_persons
 from memcli.extraction.placement import Context
 from memcli.extraction.proposals import Proposal
 from memcli.extraction.scopes import Home
@@ -54,27 +54,23 @@ class SessionDoors:
                 return draft
             self.dropped[DROPPED] += 1
             return None
-        if same.session_id == self.session.id or self._is_prompt_again(draft, same):
-            if not draft.proposed:
-                return draft
-            self.dropped[WAITS] += 1
-            return None
-        if same.by == "person" and self._is_persons(draft):
+        if self._is_said_again(draft, same):
             self.again.append(same)
             finding = draft.finding._replace(importance=None, priority="")
             return draft._replace(proposed=False, finding=finding, heard=(same.source,))
+        if draft.proposed:
+            self.dropped[WAITS] += 1
+            return None
         return draft
 
-    def _is_prompt_again(self, draft: FindingDraft, same: Proposal) -> bool:
-        """Whether a long turn is sent once more, word for word: that is no second
-        time that a person says it."""
+    def _is_said_again(self, draft: FindingDraft, same: Proposal) -> bool:
+        """Whether a person says it in a second session. A long turn that is sent once
+        more, word for word, is no second time."""
         around = proposals.around(self.session, draft.finding)
-        return len(around) >= PROMPT and around == same.around
-
-    def _is_persons(self, draft: FindingDraft) -> bool:
-        """Whether a person said it in this session."""
-        turn = draft.finding.turn
-        return turn >= 0 and self.session.turns[turn].human
+        is_prompt_again = len(around) >= PROMPT and around == same.around
+        is_another = same.session_id != self.session.id and not is_prompt_again
+        is_both = same.by == "person" and is_persons(self.session, draft.finding)
+        return is_another and is_both
 
     def close(
         self, likely: Sequence[FindingDraft], context: Context, home: Home

@@ -248,6 +248,12 @@ def _is_outside(turn: Turn) -> bool:
     )
 
 
+def is_persons(session: Session, finding: Finding) -> bool:
+    """Whether a person said it in this session."""
+    is_there = 0 <= finding.turn < len(session.turns)
+    return is_there and session.turns[finding.turn].human and not finding.is_unsaid
+
+
 def confirmed(entry: Entry) -> dict[str, Any]:
     """What changes in an entry of a session when a person says it again or confirms
     it: it has the weight of its scope, and the priority of its kind."""

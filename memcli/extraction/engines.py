@@ -26,7 +26,6 @@ OVER = "over the most that one session may leave"
 ODD = "not as asked for"
 UNPLACED = "names no turn that was shown"
 UNQUOTED = "quotes what does not stand in its turn"
-UNRELATED = "quotes a turn that does not speak of it"
 REPLY_TOKENS = 4000
 
 
@@ -206,20 +205,20 @@ def _by_model(
         failed = tuple((name, error.what) for name in names)
         replied = isinstance(error, ReplyError)
         return Findings(failed=failed, replied=replied, cut=shown.cut)
-    kept = [
-        finding
+    lessons = [
+        _cited(given, _corrected(given, finding))
         for finding in parsed.findings
         if finding.scope not in ("global", "episode") or finding in general
     ]
     dropped = {
         UNPLACED: parsed.unplaced,
         UNQUOTED: parsed.unquoted,
-        UNRELATED: parsed.unrelated,
         ODD: len(parsed.odd),
         OVER: len(parsed.more),
     }
     return Findings(
-        findings=[_cited(given, _corrected(given, finding)) for finding in kept],
+        findings=[finding for finding in lessons if not finding.is_unsaid],
+        proposed=[finding for finding in lessons if finding.is_unsaid],
         told=_told(given, parsed),
         dropped={why: count for why, count in dropped.items() if count},
         cut=(*shown.cut, *parsed.odd),

@@ -12,6 +12,7 @@ from memcli.extraction.drafts import (
     confirmed,
     draft_body,
     guarded,
+    is_persons,
     judged_values,
 )
 from memcli.extraction.known_entries import KnownEntry, entries_of, norms_of
@@ -261,6 +262,8 @@ class _Placement:
         )
         if refusal is not None or (same is not None and not decided):
             self._refuse(draft, refusal)
+        elif same is not None and draft.finding.is_unsaid:
+            self.dropped[LEARNED] += 1
         elif same is not None:
             self._strengthen(same, draft)
         elif draft.proposed:
@@ -366,7 +369,7 @@ class _Placement:
         }
         return (
             values | confirmed(entry)
-            if _is_persons(self.context.session, draft)
+            if is_persons(self.context.session, finding)
             else values
         )
 
@@ -458,12 +461,6 @@ class _Placement:
 def _has_said(session: Session, entry: Entry) -> bool:
     """Whether the session strengthened the entry before."""
     return bool({session.name, session.id} & sessions_of(entry))
-
-
-def _is_persons(session: Session, draft: FindingDraft) -> bool:
-    """Whether a person said it in the session."""
-    turn = draft.finding.turn
-    return 0 <= turn < len(session.turns) and session.turns[turn].human
 
 
 def _says_instead(finding: Finding) -> bool:

@@ -23,8 +23,9 @@ TITLE = 90
 TEXT = 2400
 QUOTE = 8  # bytes of the shortest quote that is no whole turn
 COVERED = 0.2
-"""The share of a title's words that its turn has at least. Chosen on 52 labelled
-lessons of public sessions (5 of them below it; 31 % of 244 other turns above it)."""
+"""The share of a title's words that the turn of what is kept has at least. Chosen on 52
+labelled lessons of public sessions (5 of them below it; 31 % of 244 other turns above
+it)."""
 
 SYSTEM, JUDGE, RISKS = (TEXTS[name] for name in ("system", "judge", "risks"))
 ITEM, VERDICTS, RISK = (TEXTS["schemas"][name] for name in ("item", "verdicts", "risk"))
@@ -84,15 +85,14 @@ def memories(texts: Sequence[str]) -> str:
 
 class Parsed(NamedTuple):
     """The findings of a reply, their outcomes, odd items, how many named no turn that
-    was shown, quoted what does not stand there, or a turn that does not speak of
-    it, the titles of lessons over the most."""
+    was shown or quoted what does not stand there, the titles of lessons over the
+    most."""
 
     findings: tuple[Finding, ...]
     outcomes: tuple[str, ...]
     odd: tuple[str, ...]
     unplaced: int
     unquoted: int
-    unrelated: int
     more: tuple[str, ...]
 
 
@@ -106,7 +106,7 @@ def parse_reply(
     last = max(shown, default=1)
     kept: list[Mapping[str, Any]] = []
     more: list[str] = []
-    unplaced = unquoted = unrelated = lessons = 0
+    unplaced = unquoted = lessons = 0
     for item in items[:ITEMS]:
         scope = BY_NAME[item["scope"]]
         turn = item["turn"] if scope.turns else last
@@ -115,20 +115,19 @@ def parse_reply(
             unplaced += 1
         elif not _is_quoted(item, shown[turn]):
             unquoted += 1
-        elif scope.turns and is_lesson and not _is_about(item["title"], shown[turn]):
-            unrelated += 1
         elif is_lesson and lessons >= most:
             more.append(_title(item["title"]))
         else:
             lessons += 1 if is_lesson else 0
-            kept.append({**item, "turn": turn})
+            rests = scope.turns and is_lesson
+            is_unsaid = rests and not _is_about(item["title"], shown[turn])
+            kept.append({**item, "turn": turn, "is_unsaid": is_unsaid})
     return Parsed(
         findings=tuple(map(_finding, kept)),
         outcomes=tuple(item.get("outcome", "") for item in kept),
         odd=odd,
         unplaced=unplaced,
         unquoted=unquoted,
-        unrelated=unrelated,
         more=tuple(more),
     )
 
@@ -164,6 +163,7 @@ def _finding(item: Mapping[str, Any]) -> Finding:
     fields: dict[str, Any] = {
         key: tuple(item.get(key, ())) for key in ("tags", "paths", "commands")
     }
+    is_unsaid = item["is_unsaid"]
     renamed = {"person": "about_person", "outside": "tainted", "known": "reinforces"}
     fields |= {
         renamed.get(key, key): item[key] for key in ("type", *renamed) if key in item
@@ -176,8 +176,9 @@ def _finding(item: Mapping[str, Any]) -> Finding:
         kind=item["kind"],
         importance=rules.SURE if is_lesson else None,
         priority="medium" if is_lesson else "",
-        institutional=item.get("norm", False) and scope.norms,
-        **fields,
+        institutional=item.get("norm", False) and scope.norms and not is_unsaid,
+        is_unsaid=is_unsaid,
+        **fields | ({"reinforces": ""} if is_unsaid else {}),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from memcli.app import App
 from memcli.errors import UsageError
-from memcli.extraction.drafts import FindingDraft
+from memcli.extraction.drafts import FindingDraft, is_persons
 from memcli.extraction.scopes import Home
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.sessions.model import Finding, Session, Turn
@@ -74,7 +74,6 @@ def proposal_of(draft: FindingDraft, origin: Origin) -> Proposal:
     """A draft as a proposal."""
     finding = draft.finding
     session = origin.session
-    turn = _turn_of(session, finding)
     return Proposal(
         id=draft.id,
         title=finding.title,
@@ -83,7 +82,7 @@ def proposal_of(draft: FindingDraft, origin: Origin) -> Proposal:
         kind=finding.kind,
         type=finding.type,
         scope=finding.scope,
-        by="person" if turn is not None and turn.human else "agent",
+        by="person" if is_persons(session, finding) else "agent",
         session_id=session.id,
         session_task=origin.task,
         source=f"{session.name}#{draft.key}",

@@ -67,6 +67,7 @@ class Finding(NamedTuple):
     commands: tuple[str, ...] = ()
     rests_on: tuple[str, ...] = ()  # places in files, with sketches of their lines
     tainted: bool = False  # its advice comes from tool output, a file or the web
+    is_unsaid: bool = False  # its turn does not speak of it
     reinforces: str = ""  # the entry that it confirms instead of saying something new
     retires: str = ""  # what is taken back with it, in the person's words
     retires_all: bool = False  # all that is about it

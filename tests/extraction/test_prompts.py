@@ -177,6 +177,9 @@ def test_a_quote_is_found_whatever_shows_nothing_in_its_turn():
     ],
 )
 def test_a_true_quote_does_not_vouch_for_another_lesson(title, *, is_about):
-    """A fifth of the title's words must be those of the turn that is quoted."""
-    parsed = prompts.parse_reply(reply(good(title=title)), NAMES, SHOWN)
-    assert (len(parsed.findings), parsed.unrelated) == (is_about, not is_about)
+    """A fifth of the title's words must be those of the turn that is quoted, else it
+    waits, is no norm and strengthens nothing."""
+    lesson = good(title=title, norm=True, known="e-1")
+    (found,) = prompts.parse_reply(reply(lesson), NAMES, SHOWN).findings
+    assert found.is_unsaid is not is_about
+    assert (found.institutional, found.reinforces) == (is_about, "e-1" * is_about)
