@@ -40,7 +40,8 @@ def rule_files(path: Path) -> list[Path]:
     if not inside:
         files += _deeper(path)
     once: dict[str, Path] = {}
-    for file in sorted(files, key=Path.is_symlink):  # a link is another file's name
+    # one file under several names: it holds where the highest of them stands
+    for file in sorted(files, key=lambda file: (len(file.parts), file.is_symlink())):
         once.setdefault(os.path.realpath(file), file)
     return list(once.values())
 

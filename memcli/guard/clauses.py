@@ -1,7 +1,7 @@
 """The clauses of a rule: what is forbidden, and what is right instead. Pure."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from memcli.text.matching import verbose
@@ -15,18 +15,51 @@ def parts_of(text: str) -> Iterator[tuple[str, str]]:
         forbidden = [piece for kind, piece in pieces if kind == "forbidden"]
         instead = [piece for kind, piece in pieces if kind == "instead"]
         if forbidden or instead:
-            named = f"{before} {instead[0] if instead else ''}"
-            banned = _resolved(" \n ".join(forbidden), named)
+            nearby = (instead[0] if instead else "", before)
+            banned = _resolved(" \n ".join(forbidden), nearby)
             yield banned, " \n ".join(instead)
         before = sentence
 
 
-def _resolved(forbidden: str, before: str) -> str:
-    """A ban in which "it" is the first thing that was named before."""
+def prose_of(text: str) -> str:
+    """A text without its fenced blocks and tables, which show and do not forbid, and
+    without the marks of emphasis."""
+    lines = []
+    is_fenced = False
+    for line in text.splitlines():
+        is_border = line.lstrip().startswith(("```", "~~~"))
+        if is_border:
+            is_fenced = not is_fenced
+        elif not is_fenced and not line.lstrip().startswith("|"):
+            lines.append(line)
+    return emphasis().sub(lambda match: match["code"] or "", "\n".join(lines))
+
+
+@verbose
+def emphasis() -> str:
+    """Marks of emphasis, or code, which keeps its own."""
+    return r"(?P<code> `[^`\n]*` ) | (?<!/) \*\* (?!/) | \b__ (?=\w) | (?<=\w) __\b"
+
+
+@verbose(ignore_case=True)
+def reason() -> str:
+    """Where a ban ends and its condition or reason begins."""
+    return r"\b (?: until | till | because | since | before | so | if | when | whenever | while ) \b"
+
+
+def _resolved(forbidden: str, nearby: Iterable[str]) -> str:
+    """A ban in which "it" is the one thing that was named in the same sentence, or in
+    the one before; of several nobody knows which."""
     if not pronoun().search(forbidden) or named_thing().search(forbidden):
         return forbidden
-    named = named_thing().search(before)
-    return pronoun().sub(named[0], forbidden) if named else forbidden
+    for text in nearby:
+        names = {match[0] for match in named_thing().finditer(text)}
+        if names:
+            is_clear = len(names) == 1
+            return (
+                names.pop().join(pronoun().split(forbidden)) if is_clear else forbidden
+            )
+    return forbidden
 
 
 @verbose(ignore_case=True)
@@ -92,11 +125,23 @@ def _clauses(sentence: str) -> list[tuple[str, str]]:
     ends = [mark.start for mark in marks[1:]] + [len(sentence)]
     for mark, end in zip(marks, ends, strict=True):
         text = sentence[mark.end : end]
-        if mark.kind == "forbidden":
-            found += _turned(text)
-        else:
+        kind, before = found[-1]
+        if mark.kind != "forbidden":
             found.append((mark.kind, text))
+        elif kind == "forbidden" and not divides().search(before):
+            found.append(("", text))  # "never commit without running the tests"
+        else:
+            found += _turned(text)
     return found
+
+
+@verbose(ignore_case=True)
+def divides() -> str:
+    """What stands between two bans of a sentence: a mark, a word that joins, nothing."""
+    return r"""
+        [,;:.()|、，。—–] | \s -{1,2} \s
+      | \b (?: and | or | nor | und | oder | et | ou | y | o | и ) \b | \A \s* \Z
+    """
 
 
 def _marks(sentence: str) -> list[_Mark]:
@@ -110,21 +155,66 @@ def _marks(sentence: str) -> list[_Mark]:
     for code in span().finditer(sentence):
         hidden.update(range(*code.span()))
     seen = [mark for mark in sorted(marks) if mark.start not in hidden]
-    return [mark for mark in seen if not _is_part_of_ban(sentence, mark)]
+    return [
+        mark
+        for mark in seen
+        if not _is_part_of_ban(sentence, mark) and _begins(sentence, mark)
+    ]
+
+
+def _begins(sentence: str, mark: _Mark) -> bool:
+    """Whether a mark forbids where it stands: "no" at the beginning of a clause ("there
+    is no fixture" does not), "without" behind something, "not" behind what is to be done
+    instead ("it runs a, not b" does not)."""
+    word = sentence[mark.start : mark.end].lower()
+    before = sentence[: mark.start].rstrip(" \t*_`\"'✗❌🚫>#-")
+    if word == "without":
+        return bool(before)
+    if word == "not":
+        return not before or prescribes().search(span().sub(" ", before)) is not None
+    if word == "no":
+        is_joined = before.lower().endswith((" and", " or"))
+        return not before or before[-1] in ".;:,(|—–" or is_joined
+    return True
+
+
+@verbose(ignore_case=True)
+def prescribes() -> str:
+    """A word by which something is to be done."""
+    return rf"""
+        {allowing().pattern}
+      | \b (?: run | call | do | execute | write | make | install | edit | keep | put | stage
+             | commit | push | go | add | delete | prefer | must | should | via | with
+             | never | open | create | build | test | set | start ) \b
+    """
+
+
+BEFORE_NOT = (
+    "is are was were be been does did has have had will would could can if or whether"
+    " why but"
+).split()
+"""Words behind which "not" says how something is, not what must not be done."""
+AFTER_NOT = "only just yet all every complete necessarily sure for in as on at".split()
+"""Words before which it does."""
 
 
 @verbose(ignore_case=True)
 def forbidding() -> str:
     """Words behind which stands what must not be done."""
-    return r"""
-        (?<![\w-]) (?: never | don['’]?t | do \s not | does \s not | must \s not | mustn['’]t
-             | should \s not | shouldn['’]t | may \s not | cannot | can['’]t | avoid
-             | no \s more | stop | refrain \s from | (?:is|are) \s not \s allowed \s to
+    says_how_it_is = " ".join(rf"(?<! \b {word} \s )" for word in BEFORE_NOT)
+    tells_nobody = " ".join(rf"(?<! \b {word} \s )" for word in ("i", "they", "these"))
+    return rf"""
+        (?<![\w-]) (?: never | {tells_nobody} (?: don['’]?t | do \s not )
+             | must \s not | mustn['’]t | should \s not | shouldn['’]t | may \s not | avoid
+             | (?: (?<= \b you \s ) | (?<= \b agents \s ) ) (?: cannot | can['’]t )
+             | no \s more | stop (?= \s \w+ ing \b ) | refrain \s from
+             | (?:is|are) \s not \s allowed \s to
              | not \s allowed \s to | forbidden \s to | not \s to | without | instead \s of
-             | rather \s than | not | no
+             | rather \s than | no
+             | {says_how_it_is} not (?! \s (?: {" | ".join(AFTER_NOT)} ) \b )
              | leave (?= .* \b alone \b ) | hands \s off
              | nie(?:mals)? | nicht | keine? | ne (?= \s \w+ \s (?:pas|jamais) ) | jamais | nunca | jamás | não
-             | mai | non | никогда | нельзя | не ) \b (?! [:=]\w )   # not "no:xdist"
+             | mai | non | никогда | нельзя | не ) \b (?! [:=-]\w )   # not "no:xdist", "non-empty"
       | 不要 | 禁止 | 不能 | 别 | 勿
     """
 
@@ -148,7 +238,7 @@ def forbidden_behind() -> str:
 def allowing() -> str:
     """Words behind which stands what is right instead."""
     return r"""
-        \b (?: instead (?!\s of) ,? | uses? (?!\s of) | always | prefer | only | unless | except (?:\s for)?
+        \b (?: instead (?!\s of) ,? | use (?!\s of) | always | prefer | only | unless | except (?:\s for)?
              | but | stattdessen | nur | immer | toujours | siempre | sempre | utilise[rz]?
              | usar? | всегда | используй )\b
       | 改用 | 请用 | 使用
@@ -159,7 +249,7 @@ def allowing() -> str:
 def turn() -> str:
     """Where a clause turns from what is forbidden to what is right."""
     return r"""
-        [;；] | (?<! files ) (?<! following ) (?<! these ) (?<! folders ) : (?=\s) | \s [—–-]{1,2} \s
+        [;；] | (?<! files ) (?<! following ) (?<! these ) (?<! folders ) (?<! artifacts ) (?<! commands ) : (?=\s) | \s [—–-]{1,2} \s
       | , \s (?= (?: run | use | add | prefer | call | ask | create | write | just | go
           | open | raise | send | file | make | tell | say | stop | wait | leave | let ) \b )
       | , \s (?= \w+ \s (?: goes? | happens? | comes? | belongs? ) \s )
@@ -172,7 +262,8 @@ def turn() -> str:
 
 def _turned(clause: str) -> list[tuple[str, str]]:
     match = turn().search(clause)
-    if match is None:
+    is_list = match and match[0] == ":" and len(clause[: match.start()].split()) < 2
+    if match is None or is_list:  # "never commit: .env"
         return [("forbidden", clause)]
     return [("forbidden", clause[: match.start()]), ("instead", clause[match.end() :])]
 
@@ -185,5 +276,14 @@ def _is_part_of_ban(sentence: str, mark: _Mark) -> bool:
 
 
 def _tail(text: str) -> list[tuple[str, str]]:
+    """What a text prescribes, nothing where it only says what to do in a case."""
     match = allowing().search(text)
-    return [("instead", text[match.end() :])] if match else []
+    if match is None or case().search(text[: match.start()]):
+        return []
+    return [("instead", text[match.end() :])]
+
+
+@verbose(ignore_case=True)
+def case() -> str:
+    """Words for a case that may be."""
+    return r"\b (?: if | when | whenever | can | may | wenn | si | если ) \b"

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from memcli.errors import UsageError
 from memcli.guard.guards import read_guard
-from memcli.guard.suggest import Suggestion, for_entry
+from memcli.guard.suggest import Suggestion, for_entry, in_folders, suggest
 from memcli.memory.values import Entry
 from memcli.memory.words import body_of
 
@@ -24,7 +24,8 @@ def guard_values(
     if "commands" not in values and "paths" not in values:
         values |= _suggested_for(entry, values)
     has_exceptions = values.get("unless") or entry.extra.get("unless")
-    if entry.extra.get("session_id") and not has_exceptions:
+    is_found = entry.extra.get("session_id") or entry.extra.get("source")
+    if is_found and not has_exceptions:
         values["unless"] = []  # says that a person chose the patterns: `patterns_of`
     checked = read_guard(entry.id, entry.title, {**entry.extra, **values}, "", "")
     for pattern, reason in checked.faults:
@@ -50,11 +51,15 @@ def patterns_of(
     title: str, body: str, values: Mapping[str, object], past: Sequence[str] = ()
 ) -> Suggestion:
     """The patterns of an entry: those that stand in it, where a session left them its
-    words before them, without any what the words suggest. An entry whose guard was
-    ever on has the key `unless`: its patterns were chosen."""
+    words before them, without any what the words suggest. Of imported rules `paths` are
+    the folders in which they hold, and no ban. An entry whose guard was ever on has the
+    key `unless`: its patterns were chosen."""
     written = Suggestion(**{key: _texts(values.get(key)) for key in KEYS})
     was_chosen = "unless" in values or bool(values.get("guard"))
     is_learned = bool(values.get("session_id")) and not was_chosen
+    is_imported = bool(values.get("source")) and not is_learned and not was_chosen
+    if is_imported and not written.commands:
+        return in_folders(suggest(title, body, past), written.paths)
     if is_learned or not (written.commands or written.paths):
         return for_entry(title, body, written, past)
     return written

@@ -4,55 +4,39 @@ A rule says what must not be done, often what is right instead, and names both b
 by a command in the text, by a path, or by an idiom ("force push"). What is written
 here is a suggestion that a person reads before it binds."""
 
+import posixpath
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
-from itertools import pairwise
 
-from memcli.guard.clauses import parts_of, path_like, span
+from memcli.guard.clauses import parts_of, path_like, prose_of, reason, span
 from memcli.guard.patterns import matches, parse_pattern
+from memcli.guard.said_commands import KNOWN, SINGLE, named_commands, open_pattern
 from memcli.named import NamedTuple
-from memcli.sessions.tools import IN_PLACE
 from memcli.text.matching import table, verbose
 from memcli.text.shell import commands_of
 
 MOST = 24
 """Patterns of one suggestion."""
-OPTION_NAMES = {
-    ("git push", "--force"): "-f",
-    ("git push", "-f"): "--force",
-    ("git commit", "--no-verify"): "-n",
-    ("git commit", "--amend"): "",
-    ("npm install", "-g"): "--global",
+NO_FILES = ("process.env", "import.meta.env")
+"""Names with a file's ending that are none."""
+LOCK_FILES = {
+    "package-lock.json": "npm",
+    "pnpm-lock.yaml": "pnpm",
+    "bun.lockb": "bun",
+    "Gemfile.lock": "bundle",
+    "Pipfile.lock": "pipenv",
+    "go.sum": "go",
 }
-"""Other names of an option that a rule means as well."""
-SHORT_NAMES = {
-    "npm install": ("npm i", "npm add", "npm ci"),
-    "pnpm install": ("pnpm i", "pnpm add"),
-    "yarn install": ("yarn add", "yarn"),
-    "pip install": ("pip3 install", "python -m pip install", "python3 -m pip install"),
-    "pip": ("pip3", "python -m pip", "python3 -m pip"),
-    "docker compose": ("docker-compose",),
-    "docker-compose": ("docker compose",),
-    "python": ("python3",),
-    "pytest": ("python -m pytest", "python3 -m pytest"),
-}
-NODE_TOOLS = frozenset(
-    "prisma jest vitest eslint prettier tsc next vite expo wrangler nx turbo knex"
-    " drizzle-kit playwright cypress biome storybook tsx webpack".split()
+"""Whose file it is, where its name does not say so."""
+WHOLES = frozenset(
+    """to in on for without unless before after by from with and or nor when if as is are
+    at must should may directly yourself manually ever again here because since while
+    until not file files folder folders directory directories artifacts copies either
+    outside inside under through into und oder von mit et ou avec y o con""".split()
 )
-"""Programs that are mostly run by npx."""
-SCRIPT_RUNNERS = (
-    "npm run", "yarn", "yarn run", "pnpm", "pnpm run", "bun run", "task", "mise run",
-    "rails", "rake",
-)  # fmt: skip
-INTERPRETERS = {
-    "py": ("python", "python3", "uv run"),
-    "sh": ("bash", "sh"),
-    "js": ("node",),
-}
-"""By the end of its name, what a script is run with."""
+"""Words behind the name of a file that leave it whole."""
 RIVALS = (
     ("npm", "yarn", "pnpm", "bun"),
     ("pip", "poetry", "pipenv", "uv", "conda"),
@@ -77,58 +61,14 @@ class Idiom(NamedTuple):
     files: bool
 
 
-PROGRAMS = (
-    "git gh glab npm npx yarn pnpm bun bunx deno pip pip3 pipx uv poetry pipenv conda"
-    " docker docker-compose podman kubectl helm terraform tofu ansible-playbook make just"
-    " cargo go pytest tox nox python python3 node rails rake bundle php composer gradle"
-    " gradlew mvn dotnet aws gcloud az heroku vercel flyctl firebase netlify wrangler"
-    " supabase prisma alembic flyway knex rm mv chmod chown curl wget sudo brew apt"
-    " apt-get psql mysql redis-cli jest vitest eslint prettier black ruff tsc next vite"
-    " expo pod xcodebuild adb flutter mix sbt bazel nx turbo lerna systemctl crontab dd"
-    " grep sed killall pkill kill truncate shred rsync scp ssh rg fd awk sqlite3 mongosh"
-    " dropdb createdb pg_dump pg_restore pulumi serverless cdk ng webpack cypress"
-    " playwright biome mypy pyright cmake rustup gem launchctl reboot shutdown"
-).split()
-IN_CODE = frozenset(
-    "find cat ls cp touch tee ln screen fly perl ruby swift dart".split()
-)
-"""Programs whose names are so much words that only code means them."""
-
-
-@verbose
-def command_in_text() -> str:
-    """A program of the trade and the words behind it that belong to the command."""
-    programs = "|".join(re.escape(name) for name in sorted(PROGRAMS, key=len)[::-1])
-    return rf"""
-        (?<![\w./-]) (?<!\bto[ ]) (?<!\bfrom[ ]) (?<!\bpipe[ ]) (?<!\bon[ ]) (?<!\bin[ ])
-        (?:\./)? (?P<program> {programs} ) (?![\w.-])
-        (?= (?P<rest> (?a: [ ] (?: --?[\w][\w=-]* | [\w][\w:./@=-]* ) ){{0,4}} ) )
-    """
-
-
-STOP = frozenset(
-    """to in on for without unless before after by from with the a an any directly
-    yourself and or when if as is are at this that these those manually ever again here
-    because since while until not it them my our your all every new only instead of
-    commands command files file packages package dependencies anything scripts tests
-    migrations outside inside under through processes containers into over against
-    locally globally version history branches changes""".split()
-)
-SINGLE = frozenset(
-    """git make go next mix just python python3 node expo kill php black pod find turbo
-    bundle""".split()
-)
-"""Programs whose names are words, too: alone in a text they are no command."""
-
-
 @verbose(ignore_case=True)
 def changes_files() -> str:
     """Verbs that say that a file is changed."""
     return r"""
-        \b (?: edit | modif | chang | touch | writ | overwrit | delet | remov | updat
+        \b (?: edit (?! or ) | modif | chang | touch | writ | overwrit | delet | remov | updat
              | alter | regenerat | reformat | hand-?edit | mess | renam | mov | rewrit
              | tamper | bump | put | alone | off[- ]limits | read-?only | bearbeit
-             | änder | lösch | modifi | supprim | edit | borr | elimin
+             | änder | lösch | modifi | supprim | borr | elimin
              | измен | удал | редактир ) \w*
       | 修改 | 编辑 | 删除 | 編集 | 変更 | 수정 | 삭제
     """
@@ -137,7 +77,7 @@ def changes_files() -> str:
 @verbose(ignore_case=True)
 def commits_files() -> str:
     """Verbs that say that a file goes into git."""
-    return r"\b (?: commit | check \s in | stage | add ) \w*"
+    return r"\b (?: commit | check \s in | stage | git \s add ) \w*"
 
 
 def suggest(title: str, body: str, past: Sequence[str] = ()) -> Suggestion:
@@ -147,10 +87,15 @@ def suggest(title: str, body: str, past: Sequence[str] = ()) -> Suggestion:
     commands: dict[str, None] = {}
     paths: dict[str, None] = {}
     allowed: dict[str, None] = {}
-    for forbidden, instead in parts_of(f"{title}\n{body}"):
-        commands.update(dict.fromkeys(_commands(forbidden)))
-        paths.update(dict.fromkeys(_paths(forbidden)))
-        commands.update(dict.fromkeys(_staged(forbidden)))
+    programs = KNOWN.union(_programs_in(body, past))
+    for forbidden, instead in parts_of(f"{title}\n{prose_of(body)}"):
+        clause = "\n".join(map(_banned, forbidden.split("\n")))
+        commands.update(dict.fromkeys(_commands(clause, programs)))
+        commands.update(dict.fromkeys(_staged(clause)))
+        if _only_deletes(clause):
+            commands.update(dict.fromkeys(_deleting(clause)))
+        else:
+            paths.update(dict.fromkeys(_paths(clause)))
         allowed.update(dict.fromkeys(_exceptions(instead)))
         commands.update(dict.fromkeys(_rivals(forbidden, instead)))
     if not commands and not paths:
@@ -163,6 +108,60 @@ def suggest(title: str, body: str, past: Sequence[str] = ()) -> Suggestion:
         paths=tuple(paths)[:MOST],
         unless=tuple(unless[:MOST]),
     )
+
+
+def _programs_in(body: str, past: Iterable[str]) -> Iterator[str]:
+    """The programs that examples of a lesson run, or that were run beside it."""
+    lines = [
+        line
+        for block in example().finditer(body)
+        for line in block["lines"].splitlines()
+    ]
+    for line in (*lines, *past):
+        for words in commands_of(line.strip().removeprefix("$ ")):
+            if re.fullmatch(r"[a-z][\w-]+", words[0]):
+                yield words[0]
+
+
+@verbose
+def example() -> str:
+    """A fenced block of shell lines."""
+    return r"""
+        (?m: ^ ) [ ]* ``` (?: bash | sh | shell | console | zsh ) [ ]* \n
+        (?P<lines> (?s: .*? ) ) (?m: ^ ) [ ]* ```
+    """
+
+
+def in_folders(made: Suggestion, folders: Sequence[str]) -> Suggestion:
+    """A suggestion of rules that hold in folders (`web/**`): its files lie there."""
+    bases = [glob.removesuffix("/**") for glob in folders if glob.endswith("/**")]
+    if not bases:
+        return made
+    paths = []
+    for base in bases:
+        for path in made.paths:
+            is_placed = path.startswith(f"{base}/")
+            joined = path if is_placed else posixpath.normpath(f"{base}/{path}")
+            paths.append(joined)
+    return made._replace(paths=tuple(dict.fromkeys(paths)))
+
+
+def _banned(clause: str) -> str:
+    """A clause without its condition or reason; nothing of one that forbids to speak, to
+    forget or to wait, which is no call."""
+    if only_speaks().match(clause):
+        return ""
+    return reason().split(clause)[0]
+
+
+@verbose(ignore_case=True)
+def only_speaks() -> str:
+    """A verb that runs and changes nothing."""
+    return r"""
+        [\s"“`*_]* (?: say | tell | assum | expect | claim | think | mention | forget | hesitat
+                  | stop | wait | confus | worry | suggest | ask | rely | trust | need | have
+                  | fail | describ | document ) \w* \b
+    """
 
 
 def for_entry(
@@ -181,9 +180,9 @@ def for_entry(
     return written._replace(unless=tuple(unless)[:MOST])
 
 
-def _commands(text: str) -> Iterator[str]:
+def _commands(text: str, programs: Collection[str]) -> Iterator[str]:
     """The patterns of commands that a clause names."""
-    yield from _named_commands(text)
+    yield from named_commands(text, programs)
     meant: list[str] = []
     for idiom in idioms():
         about = not idiom.files or changes_files().search(text) is not None
@@ -202,129 +201,17 @@ def _of_named_tools(commands: Sequence[str], text: str) -> Sequence[str]:
     return own or commands
 
 
-def _tools_of(command: str) -> Iterator[str]:
-    """The program of a command, and the one it runs."""
-    words = command.split()
-    yield words[0]
-    if words[0] in ("npx", "bundle", "python"):
-        yield words[-1] if words[-1] != "*" else words[1]
-
-
-def _named_commands(text: str) -> Iterator[str]:
-    """Commands in code spans, and those in plain words."""
-    plain = text
-    for match in span().finditer(text):
-        code = match["code"] or match["quoted"] or ""
-        plain = plain.replace(match[0], " ; ")
-        yield from _of_code(code, text)
-    plain = re.sub(r"^\s*install(?:ing)?\b.*", "", plain)  # what is installed runs not
-    for match in command_in_text().finditer(plain):
-        words = _cut(match["rest"].split())
-        if not words and match["program"] in SINGLE:
-            continue
-        command = " ".join([match["program"], *words])
-        if everywhere().search(text):
-            yield from (f"{name.removesuffix('*')}." for name in _open_pattern(command))
-            yield from (f"{name} ." for name in _open_pattern(command))
-        else:
-            yield from _open_pattern(command)
-
-
-@verbose(ignore_case=True)
-def everywhere() -> str:
-    """Words for all files at once."""
-    return r"""
-        \b (?: on | over | across | for ) \s (?: the \s )? (?: whole | entire | full | complete )
-        \s (?: repo (?:sitory)? | code \s? base | project | tree ) \b
-    """
-
-
-def _of_code(code: str, around: str) -> Iterator[str]:
-    """The patterns of a code span: a command, or an option of one that is named."""
-    words = code.split()
-    if code.startswith("-"):
-        for verb in ("commit", "push", "merge", "rebase"):
-            if re.search(rf"\b{verb}", around, re.IGNORECASE):
-                yield from _open_pattern(f"git {verb} {words[0]}")
-    elif package_script().fullmatch(code):
-        yield from (f"{runner} {code} *" for runner in SCRIPT_RUNNERS)
-    elif len(words) == 1 and path_like().fullmatch(code):
-        if runs_something().search(around):
-            yield from _script_patterns(code)
-    elif _is_command(words):
-        yield from _open_pattern(code)
-
-
-def _is_command(words: Sequence[str]) -> bool:
-    """Whether words of a code span are a command: a program, and more than its name
-    unless that is known."""
-    if not words or not re.match(r"[\w./-]+\Z", words[0]):
-        return False
-    is_known = len(words) > 1 or words[0] in PROGRAMS or words[0] in IN_CODE
-    return is_known and not any("<<" in word for word in words)
-
-
-@verbose(ignore_case=True)
-def runs_something() -> str:
-    """Verbs that say that a script is run."""
-    return r"\b (?: run | execut | start | launch | call | invok ) \w*"
-
-
-def _script_patterns(code: str) -> Iterator[str]:
-    """A script that is run by its name, or given to what runs it."""
-    name = code.removeprefix("./").rpartition("/")[2]
-    runners = INTERPRETERS.get(name.rpartition(".")[2])
-    if runners:
-        yield f"{name} *"
-        yield from (f"{runner} *{name} *" for runner in runners)
-
-
-@verbose
-def package_script() -> str:
-    """The name of a script of package.json, or of a task: `dev:seed`."""
-    return r"[a-z]\w* (?: :[\w-]+ )+"
-
-
-def _open_pattern(command: str) -> Iterator[str]:
-    """A command with whatever follows, under its other names too."""
-    bare = command.rstrip("* ")
-    if not commands_of(bare):
+def _tools_of(pattern: str) -> Iterator[str]:
+    """The program of a command, and the one it runs; of a lock file the one it is of."""
+    words = pattern.split()
+    if len(words) == 1:
+        yield LOCK_FILES.get(pattern, pattern.removesuffix(".lock").lower())
         return
-    names = [bare]
-    if bare == "npm":
-        names.append("npx")
-    if bare.partition(" ")[0] in NODE_TOOLS:
-        names.append(f"npx {bare}")
-    if bare in IN_PLACE:
-        names = [f"{bare} -i", f"{bare} --in-place"]
-    for name in [*names, *_other_names(bare)]:
-        yield f"{name} *"
-
-
-def _other_names(bare: str) -> Iterator[str]:
-    """The command by the short names of its program, and of its options."""
-    for name, others in SHORT_NAMES.items():
-        if bare == name or bare.startswith(f"{name} "):
-            yield from (other + bare[len(name) :] for other in others)
-            break
-    for (begin, option), other in OPTION_NAMES.items():
-        if bare.startswith(begin) and option in bare.split() and other:
-            yield bare.replace(option, other)
-
-
-def _cut(words: Sequence[str]) -> list[str]:
-    """The words that belong to a command, up to the first that is prose."""
-    found = []
-    for word, after in pairwise([*words, ""]):
-        bare = word.rstrip(".,:;!?)")
-        if bare.lower() == "with" and after.startswith("-"):
-            continue  # "pytest with -n"
-        if bare.lower() in STOP:
-            break
-        found.append(bare)
-        if bare != word:
-            break
-    return found
+    yield words[0]
+    if words[0] == "npx":
+        yield words[1]
+    elif words[1] in ("exec", "-m"):
+        yield words[2]
 
 
 @verbose(ignore_case=True)
@@ -333,8 +220,9 @@ def to_branch() -> str:
     return r"""
         \b (?P<verb> push | commit | merge ) (?:es|s|ing|ed|ting)? \b
         (?: \s (?: anything | directly | straight | code | changes | it | them | commits ) )*
-        (?: \s (?: to | on | into | onto ) )? \s (?: the \s | origin/ | our \s )*
+        (?: \s (?: to | on | into | onto ) (?P<onto>) )? \s (?: the \s | origin/ | our \s )*
         `? (?P<branch> main | master | develop | production | prod | release [\w/-]* | trunk ) \b
+        (?(onto) | (?! \s \w ) )   # "commit production keys" names no branch
     """
 
 
@@ -366,7 +254,35 @@ def _of_git(text: str) -> Iterator[str]:
         yield f"git push * {match['branch']}"
     alone = pushed_behind().sub(" ", text)
     for match in git_verb().finditer(alone):
+        if is_noun().search(alone[: match.start() + 1]):
+            continue
         yield "git push *" if match["push"] else "git commit *"
+
+
+def _only_deletes(text: str) -> bool:
+    """Whether a clause forbids to delete, and no other change."""
+    verbs = changes_files().findall(text)
+    return bool(verbs) and all(deletes().match(verb) for verb in verbs)
+
+
+@verbose(ignore_case=True)
+def deletes() -> str:
+    """Verbs that say that a file is deleted."""
+    return r"delet | remov | elimin | borr | supprim | lösch | удал | 删除 | 삭제"
+
+
+def _deleting(text: str) -> Iterator[str]:
+    """The commands that delete the files of a clause."""
+    for path in _paths(text):
+        bare = path.removesuffix("**").removesuffix("/")
+        for name in dict.fromkeys((bare, f"{bare}/*" if bare != path else bare)):
+            yield from (f"rm * {name}", f"git rm * {name}")
+
+
+@verbose(ignore_case=True)
+def is_noun() -> str:
+    """What makes a noun of a verb that follows: "a fixed commit"."""
+    return r"\b (?: an? | the | this | that | one | per ) \s (?: \w+ \s )? \Z"
 
 
 def _paths(text: str) -> Iterator[str]:
@@ -375,21 +291,52 @@ def _paths(text: str) -> Iterator[str]:
         return
     for idiom in idioms():
         if idiom.files and idiom.said.search(text):
-            yield from idiom.paths
+            yield from _of_named_tools(idiom.paths, text)
     yield from _files_in(text)
 
 
 def _files_in(text: str) -> Iterator[str]:
-    spans = [match["code"] for match in span().finditer(text) if match["code"]]
-    for code in spans:
+    for match in span().finditer(text):
+        code = match["code"] or ""
         if re.fullmatch(r"\.[a-z0-9]{2,10}", code) and f"{code}` files" in text:
             yield f"**/*{code}"
             continue
-        if " " not in code and path_like().fullmatch(code):
+        is_name = " " not in code and path_like().fullmatch(code)
+        around = (text[: match.start()], text[match.end() :])
+        if is_name and _is_whole_file(code, *around, is_code=True):
             yield _glob(code)
-    plain = span().sub(" ", text)
+    plain = span().sub(" ; ", text)
     for match in path_like().finditer(plain):
-        yield _glob(match[0])
+        around = (plain[: match.start()], plain[match.end() :])
+        if _is_whole_file(match[0], *around, is_code=False):
+            yield _glob(match[0])
+
+
+def _is_whole_file(name: str, before: str, after: str, *, is_code: bool) -> bool:
+    """Whether a name is that of a file or folder, and the ban is on all of it: not on
+    "the version in package.json", "package.json versions", "a/b" or "Next.js"."""
+    last = name.rstrip("/").rpartition("/")[2]
+    if name.startswith(("/", "@")) or name in NO_FILES:
+        return False
+    is_product = "/" not in name and name.endswith(".js")
+    is_marked = name.endswith("/") or "*" in name or "." in last
+    if not is_code and (is_product or ("/" in name and not is_marked)):
+        return False
+    noun = re.match(r" ([a-z]+)", after)
+    if noun and noun[1] not in WHOLES:
+        return False
+    is_file = "." in last and "*" not in name
+    return not is_file or part_of().search(before) is None
+
+
+@verbose(ignore_case=True)
+def part_of() -> str:
+    """A thing of its own, of or in the file that is named next."""
+    return r"""
+        (?<! \b file ) (?<! \b files ) (?<! \b anything ) (?<! \b everything ) (?<! \b code )
+        (?<! \b write ) (?<! \b writing ) (?<! \b changes ) (?<! \b edits )
+        \s (?: in | of | within | from | inside | to | into ) \s (?: (?: the | our | your | any ) \s )? \Z
+    """
 
 
 def _glob(name: str) -> str:
@@ -407,22 +354,25 @@ def _staged(text: str) -> Iterator[str]:
 
 def _exceptions(text: str) -> Iterator[str]:
     """The patterns of what a rule allows."""
-    yield from _named_commands(text)
+    yield from named_commands(text)
     for match in re.finditer(r"--[\w-]+", text):
         if match[0] == "--force-with-lease":
             yield "git push --force-with-lease *"
 
 
 def _rivals(forbidden: str, instead: str) -> Iterator[str]:
-    """What "always use pnpm" forbids without saying so."""
+    """What "always use pnpm" forbids without saying so: the program stands alone there,
+    right behind the word that prefers it."""
     if forbidden.strip():
         return
     for family in RIVALS:
-        meant = [name for name in family if re.search(rf"\b{name}\b", instead)]
-        if len(meant) == 1 and len(instead.split()) <= 14:
-            for name in family:
-                if name != meant[0]:
-                    yield from _open_pattern(name)
+        names = "|".join(family)
+        alone = rf"\A\W*(?:using )?`?({names})`?(?=\s*(?:\Z|[.,;!)(]|(?:for|as|in|to|only)\b))"
+        meant = re.search(alone, instead)
+        others = [name for name in family if meant and name != meant[1]]
+        if not any(re.search(rf"\b{name}\b", instead) for name in others):
+            for name in others:
+                yield from open_pattern(name)
 
 
 def _from_past(past: Sequence[str], text: str) -> Iterator[str]:

@@ -249,6 +249,29 @@ def test_rules_under_two_names_are_read_once(project):
     assert "source: agents-md:AGENTS.md" in project.read("MEMORY.md").replace("'", "")
 
 
+def test_rules_hold_where_the_highest_of_their_names_stands(project):
+    """A link at the root to a file in a folder of a tool: the rules are the root's."""
+    project.write(".agents/AGENTS.md", "- Never mock the payment gateway.\n")
+    (project.root / "AGENTS.md").symlink_to(".agents/AGENTS.md")
+    project.git("add", ".")
+    project.ok("import", ".")
+    (entry,) = project.entries()
+    assert "paths" not in entry.extra
+
+
+def test_a_guard_is_suggested_for_what_a_rule_forbids_in_its_folder(project):
+    """Not for all files of the folder where an imported rule holds."""
+    rules = "- Never edit `dist/app.js` by hand.\n- Never use the cart in a footer.\n"
+    project.write("web/AGENTS.md", rules)
+    project.git("add", ".")
+    project.ok("import", ".")
+    (suggested,) = project.mem("guard", "--suggest", "--json").json["suggestions"]
+    assert (suggested["commands"], suggested["paths"]) == ([], ["web/dist/app.js"])
+    project.ok("guard", suggested["id"])
+    assert "refused" in project.ok("guard", "--try", "web/dist/app.js").out
+    assert "refused" not in project.ok("guard", "--try", "web/src/app.js").out
+
+
 def test_rules_of_a_folder_hold_for_its_files(project):
     """By their own paths, else those of the folder; at the root for all. An edit in
     the folder tells them, one elsewhere does not."""

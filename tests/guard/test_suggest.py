@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memcli.guard.guards import ToolUse, judge, read_guard
-from memcli.guard.suggest import suggest
+from memcli.guard.suggest import Suggestion, suggest
 from memcli.sessions.tools import tool_call
 from memcli.text.shell import commands_of
 
@@ -57,8 +57,37 @@ def test_most_rules_get_a_guard_that_tells_the_call_from_its_neighbour(
 @pytest.mark.parametrize("title", [
     "Every migration must be reversible", "Money is Decimal", "The invoice export reads UTC",
     "Why does the emulator always ask me for the pin?", "Tests live beside the code",
+    'Write "Cart Cloud", never "cart cloud"', "Never use `as any` or `import { type Cart }`",
+    "No label has a capital letter, not just forms", "Avoid direct node access in tests",
+    "The release needs no npm tokens", "Never forget to run `make lint`",
+    "A pull request is not done until `git push` was run", "There is no pytest fixture for it",
+    "Never stop before pushing", "The job does not run `npm test`",
+    "`check` is quick: it runs `unit`, not `unit:slow`", "Never say \"ready to push when you are\"",
+    "Do not change the version in package.json", "Do not store props/state twice",
+    "This is not the Next.js you know", "If you use uv, sync first",
+    "Without versions, deploying breaks what runs", "Never log process.env",
 ])  # fmt: skip
 def test_what_forbids_nothing_gets_no_suggestion(title):
     """Silence where the words do not say what must not be done."""
     made = suggest(title, "")
     assert not made.commands and not made.paths
+
+
+def test_a_ban_on_deleting_leaves_edits_alone():
+    """A file that must not go may be written."""
+    title = "Never delete `docs/seeds.json`"
+    assert decided(title, "rm -f docs/seeds.json") == "deny"
+    assert decided(title, "sed -i s/a/b/ docs/seeds.json") == ""
+
+
+def test_a_program_of_an_example_is_one_in_a_ban():
+    """`bd edit` is a command where the lesson shows how `bd` is run."""
+    body = "Do not use `bd edit`.\n\n```bash\nbd update 7 --title x\n```\n"
+    assert suggest("Editors", body).commands == ("bd edit *",)
+    assert suggest("Editors", "Do not use `bd edit`.") == Suggestion()
+
+
+def test_blocks_and_tables_forbid_nothing():
+    """What a lesson shows is no ban."""
+    body = "```bash\n# never run npm install\n```\n\n| do not use `npm` | x |\n"
+    assert suggest("Commands", body) == Suggestion()
