@@ -148,7 +148,8 @@ class HomeRepository:
         retired. Raises MemError; what was committed stays."""
         if not (self.folder / "info" / "attributes").is_file():
             what = "your own memory has no repository"
-            raise UsageError(what, "mem sync --git [URL]")
+            hint = "mem sync --git makes one on this machine; with a URL it is shared"
+            raise UsageError(what, hint)
         with self.lock.taken("sync", wait=10.0):  # git's processes hold it to their end
             discard(self.folder / name for name in _LOCKS)
             head = self._commit(MAIN) if dry_run else self._settled()

@@ -183,9 +183,9 @@ def _commit(root: Path, revision: str, *, needed: bool = True) -> str:
         root, "rev-parse", "--verify", "--quiet", "--end-of-options", name
     ).strip()
     if needed and not commit:
-        raise UsageError(
-            f"{revision}: unknown revision", "git branch -a shows what there is"
-        )
+        has_commit = _git(root, "rev-parse", "--verify", "--quiet", "HEAD").strip()
+        hint = "git branch -a shows what there is" if has_commit else "commit first"
+        raise UsageError(f"{revision}: unknown revision", hint)
     return commit
 
 

@@ -249,7 +249,9 @@ def allowing() -> str:
 def turn() -> str:
     """Where a clause turns from what is forbidden to what is right."""
     return r"""
-        [;；] | (?<! files ) (?<! following ) (?<! these ) (?<! folders ) (?<! artifacts ) (?<! commands ) : (?=\s) | \s [—–-]{1,2} \s
+        [;；] | \s [—–-]{1,2} \s
+      | (?<! files ) (?<! following ) (?<! these ) (?<! folders ) (?<! artifacts )
+        (?<! commands ) : (?=\s)
       | , \s (?= (?: run | use | add | prefer | call | ask | create | write | just | go
           | open | raise | send | file | make | tell | say | stop | wait | leave | let ) \b )
       | , \s (?= \w+ \s (?: goes? | happens? | comes? | belongs? ) \s )

@@ -371,7 +371,7 @@ def nothing_written(name: str) -> Iterator[None]:
 def need_root(project: Project, more: str = "") -> Path:
     """The root. Raises UsageError outside of a project; `more` is a further way out."""
     if project.root is None:
-        hint = f"run it inside a repository, or name one with --root{more}"
+        hint = f"git init, run it in a repository, or name one with --root{more}"
         raise UsageError("there is no project here", hint)
     return project.root
 

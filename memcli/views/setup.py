@@ -58,6 +58,9 @@ def index_text(report: IndexReport) -> str:
     if report.names and report.names.gone:
         names = count(report.names.gone, "name")
         text += f"; {names} in them the code has no more: mem doctor --stale"
+    if report.names and report.names.untold:
+        names = count(report.names.untold, "name")
+        text += f"; what became of {names} is not known yet: mem doctor --stale goes on"
     return text
 
 

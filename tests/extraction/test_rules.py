@@ -481,3 +481,10 @@ def test_it_is_deterministic_and_never_raises():
     turns = tuple(human(text) for text in odd)
     session = Session(id="s", format="test", name="s.jsonl", turns=turns)
     assert rules.find(session) == rules.find(session)
+
+
+def test_an_opinion_is_a_preference():
+    """However it is worded: "should" in it is no policy."""
+    text = "I think we should rather use the new serializer for exports."
+    (waiting,) = proposed(human(text), agent("All right."))
+    assert waiting.kind == "preference"

@@ -222,14 +222,19 @@ def test_after_a_commit_only_what_changed_is_read(project, monkeypatch):
 
 
 def test_time_is_bounded(project):
-    """What cannot be told in time is untold, and no finding."""
+    """What cannot be told in time is untold, and no finding; the index names the
+    command that goes on."""
     from memcli.app import Options, opened
+    from memcli.commands.index import IndexReport
+    from memcli.views.setup import index_text
 
     started(project)
     with opened(Options(str(project.root))) as app:
         app.refresh()
         done = anchors.update(app.index, Path(project.root), seconds=-1)
         assert done.untold and not anchors.gone(app.index)
+        said = index_text(IndexReport(where="x", names=done))
+        assert said.endswith("is not known yet: mem doctor --stale goes on")
         assert anchors.update(app.index, Path(project.root), again=True).untold == 0
         assert not anchors.gone(app.index)
 

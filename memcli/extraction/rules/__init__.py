@@ -216,7 +216,7 @@ def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
             paths=paths,
             commands=globs,
         )
-    if statement.shows & {"prefers", "wishes"}:
+    if statement.shows & {"prefers", "wishes"} or words.says("opinion", low):
         return found._replace(kind="preference")
     if statement.shows & _ORDERS:
         named = about(turns, statement.turn, low, named_only=True)[1]
