@@ -246,16 +246,16 @@ def _takes_value(option: str, value: str | None, given: dict[str, Any]) -> bool:
 def run_plain(arguments: Sequence[str]) -> int | None:
     """Run `mem recall` without Typer and return its exit code; None when the line needs
     Typer."""
-    given = plain(arguments)
-    if given is None:
+    options_given = plain(arguments)
+    if options_given is None:
         return None
 
     def work() -> int:
-        fields = {**given, "sets": tuple(given["sets"])}
+        fields = {**options_given, "sets": tuple(options_given["sets"])}
         options = Options(**_chosen(Options._fields, fields))
         chosen = _chosen(RecallRequest._fields, fields)
-        request = RecallRequest(task=read_words(given["words"]), **chosen)
-        return recall(options, request, Output(form=given.get("form", "auto")))
+        request = RecallRequest(task=read_words(options_given["words"]), **chosen)
+        return recall(options, request, Output(form=options_given.get("form", "auto")))
 
     return guarded(work)
 

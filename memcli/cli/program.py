@@ -98,15 +98,17 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
 
     def work() -> Any:
-        made = program(*arguments[:1])
+        program_made = program(*arguments[:1])
         width = columns(sys.stdout)
         if 0 < width < LEAST_HELP:
-            made.context_settings = {
-                **made.context_settings,
+            program_made.context_settings = {
+                **program_made.context_settings,
                 "terminal_width": width - 1,
             }
         try:
-            return made.main(list(arguments), prog_name="mem", standalone_mode=False)
+            return program_made.main(
+                list(arguments), prog_name="mem", standalone_mode=False
+            )
         except _ClickException as error:
             if type(error).__name__ == "NoArgsIsHelpError":
                 put(error.format_message())

@@ -101,13 +101,13 @@ class PageServer(ThreadingHTTPServer):
 
 def perform(app: App, task: Mapping[str, Any]) -> str:
     """Run the use case of a command, and say what it did. Raises MemError."""
-    given = {key: value for key, value in task.items() if isinstance(value, str)}
-    button = given.get("do", "")
+    texts = {key: value for key, value in task.items() if isinstance(value, str)}
+    button = texts.get("do", "")
     if button not in BUTTONS:
         raise UsageError(f"{button}: is no button of this page", ", ".join(BUTTONS))
-    if any("\0" in value for value in given.values()):
+    if any("\0" in value for value in texts.values()):
         raise UsageError("a NUL is in no text and in no name", "take it out")
-    return BUTTONS[button](app, given)
+    return BUTTONS[button](app, texts)
 
 
 def _edit(app: App, given: Mapping[str, str]) -> str:

@@ -112,7 +112,7 @@ def _health_item(report: HealthReport) -> Item:
 
 def _items(app: App, rows: Sequence[ListRow]) -> list[Item]:
     entries = _entries(app)
-    seen = _seen(app)
+    uses = _seen(app)
     life = lives(app.project)
     ids = [row.id for row in rows]
     root = app.project.root
@@ -125,7 +125,7 @@ def _items(app: App, rows: Sequence[ListRow]) -> list[Item]:
         entry = entries.get((row.path, plain_id(row.id)))
         if entry is None:
             continue
-        item = _item(app, row, entry) | seen.get(row.id, {})
+        item = _item(app, row, entry) | uses.get(row.id, {})
         if row.id in outdated:
             item["gone"] = outdated[row.id].text
         item["links"] += [("similar", other) for other in similar[row.id]]
@@ -184,18 +184,18 @@ def _item(app: App, row: ListRow, entry: Entry) -> Item:
 def _seen(app: App) -> dict[str, Item]:
     """By entry, when and why hooks told it, and when a recall showed it: the newest
     first."""
-    seen = defaultdict[str, Item](lambda: {"told": [], "shown": []})
+    uses = defaultdict[str, Item](lambda: {"told": [], "shown": []})
     none = list[Any]()
     tellings = app.from_state(lambda state: SessionLog(state).told(), none, make=False)
     for telling in reversed(tellings[-NEWEST:]):
         when = telling.at[:16]
-        seen[telling.entry]["told"].append(
+        uses[telling.entry]["told"].append(
             (when, telling.event, telling.why, telling.session)
         )
     recalls = app.from_state(State.recalls, none, make=False)
     for session, entry, _, _, _, day in reversed(recalls[-NEWEST:]):
-        seen[entry]["shown"].append((day, session))
-    return seen
+        uses[entry]["shown"].append((day, session))
+    return uses
 
 
 def _pairs(app: App, known: set[str]) -> Iterable[Pair]:

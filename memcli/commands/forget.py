@@ -68,7 +68,7 @@ def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenR
         return ForgottenReport()
     refresh_found(app)
     places = [writable(app, each, archived=None) for each in ids]
-    wanted = {(is_home(place.path), plain_id(place.entry)) for place in places}
+    wanted_ids = {(is_home(place.path), plain_id(place.entry)) for place in places}
     removed: list[_Removed] = []
     lines: list[str] = []
     exchanges = 0
@@ -76,7 +76,7 @@ def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenR
     def plan() -> ForgottenReport:
         nonlocal exchanges
         files = [*read_all(app.project)]
-        everything = _with_originals(files, wanted)
+        everything = _with_originals(files, wanted_ids)
         removed.extend(
             _Removed(entry, file)
             for file in files

@@ -173,13 +173,13 @@ def _unlike(
     others."""
     if not fresh:
         return [], []
-    said = [*live, *((_body(draft, today), draft.id) for draft in fresh)]
-    same = _same([body for body, _ in said])
+    bodies_and_ids = [*live, *((_body(draft, today), draft.id) for draft in fresh)]
+    same = _same([body for body, _ in bodies_and_ids])
     unlike: list[ImportDraft] = []
     similar: list[tuple[str, str]] = []
     for place, draft in enumerate(fresh, len(live)):
         if place in same:
-            similar.append((draft.title, said[same[place]][1]))
+            similar.append((draft.title, bodies_and_ids[same[place]][1]))
         else:
             unlike.append(draft)
     return unlike, similar
@@ -202,24 +202,24 @@ def _plan(
 ) -> ImportReport:
     project = app.project
     today = project.now.isoformat()
-    known = _known(project, level)
-    judged = _judged(drafts, level, known.ids)
-    unlike, similar = _unlike(judged["fresh"], known.live, today)
+    known_entries = _known(project, level)
+    judged = _judged(drafts, level, known_entries.ids)
+    unlike, similar = _unlike(judged["fresh"], known_entries.live, today)
     taken = app.taken_back() if unlike and not again else TakenBackDoor(())
-    kept: list[ImportDraft] = []
+    new_drafts: list[ImportDraft] = []
     refusals: list[str] = []
     for draft in unlike:
         refusal = taken.of(_body(draft, today), id=draft.id)
         if refusal is None:
-            kept.append(draft)
+            new_drafts.append(draft)
         else:
             refusals.append(str(refusal))
     name, path = target(project, level)
     memory = read_target(project, path, name)
     return ImportReport(
-        added=tuple((draft.id, name, draft.title) for draft in kept),
+        added=tuple((draft.id, name, draft.title) for draft in new_drafts),
         known=tuple(
-            (draft.title, known.ids.get(draft.id, draft.id))
+            (draft.title, known_entries.ids.get(draft.id, draft.id))
             for draft in judged["known"]
         ),
         similar=tuple(similar),
@@ -227,7 +227,7 @@ def _plan(
         injected=_sources(judged["injected"]),
         private=_sources(judged["private"]),
         skipped=(),
-        patches=(_patch(memory, path, kept, level, today),) if kept else (),
+        patches=(_patch(memory, path, new_drafts, level, today),) if new_drafts else (),
         taken_back=tuple(refusals),
     )
 

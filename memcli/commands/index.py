@@ -42,17 +42,17 @@ def index(
     app: App,
     *,
     rebuild: bool = False,
-    progress: Callable[[int], None] = lambda done: None,
-    embedding: Callable[[int, int], None] = lambda done, total: None,
+    progress: Callable[[int], None] = lambda refreshed: None,
+    embedding: Callable[[int, int], None] = lambda refreshed, total: None,
 ) -> IndexReport:
     """Refresh index and vectors, and report a provider that fails. Raises
     RefusedError."""
     if not app.project.listing.files:
         return _nothing(app)
-    done = app.refresh(
+    refreshed = app.refresh(
         wait=upkeep.BUILD_WAIT, progress=progress, rebuild=rebuild, embed=False
     )
-    if done.busy:
+    if refreshed.busy:
         what = f"the index is busy: another process is writing it ({app.index.path})"
         raise RefusedError(what, "run again")
     vectors = _embed(app, embedding)
@@ -60,7 +60,7 @@ def index(
     root = app.project.root
     if root is not None:
         names = app.guarded(lambda: anchors.update(app.index, root))
-    report = app.guarded(lambda: _report(app, done))
+    report = app.guarded(lambda: _report(app, refreshed))
     return report._replace(vectors=vectors, names=names)
 
 

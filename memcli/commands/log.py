@@ -139,13 +139,13 @@ def replacements(app: App, names: Collection[str]) -> dict[str, list[str]]:
     """By entry, which other one has another value for the same thing, in words."""
     related = defaultdict[str, list[str]](list)
     pairs = superseded(app.index.db, names) if names else []
-    others = app.index.entries.copies(new for _, new in pairs)
+    others = app.index.entries.copies(newer for _, newer in pairs)
     titles = {plain_id(other.entry): other.title for other in others}
-    for old, new in pairs:
+    for old, newer in pairs:
         name = plain_id(old.entry)
-        title = titles.get(new, "not here")
-        related[new].append(f"supersedes {name[:8]}: {old.title}")
-        related[name].append(f"superseded by {new[:8]}: {title}")
+        title = titles.get(newer, "not here")
+        related[newer].append(f"supersedes {name[:8]}: {old.title}")
+        related[name].append(f"superseded by {newer[:8]}: {title}")
     return related
 
 

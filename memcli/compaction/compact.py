@@ -85,7 +85,7 @@ def count_uses(app: App, paths: Collection[str]) -> tuple[str, ...]:
     """Count the uses that wait for these files, in one write. Returns the entries'
     ids."""
     uses = WaitingUses(app)
-    wanted = {os.path.realpath(path) for path in paths}
+    real_paths = {os.path.realpath(path) for path in paths}
 
     def plan() -> CompactReport:
         uses.read()
@@ -94,7 +94,9 @@ def count_uses(app: App, paths: Collection[str]) -> tuple[str, ...]:
             for file in app.project.listing.files
             if file.place.store != "archive"
         ]
-        chosen = tuple(path for path in live_paths if os.path.realpath(path) in wanted)
+        chosen = tuple(
+            path for path in live_paths if os.path.realpath(path) in real_paths
+        )
         if not (uses.waiting and chosen):
             return CompactReport(done=(), found=(), skipped=(), patches=())
         files = read_files(app.project, CompactRequest(files=chosen))

@@ -384,15 +384,15 @@ def outcome_of(changes: ChangeSet) -> CompactOutcome:
     losses: list[Event] = []
     for path, file in sorted(changes.files.items()):
         live = 0
-        gone: list[str] = []
+        gone_ids: list[str] = []
         for number, entry in enumerate(file.entries):
             if entry.status != "retired":
                 live += 1
                 if _is_lost(changes, (path, number)):
-                    gone.append(entry.id)
-        if live >= LOSS_LEAST and len(gone) > LOSS_SHARE * live:
-            detail = f"{len(gone)} of {live} live entries"
-            losses.append(Event("loss", path, tuple(gone), detail))
+                    gone_ids.append(entry.id)
+        if live >= LOSS_LEAST and len(gone_ids) > LOSS_SHARE * live:
+            detail = f"{len(gone_ids)} of {live} live entries"
+            losses.append(Event("loss", path, tuple(gone_ids), detail))
     return CompactOutcome(
         texts=changes.texts(),
         done=tuple(changes.done),

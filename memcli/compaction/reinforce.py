@@ -81,12 +81,12 @@ def reinforce(
             checked = checked._replace(listed=tuple(state.recalled(session)))
         ratings: Mapping[str, str] = {}
         if model is not None:
-            done = _done(app, state, session)
-            ratings = _ratings_of(model, app, checked, done)
+            reinforced_before = _done(app, state, session)
+            ratings = _ratings_of(model, app, checked, reinforced_before)
 
         def plan() -> ReinforceReport:
-            done = _done(app, state, session)
-            report = _Reinforcement(app, checked, done, ratings).report()
+            reinforced_before = _done(app, state, session)
+            report = _Reinforcement(app, checked, reinforced_before, ratings).report()
             if session and not dry_run:
                 uses = ((session, entry) for entry in report.touched)
                 state.note("reinforced", uses, "OR IGNORE")
@@ -174,13 +174,17 @@ class _Reinforcement:
     def report(self) -> ReinforceReport:
         project = self.app.project
         typed = self.request.typed
-        wanted = list(dict.fromkeys((*typed, *self.request.listed)))
-        places = locate(self.app.index, project, wanted)
-        self.names["unknown"] = [name for name in wanted if places.get(name) is None]
+        wanted_ids = list(dict.fromkeys((*typed, *self.request.listed)))
+        places = locate(self.app.index, project, wanted_ids)
+        self.names["unknown"] = [
+            name for name in wanted_ids if places.get(name) is None
+        ]
         first = {
-            place.entry: name for name in wanted[::-1] if (place := places.get(name))
+            place.entry: name
+            for name in wanted_ids[::-1]
+            if (place := places.get(name))
         }
-        for name in wanted:
+        for name in wanted_ids:
             if (place := places.get(name)) and first[place.entry] == name:
                 self._judge(name, place)
         self.names["typed_unknown"] = [

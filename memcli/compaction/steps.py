@@ -58,7 +58,7 @@ def _drop_copies(work: Compaction) -> None:
         path = archive_of(source.path)
         if not source.writable or path not in work.changes.files:
             continue
-        kept = set(work.changes.copied_to(path))
+        copied_ids = set(work.changes.copied_to(path))
         entries = work.changes.file(path).entries
         days = [str(entry.extra.get("archived_at", "")) for entry in entries]
         oldest_first = sorted(
@@ -66,10 +66,10 @@ def _drop_copies(work: Compaction) -> None:
         )
         for place in reversed(oldest_first):
             entry = entries[place]
-            if entry.identified and (entry.id, entry.body) in kept:
+            if entry.identified and (entry.id, entry.body) in copied_ids:
                 work.changes.drop_copy((path, place))
                 work.changes.note("twice in the archive", path, [entry.id])
-            kept.add((entry.id, entry.body))
+            copied_ids.add((entry.id, entry.body))
 
 
 def contradicting(work: Compaction, wanted: CompactRequest) -> list[Pair]:

@@ -43,7 +43,7 @@ class Doubts(NamedTuple):
         """A line for each doubt, with the command that settles it."""
         unconfirmed = len(self.unconfirmed)
         opposite = len(self.contradictions)
-        gone = len(self.gone)
+        gone_count = len(self.gone)
         lines = []
         if unconfirmed:
             was = count(unconfirmed, "entry was", "entries were")
@@ -52,8 +52,8 @@ class Doubts(NamedTuple):
         if opposite:
             say = count(opposite, "pair says", "pairs say")
             lines.append(f"{say} the opposite: mem compact --check names them")
-        if gone:
-            name = count(gone, "entry names", "entries name")
+        if gone_count:
+            name = count(gone_count, "entry names", "entries name")
             lines.append(f"{name} what the code has no more: mem doctor --stale")
         if lines:
             head = f"in doubt: {self.share:.0%} of {self.live} live entries"

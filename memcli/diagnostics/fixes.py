@@ -168,7 +168,7 @@ def _missing_ids(document: KnownFile) -> list[EntryChange]:
     """The id of each entry without one; none where undo would keep a copy of a
     secret."""
     memory = document.memory
-    taken = {entry.id for entry in memory.entries if entry.identified}
+    taken_ids = {entry.id for entry in memory.entries if entry.identified}
     if all(entry.identified for entry in memory.entries):
         return []
     if conflict_lines(memory.text) or find_secrets(memory.text):
@@ -177,28 +177,28 @@ def _missing_ids(document: KnownFile) -> list[EntryChange]:
     for number, entry in enumerate(memory.entries):
         if not entry.identified:
             name = entry.id
-            while name in taken:
+            while name in taken_ids:
                 name = derived_id(memory.path, name)
-            taken.add(name)
+            taken_ids.add(name)
             changes.append(EntryChange(number, {"id": name}))
     return changes
 
 
 def _mend_ignored(scene: Scene, *, dry_run: bool) -> Mended:
     top = scene.repository.top
-    bare = scene.repository.bare
+    unignored = scene.repository.bare
     root = scene.app.project.root
-    if root is None or top is None or not bare:
+    if root is None or top is None or not unignored:
         return Mended()
     patterns: list[str] = []
-    if not set(bare).isdisjoint(TO_COME):
+    if not set(unignored).isdisjoint(TO_COME):
         patterns += [*git.EXCLUDED, *git.MOMENTS]
-    for name in bare:
+    for name in unignored:
         if name not in TO_COME:
             patterns.append(_ignore_pattern(os.path.relpath(root / name, top)))
     if not dry_run:
         git.exclude(top, patterns)
-    return Mended([f"let git ignore {', '.join(bare)} (.git/info/exclude)"])
+    return Mended([f"let git ignore {', '.join(unignored)} (.git/info/exclude)"])
 
 
 def _ignore_pattern(path: str) -> str:

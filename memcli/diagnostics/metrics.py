@@ -334,22 +334,22 @@ def _nearest(
     """The nearest of each entry of a sample, by vectors where every entry has one."""
     pool = [by_id[name] for name in sample(by_id, POOL)]
     size = min(SAMPLE, len(pool))
-    most = min(NEIGHBOURS, len(pool) - 1)
+    neighbours = min(NEIGHBOURS, len(pool) - 1)
     known_vectors = [vectors.get(item.id, b"") for item in pool]
     texts = (f"{item.title}\n{item.text}" for item in pool)
     bags = [ranking.words(text) - STOP_WORDS for text in texts]
     has_vectors = all(known_vectors)
     pairs = (
-        nearest(known_vectors, size, most)
+        nearest(known_vectors, size, neighbours)
         if has_vectors
-        else _nearest_words(bags, size, most)
+        else _nearest_words(bags, size, neighbours)
     )
     return _NearestEntries(
         pool=pool,
         pairs=pairs,
         twins=_twins(pool, bags, pairs),
         size=size,
-        most=most,
+        most=neighbours,
         akin=AKIN_COSINE if has_vectors else AKIN,
         how="by their vectors" if has_vectors else "by their words",
     )

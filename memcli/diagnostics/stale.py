@@ -42,18 +42,18 @@ def check_names(scene: Scene) -> Iterator[Check]:
 def check_stale(scene: Scene) -> Iterator[Check]:
     """A row for each entry that names what is gone or moved, or a file that was
     rewritten since."""
-    gone = _gone(scene, update=True)
-    if gone is None:
+    findings = _gone(scene, update=True)
+    if findings is None:
         yield remark("stale", "there is no git history here to hold memory against")
         return
-    moves = anchors.moves(gone)
-    for entry, path, line, title, _ in _standing(scene, gone):
+    moves = anchors.moves(findings)
+    for entry, path, line, title, _ in _standing(scene, findings):
         fates = [
             gone_text(anchor.kind, anchor.text, fate.commit, fate.now)
-            for anchor, fate in gone[entry]
+            for anchor, fate in findings[entry]
         ]
         detail = f"{title}: {'; '.join(fates)}"
-        hint = "mem doctor --fix" if entry in moves else _way_on(entry, gone[entry])
+        hint = "mem doctor --fix" if entry in moves else _way_on(entry, findings[entry])
         yield warning("stale", detail, hint=hint, path=path, line=line)
     unread = anchors.unread(scene.app.index)
     for path, reason in unread:
@@ -67,9 +67,9 @@ def check_stale(scene: Scene) -> Iterator[Check]:
             scene, [path for path, _ in unread], is_in_none=is_in_none
         )
         yield remark("stale", f"{names}: {why}", hint=hint)
-    elif not gone:
+    elif not findings:
         yield passed("stale", "no entry names what the code has no more")
-    yield from _rewritten(scene, gone)
+    yield from _rewritten(scene, findings)
 
 
 def _way_on(entry: str, gone: Sequence[tuple[Anchor, Fate]]) -> str:

@@ -394,14 +394,14 @@ def _prose(before: BranchVersion, after: BranchVersion) -> Iterator[ProseDiff]:
             continue
         old_passages = _passages(before, name)
         new_passages = _passages(after, name)
-        left = old_passages - new_passages
+        removed = old_passages - new_passages
         arrived = new_passages - old_passages
-        changed = (_titles(left) & _titles(arrived)).total()
-        if left or arrived:
+        changed = (_titles(removed) & _titles(arrived)).total()
+        if removed or arrived:
             yield ProseDiff(
                 path=name,
                 added=arrived.total() - changed,
-                removed=left.total() - changed,
+                removed=removed.total() - changed,
                 changed=changed,
             )
 

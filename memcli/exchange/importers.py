@@ -325,7 +325,7 @@ def is_topic(values: Mapping[str, Any]) -> bool:
 def topics(files: Mapping[str, str]) -> Iterator[ImportDraft]:
     """One draft for each topic, and one for each section of notes, without lines
     that only point to a topic."""
-    known = {*files, *(f"./{name}" for name in files)}
+    known_names = {*files, *(f"./{name}" for name in files)}
     for name, text in files.items():
         values, body = split_front(text)
         if is_topic(values):
@@ -333,7 +333,7 @@ def topics(files: Mapping[str, str]) -> Iterator[ImportDraft]:
             continue
         if name == "MEMORY.md":
             body = _pointer().sub(
-                lambda line: "" if line[1] in known else line[0], body
+                lambda line: "" if line[1] in known_names else line[0], body
             )
         for section in split_sections(body, name):
             title = shortened(" > ".join(section.path) or name.removesuffix(".md"))

@@ -131,18 +131,22 @@ def with_hooks(text: str | None, harness: str, *, by_server: bool = False) -> st
     """The settings with our groups behind those of others, each once; None is no file
     yet."""
     values = parse(text or "")
-    wanted = groups(harness, by_server=by_server)
+    wanted_groups = groups(harness, by_server=by_server)
     ours = [
         (event, group)
         for event, listed in values.get("hooks", {}).items()
         for group in listed
         if any(map(is_ours, _handlers(group)))
     ]
-    if text is not None and len(ours) == len(wanted) and dict(ours) == wanted:
+    if (
+        text is not None
+        and len(ours) == len(wanted_groups)
+        and dict(ours) == wanted_groups
+    ):
         return text
     _take_out(values)
     hooks = values.setdefault("hooks", {})
-    for event, group in wanted.items():
+    for event, group in wanted_groups.items():
         hooks.setdefault(event, []).append(group)
     return _written(values, text or "{\n}\n")
 

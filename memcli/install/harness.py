@@ -53,16 +53,16 @@ def path_fault() -> str:
 def desktop_fault() -> str:
     """Why a client that is started from the desktop would not find mem, "" when it
     does."""
-    known = shutil.which("mem")
+    program = shutil.which("mem")
     first = BARE_PATH.split(":")[0]
-    if known is None or shutil.which("mem", path=BARE_PATH) is not None:
+    if program is None or shutil.which("mem", path=BARE_PATH) is not None:
         return ""
     how = "start it from a shell"
     # One of a virtual environment goes with it, and is none for the whole machine.
-    is_lasting = not (Path(known).parent.parent / "pyvenv.cfg").exists()
+    is_lasting = not (Path(program).parent.parent / "pyvenv.cfg").exists()
     if first == "/usr/local/bin" and is_lasting:
-        how += f", or: sudo ln -s {shlex.quote(known)} {first}/mem"
-    return f"an agent that is started from the desktop does not find {known}: {how}"
+        how += f", or: sudo ln -s {shlex.quote(program)} {first}/mem"
+    return f"an agent that is started from the desktop does not find {program}: {how}"
 
 
 class AgentSettings(NamedTuple):
@@ -194,7 +194,7 @@ def targets(
     remove: bool,
 ) -> list[Target]:
     """The files of agents at scopes; none where the plug-in is on: it runs already."""
-    found = []
+    targets_found = []
     root = project.root
     top = git.work_tree(project.root)
     for name, scope in pairs:
@@ -209,8 +209,8 @@ def targets(
             by_server = name == "claude" and project.config.hook_by == "mcp"
             if by_server and not remove:
                 _check_server()
-            found.append(_target(each, top, project.home, by_server=by_server))
-    return found
+            targets_found.append(_target(each, top, project.home, by_server=by_server))
+    return targets_found
 
 
 def _check_server() -> None:
@@ -292,16 +292,16 @@ class Hooks(NamedTuple):
 
 def hooks_of(top: Path) -> Hooks:
     """Where git looks for hooks, by its own word."""
-    asked = ["rev-parse", "--git-path", "hooks"]
-    named = git.run(asked, top, hooks=True).stdout.rstrip("\n")
+    question = ["rev-parse", "--git-path", "hooks"]
+    named = git.run(question, top, hooks=True).stdout.rstrip("\n")
     folder = Path(os.path.normpath(top / named))
     common = git.common_dir(top)
     if common is not None and _inside(folder, common):
         return Hooks(folder)
     if _inside(folder, top):
         return Hooks(folder, shared=True)
-    asked = ["config", "--show-scope", "--get", "core.hooksPath"]
-    scope = git.run(asked, top, hooks=True).stdout.split("\t")[0]
+    question = ["config", "--show-scope", "--get", "core.hooksPath"]
+    scope = git.run(question, top, hooks=True).stdout.split("\t")[0]
     return Hooks(folder, foreign=scope in ("global", "system"))
 
 

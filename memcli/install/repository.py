@@ -175,13 +175,13 @@ def excluded(
 
 def _private_patterns(top: Path, targets: Sequence[Target]) -> list[str]:
     """The patterns of files that are one person's, where git would offer them."""
-    asked = ["check-ignore", "-q", "--no-index", "--"]
+    question = ["check-ignore", "-q", "--no-index", "--"]
     patterns = []
     for target in targets:
         path = target.path
         if not target.private or (path.exists() and harness.is_tracked(path, top)):
             continue
-        if git.run([*asked, str(path)], top).returncode:
+        if git.run([*question, str(path)], top).returncode:
             name = path.relative_to(top).as_posix()
             patterns.append("/" + re.sub(r"([\\*?\[ ])", r"\\\1", name))
     return patterns

@@ -113,12 +113,12 @@ def wiring_again(
 ) -> Iterator[None]:
     """Remember what a removal forgot, once the block that takes it back with these
     patches is through: the next removal finds the text of before and the folders."""
-    made = _new_folders(patches)
+    new_folders = _new_folders(patches)
     yield
     texts = {Path(patch.path): patch.before for patch in patches}
     copies = {path: text for path, text in texts.items() if str(path) in copied}
     _keep_copies(copies, remove=False)
-    _remember(project, made, remove=False)
+    _remember(project, new_folders, remove=False)
 
 
 def _new_folders(patches: Iterable[Patch]) -> list[str]:
@@ -263,13 +263,13 @@ def _sha(text: str) -> str:
 def _remember(project: Project, folders: Iterable[str], *, remove: bool) -> None:
     name = digest(os.fsencode(project.root or project.home))
     path = state_dir() / "init" / f"{name}.json"
-    known = {*map(str, _kept(path) or ()), *folders}
+    known_folders = {*map(str, _kept(path) or ()), *folders}
     if remove:
-        for folder in sorted(known, key=len, reverse=True):
+        for folder in sorted(known_folders, key=len, reverse=True):
             with suppress(OSError):
                 os.rmdir(folder)
-        known = {folder for folder in known if os.path.isdir(folder)}
-    _keep(path, sorted(known))
+        known_folders = {folder for folder in known_folders if os.path.isdir(folder)}
+    _keep(path, sorted(known_folders))
 
 
 def _done(

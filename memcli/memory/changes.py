@@ -181,13 +181,13 @@ def _wanted(before: MemoryFile, changes: list[EntryChange]) -> list[dict[str, An
     by_place: defaultdict[int | None, list[EntryChange]] = defaultdict(list)
     for change in changes:
         by_place[change.at].append(change)
-    wanted: list[Entry] = []
+    expected: list[Entry] = []
     for place, entry in enumerate(before.entries):
         if not any(change.remove for change in by_place[place]):
-            wanted.append(_changed(before, entry, by_place[place]))
+            expected.append(_changed(before, entry, by_place[place]))
     for change in by_place[None]:
-        wanted += parse(change.text, before.path).entries
-    return list(map(essence, wanted))
+        expected += parse(change.text, before.path).entries
+    return list(map(essence, expected))
 
 
 def _changed(file: MemoryFile, entry: Entry, changes: list[EntryChange]) -> Entry:

@@ -66,24 +66,24 @@ def push(app: App, *, archived: bool = False) -> PushReport:
         what = "only a project can be pushed: the global level stays here"
         raise UsageError(what, "run it in a repository")
     identity = identify(app.project.root)
-    wanted, left_out = _wanted(app, app.project.root, archived)
+    files_wanted, left_out = _wanted(app, app.project.root, archived)
     team = app.project.config.store_team
     with closing(link.Link(url, environ)) as server:
         created = not server.ask(link.version) and server.ask(link.make)
         link.require(server.ask(link.version))
         for _ in range(TRIES):
             with suppress(writer.Stale):
-                known = server.ask(
+                known_hashes = server.ask(
                     lambda connection: writer.known(connection, identity, team)
                 )
                 target = _Target(
                     app=app,
                     server=server,
                     identity=identity,
-                    known=known,
+                    known=known_hashes,
                     archived=archived,
                 )
-                report = _push(_with_model(target), wanted)
+                report = _push(_with_model(target), files_wanted)
                 return report._replace(left_out=left_out, made=created)
     what = f"this project is being pushed by others all the time ({server.where})"
     raise RefusedError(what, "run again")
@@ -94,23 +94,23 @@ def _wanted(
 ) -> tuple[dict[str, FileRow], tuple[str, ...]]:
     """The files that are to be there, and the names of those that git does not
     know."""
-    wanted = {
+    by_name = {
         row.path: row
         for row in app.index.files().values()
         if leaves(row.place, row.tree, archived=archived) and row.hash
     }
-    remaining = set(_git(root, wanted, "ls-files", "-z"))
+    remaining = set(_git(root, by_name, "ls-files", "-z"))
     for name in _git(
         root, remaining, "diff", "--name-only", "-z", "--relative", "HEAD"
     ):
         hint = "commit it first: what is shared is as of a commit"
         raise RefusedError(f"{name} differs from what is committed", hint)
-    left_out = tuple(sorted(wanted.keys() - remaining))
-    return {name: row for name, row in wanted.items() if name in remaining}, left_out
+    left_out = tuple(sorted(by_name.keys() - remaining))
+    return {name: row for name, row in by_name.items() if name in remaining}, left_out
 
 
 def _git(root: Path, names: Iterable[str], *command: str) -> list[str]:
-    found = list[str]()
+    commands = list[str]()
     listed = sorted(names)
     for start in range(0, len(listed), ARGUMENTS):
         some = listed[start : start + ARGUMENTS]
@@ -118,8 +118,8 @@ def _git(root: Path, names: Iterable[str], *command: str) -> list[str]:
         if process.returncode:
             what = f"git {command[0]} failed: {process.stderr.strip()}"
             raise ProviderError(what, "git status")
-        found += [name for name in process.stdout.split("\0") if name]
-    return found
+        commands += [name for name in process.stdout.split("\0") if name]
+    return commands
 
 
 def _push(target: _Target, files: dict[str, FileRow]) -> PushReport:
@@ -178,7 +178,7 @@ def _changed(
         if known.get(name) != state:
             changed.append(_read(target.app, row, state, problems))
     removed = [number(name) for name in known if name not in files]
-    wanted = {sent.id: (file, sent) for file in changed for sent in file.chunks}
+    chunks_wanted = {sent.id: (file, sent) for file in changed for sent in file.chunks}
     have = set[int]()
     if known:
         touched = [*removed, *(file.number for file in changed)]
@@ -189,8 +189,10 @@ def _changed(
         facts=facts,
         files=changed,
         gone=removed,
-        new=_new(target, [pair for key, pair in wanted.items() if key not in have]),
-        dropped=sorted(have - wanted.keys()),
+        new=_new(
+            target, [pair for key, pair in chunks_wanted.items() if key not in have]
+        ),
+        dropped=sorted(have - chunks_wanted.keys()),
         anew=False,
     )
 

@@ -265,12 +265,14 @@ class SharedIndex:
         if embedder.provider == "local":
             words = {number: content_words(chunk) for number, chunk in brought.items()}
             learn(vectors, cast("Local", embedder), set(chain(*words.values())))
-        known = vectors.words(set(chain(*words.values())))
+        word_vectors = vectors.words(set(chain(*words.values())))
         rows = list[tuple[int, bytes, bytes]]()
         for number, chunk in brought.items():
             vector = quantised(chunk.vector or "")
             if len(vector) == dimension:
-                ids = array("I", [known[word][0] for word in words.get(number, ())])
+                ids = array(
+                    "I", [word_vectors[word][0] for word in words.get(number, ())]
+                )
                 rows.append((number, vector, ids.tobytes()))
         insert = "INSERT INTO vectors (chunk, vector, words) VALUES (?, ?, ?)"
         with transaction(self._index.db):

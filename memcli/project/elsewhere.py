@@ -28,7 +28,7 @@ def _words() -> re.Pattern[str]:
 def others(root: Path, listing: Listing) -> list[str]:
     """Patterns for `memory_files` of tracked files that look like memory and are not in
     view."""
-    seen = {file.name for file in listing.files}
+    listed_names = {file.name for file in listing.files}
     patterns: dict[str, None] = {}
     names = tracked(root)
     surplus = _surplus(names)
@@ -36,7 +36,12 @@ def others(root: Path, listing: Listing) -> list[str]:
         base = name.rpartition("/")[2]
         is_other = base.lower() in NEVER or base.endswith(ARCHIVE)
         is_markdown = name.endswith(".md")
-        if not is_markdown or is_other or shown(name) in seen or is_elsewhere(name):
+        if (
+            not is_markdown
+            or is_other
+            or shown(name) in listed_names
+            or is_elsewhere(name)
+        ):
             continue
         if pattern := _pattern_for(name, surplus):
             patterns[pattern] = None

@@ -155,12 +155,12 @@ class Files:
         """Each file with what it is known by under any name."""
         for walk in self._walks:
             names = set[str]()
-            known = set[_Key]()
+            known_keys = set[_Key]()
             for part in walk:
                 for file, key in part.files() if isinstance(part, Folder) else (part,):
-                    if file[1] not in names and key not in known:
+                    if file[1] not in names and key not in known_keys:
                         names.add(file[1])
-                        known.add(key)
+                        known_keys.add(key)
                         yield file, key
 
     @cached_property

@@ -27,13 +27,13 @@ def stage_of(text: str) -> tuple[str, str]:
     if named != "":
         return named or "", "rules"
     sections = _sections(text)
-    found = (
+    stage_line = (
         _agreed(_told(sections.now, marked=False))
         or _agreed(_told(sections.other, marked=True))
         or _agreed(_ordered(sections.other))
         or _by_items(text)
     )
-    return found, "rules"
+    return stage_line, "rules"
 
 
 def _agreed(stages: Iterable[str]) -> str | None:
@@ -133,15 +133,15 @@ def _in_front_matter(inner: str) -> str:
 def _named_lines(text: str) -> Iterator[str]:
     """The stages that lines name; what is called a status counts where no line names a
     stage."""
-    found: dict[str, list[str]] = {"stage": [], "state": []}
+    lines_by_name: dict[str, list[str]] = {"stage": [], "state": []}
     for line in _line().finditer(text):
         is_heading = line[0].lstrip(" \t").startswith("#")
         value = line["value"]
         if value is None and is_heading:
             value = line["below"]
         if stage := _named(value or ""):
-            found["stage" if line["stage"] else "state"].append(stage)
-    yield from found["stage"] or found["state"]
+            lines_by_name["stage" if line["stage"] else "state"].append(stage)
+    yield from lines_by_name["stage"] or lines_by_name["state"]
 
 
 @verbose(ignore_case=True)
@@ -215,12 +215,12 @@ class _Sections(NamedTuple):
 
 def _sections(text: str) -> _Sections:
     sections = _Sections(now=[], other=[])
-    taken: list[str] | None = sections.other
+    section_lines: list[str] | None = sections.other
     for row in text.splitlines():
         if heading := re.match(r"#{1,6}[ \t]+(.+)", row):
-            taken = _taken(sections, heading[1])
-        elif taken is not None and not _aside().match(row):
-            taken.append(row)
+            section_lines = _taken(sections, heading[1])
+        elif section_lines is not None and not _aside().match(row):
+            section_lines.append(row)
     return sections
 
 

@@ -100,12 +100,15 @@ def make_model(
     from memcli.providers.llm.command import Claude, Codex
     from memcli.providers.llm.ledger import Guarded
 
-    known: Mapping[str, Callable[..., Provider]] = {"claude": Claude, "codex": Codex}
+    providers: Mapping[str, Callable[..., Provider]] = {
+        "claude": Claude,
+        "codex": Codex,
+    }
     if config.llm == "none":
         return None
     if config.llm == "scripted":
-        known = {"scripted": lambda model, environ: Scripted(config.llm_replies)}
-    made = known.get(config.llm, Anthropic)(config.model, environ)
+        providers = {"scripted": lambda model, environ: Scripted(config.llm_replies)}
+    made = providers.get(config.llm, Anthropic)(config.model, environ)
     limits = {
         key: getattr(config, key) for key in ("max_cost", "max_cost_day", "max_calls")
     }

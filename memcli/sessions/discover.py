@@ -58,13 +58,13 @@ def discover(
     """The sessions of every agent in one of these folders or below, written since
     `newer` (ns)."""
     ways = (way for folder in folders for way in (folder, os.path.realpath(folder)))
-    wanted = tuple(set(map(os.path.normpath, ways)))
+    folders_wanted = tuple(set(map(os.path.normpath, ways)))
     sessions: list[FoundSession] = []
     unread: list[tuple[Path, str]] = []
     looked = []
     with remembered(state_dir()) as owners:
         for agent, folder in stores(environ).items():
-            search = _Search(FORMATS[agent], folder, wanted, owners)
+            search = _Search(FORMATS[agent], folder, folders_wanted, owners)
             search.run(newer)
             sessions += search.sessions
             unread += search.unread

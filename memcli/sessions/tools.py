@@ -135,12 +135,12 @@ def _absolute(cwd: str, names: list[str]) -> tuple[str, ...]:
 
 def _changed(commands: Sequence[ShellCommand]) -> list[str]:
     """The files that simple commands change, as far as their words say."""
-    found: list[str] = []
+    changed_files: list[str] = []
     for command in commands:
         names = [*command.writes, *_written_by(command.words)]
         names = [name for name in names if not name.startswith("/dev/")]
-        found += [os.path.join(command.folder, name) for name in names]
-    return found
+        changed_files += [os.path.join(command.folder, name) for name in names]
+    return changed_files
 
 
 def _appended(commands: Sequence[ShellCommand]) -> list[str]:
@@ -217,12 +217,12 @@ def _without_options(words: Words) -> list[str]:
 
 def _read(commands: Sequence[ShellCommand]) -> list[str]:
     """The files at which commands look that look at one file and do nothing else."""
-    found: list[str] = []
+    read_files: list[str] = []
     for command in commands:
         names = _looked_at(command.words)
         if len(names) == 1:
-            found.append(os.path.join(command.folder, names[0]))
-    return found
+            read_files.append(os.path.join(command.folder, names[0]))
+    return read_files
 
 
 def _looked_at(words: Words) -> list[str]:

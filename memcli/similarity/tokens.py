@@ -217,9 +217,9 @@ def _code_spans(text: str) -> Iterator[tuple[int, int, str]]:
     if "`" not in text and "~~~" not in text:
         return
     closing = [match.span() for match in _closing_fence().finditer(text)]
-    wanted = _code()
+    opening = _code()
     place = 0
-    while match := wanted.search(text, place):
+    while match := opening.search(text, place):
         place = match.end()
         if match.lastgroup != "fence":
             yield match.start(), place, match["code"]
@@ -230,7 +230,7 @@ def _code_spans(text: str) -> Iterator[tuple[int, int, str]]:
             yield match.start(), end, text[place:start]
             place = end
         else:
-            wanted = _span_alone()
+            opening = _span_alone()
             place = match.start()
 
 

@@ -354,14 +354,14 @@ def refuse_others(path: Path, *, by_root: bool = False) -> None:
             "put it there without a link",
         )
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:  # it is still to be made
         return
-    if not (is_mine(found) or (by_root and found.st_uid == 0)):
+    if not (is_mine(status) or (by_root and status.st_uid == 0)):
         raise RefusedError(
             f"{path}: belongs to another user", "put one of your own in its place"
         )
-    if sys.platform != "win32" and _others_may_write(found):
+    if sys.platform != "win32" and _others_may_write(status):
         from shlex import quote  # on the way to an error alone
 
         raise RefusedError(

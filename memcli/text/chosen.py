@@ -131,16 +131,22 @@ def is_chosen(value: str) -> bool:
     It has letters and digits (`hunter2`), or signs among them (`Winter!24`), is not the
     name of an algorithm and not code; of several words with dashes between one must be
     no word (`summ3r-tiger12`)."""
-    bare = value.rstrip(STOPS + "*")
-    if len(bare) < 6 or not regex(r"[^\W\d_]").search(bare) or known().fullmatch(bare):
+    bare_value = value.rstrip(STOPS + "*")
+    if (
+        len(bare_value) < 6
+        or not regex(r"[^\W\d_]").search(bare_value)
+        or known().fullmatch(bare_value)
+    ):
         return False
-    if regex(r"[A-Za-z0-9]+[!@#$%^&*+=?]*").fullmatch(bare):
-        return bool(regex(r"\d").search(bare)) or looks_random(bare)
-    if is_code(bare):
-        return not is_wordlike(bare) and is_random(bare)
-    if _composed().match(bare):
+    if regex(r"[A-Za-z0-9]+[!@#$%^&*+=?]*").fullmatch(bare_value):
+        return bool(regex(r"\d").search(bare_value)) or looks_random(bare_value)
+    if is_code(bare_value):
+        return not is_wordlike(bare_value) and is_random(bare_value)
+    if _composed().match(bare_value):
         return True
-    return any(map(_is_leet, regex(r"\w+").findall(bare))) or not is_wordlike(bare)
+    return any(map(_is_leet, regex(r"\w+").findall(bare_value))) or not is_wordlike(
+        bare_value
+    )
 
 
 @verbose

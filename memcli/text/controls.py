@@ -307,13 +307,13 @@ def _behind_block(lines: Sequence[str], start: int, opening: re.Match[str]) -> i
     indent = opening.start(1)
     for number in range(start + 1, len(lines)):
         line = lines[number]
-        bare = line.lstrip(" ")
-        is_within = len(line) - len(bare) >= indent
+        stripped = line.lstrip(" ")
+        is_within = len(line) - len(stripped) >= indent
         mark = fence_line().match(line)
         if is_within and mark and closes(mark, fence):
             return number + 1
         ends_item = not is_within and line.strip(" \t")
-        if ends_item or (indent and bare.startswith(fence)):
+        if ends_item or (indent and stripped.startswith(fence)):
             return 0
     return 0
 

@@ -261,19 +261,19 @@ def likely_secrets(text: str, low: str, there: Collection[str]) -> Iterator[Span
     if not words:
         return
     # how far was looked: with a word for passwords, and without
-    done = {True: 0, False: 0}
+    found_until = {True: 0, False: 0}
     for place in places_of(words, low):
         access = _access().match(text, place)
         if access is None:
             continue
         is_password = any(access.group("password", "foreign"))
-        if place < max(done[True], done[is_password]):
+        if place < max(found_until[True], found_until[is_password]):
             continue
         start, end = _line_about(text, place, access.end())
         if is_password:
             end = max(_end_of_answer(text, end), _end_of_table(text, start, end))
-        start = max(start, done[is_password])
-        done[is_password] = end
+        start = max(start, found_until[is_password])
+        found_until[is_password] = end
         yield from _in_line(text, start, end, is_password=is_password)
 
 

@@ -111,13 +111,16 @@ class Literals:
             self._plain.clear()
             self._telling.clear()
         all_words = f" {' '.join(words)} "
-        low = lowered(all_words)
-        ends = self._by_end.keys() & _fours(low)
+        lowered_words = lowered(all_words)
+        ends = self._by_end.keys() & _fours(lowered_words)
         parts = self._short.union(*map(self._by_end.__getitem__, ends))
         exact = [
             (all_words, part, self._exact[part]) for part in parts & self._exact.keys()
         ]
-        small = [(low, part, self._small[part]) for part in parts & self._small.keys()]
+        small = [
+            (lowered_words, part, self._small[part])
+            for part in parts & self._small.keys()
+        ]
         telling = defaultdict[str, set[str]](set)
         for written, part, literals in (*exact, *small):
             end = 0
@@ -268,12 +271,12 @@ def due(
     that do. `there` are the literals that may, see `Literals.within`."""
     may = chain.from_iterable(hints.at.get(literal, ()) for literal in there)
     hinted = (hints.every[place] for place in sorted(may))
-    seen = (
+    literals_seen = (
         (kind, pattern, hint)
         for hint, begins, kind, pattern in hinted
         if hint in text and (not begins or _begins_word(hint, text))
     )
-    for (kind, pattern), rows in groupby(seen, itemgetter(0, 1)):
+    for (kind, pattern), rows in groupby(literals_seen, itemgetter(0, 1)):
         yield kind, pattern, [hint for _, _, hint in rows]
 
 

@@ -95,15 +95,19 @@ def find_secrets(text: str) -> list[Span]:
     if not there:
         return list(picked_alone(text))
     text = text.replace("\\\n", "  ")  # a line that goes on is one line
-    low = lowered(text)
-    keys = private_keys(text) if _PRIVATE in low else ()
+    lowered_text = lowered(text)
+    keys = private_keys(text) if _PRIVATE in lowered_text else ()
     result: list[Span] = []
-    named = (*keys, *_shaped(text, low, there), *_assigned(text, low, there))
+    named = (
+        *keys,
+        *_shaped(text, lowered_text, there),
+        *_assigned(text, lowered_text, there),
+    )
     candidates = (
         *named,
         *_broken(text, there),
         *picked_alone(text),
-        *likely_secrets(text, low, there),
+        *likely_secrets(text, lowered_text, there),
     )
     for secret in sorted(candidates, key=lambda span: span.start):
         if result and secret.start < result[-1].end:

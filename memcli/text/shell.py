@@ -210,12 +210,12 @@ def _unwrapped(words: list[str]) -> Iterator[list[str]]:
     """The words of what a wrapper runs in the end, from the program on; then the same
     for each other way to read the options of wrappers."""
     ahead = [words]
-    known: set[int] = set()
+    seen_places: set[int] = set()
     while ahead:
         rest = list(dropwhile(_is_before, ahead.pop(0)))
-        if not rest or len(rest) in known:
+        if not rest or len(rest) in seen_places:
             continue
-        known.add(len(rest))
+        seen_places.add(len(rest))
         if wrapper := WRAPPERS.get(posixpath.basename(rest[0])):
             ahead = [*_behind(rest[1:], wrapper), *ahead]
         elif rest is not words and any(map(str.isspace, rest[0])):

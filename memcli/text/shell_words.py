@@ -112,12 +112,12 @@ class LineSource:
     def upto(self, end: str, missing: str) -> str:
         """The text up to these characters, which are passed, too."""
         start = self.place
-        found = self.text.find(end, start)
-        if found < 0:
+        end_place = self.text.find(end, start)
+        if end_place < 0:
             self.miss(missing)
-            found = len(self.text)
-        self.place = found + len(end)
-        return self.text[start:found]
+            end_place = len(self.text)
+        self.place = end_place + len(end)
+        return self.text[start:end_place]
 
     def body(self, heredoc: _Heredoc) -> str:
         """The body of a here-document, which begins here."""

@@ -186,7 +186,7 @@ def eval_text(report: ReplayReport) -> str:
 
 def _share_lines(report: ReplayReport) -> list[str]:
     corrections = report.corrections
-    known: dict[str, Sequence[object]] = {
+    known_by: dict[str, Sequence[object]] = {
         "findable before that session": [
             correction.memory or correction.history for correction in corrections
         ],
@@ -195,7 +195,7 @@ def _share_lines(report: ReplayReport) -> list[str]:
         "told by a hook": [correction.told for correction in corrections],
     }
     lines = []
-    for what, values in known.items():
+    for what, values in known_by.items():
         number = sum(map(bool, values))
         share = _share(number, len(corrections)) if report.enough else ""
         lines.append(f"{what:<30}{number:>4} of {len(corrections)}{share}")

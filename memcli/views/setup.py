@@ -107,15 +107,15 @@ def history_text(report: HistoryReport) -> str:
 
 def history_keys(report: HistoryReport) -> Keys:
     """The report with what is new as an object of its own."""
-    new = report.added
+    added = report.added
     return {
         **dict.fromkeys(("added", "looked"), ...),
-        "bytes": new.bytes,
+        "bytes": added.bytes,
         "new": {
-            "sessions": new.sessions,
-            "exchanges": new.exchanges,
-            "commits": new.commits,
+            "sessions": added.sessions,
+            "exchanges": added.exchanges,
+            "commits": added.commits,
         },
-        "agents": new.agents,
-        "problems": [{"path": path, "what": what} for path, what in new.problems],
+        "agents": added.agents,
+        "problems": [{"path": path, "what": what} for path, what in added.problems],
     }

@@ -137,14 +137,14 @@ class Local:
         return self._select(select, json.dumps(sorted(pieces)))
 
     def _cut(self, words: Collection[str]) -> dict[str, list[str]]:
-        known: Collection[str]
+        known_pieces: Collection[str]
         texts = {word: marked(word) for word in words}
         if len(words) >= MANY:
-            known = self._all
+            known_pieces = self._all
         else:
             parts = {part for text in texts.values() for part in _parts(text)}
-            known = {row[0] for row in self._rows("piece", parts)}
-        pieces_of = {text: cut(text, known) for text in set(texts.values())}
+            known_pieces = {row[0] for row in self._rows("piece", parts)}
+        pieces_of = {text: cut(text, known_pieces) for text in set(texts.values())}
         return {word: pieces_of[text] for word, text in texts.items()}
 
     def _summed(self, pieces_of: Mapping[str, Sequence[str]]) -> dict[str, WordVector]:

@@ -109,12 +109,14 @@ class _Rollout:
         call = _call_id(item)
         arguments = str(item.get("arguments"))
         key = call or self._key(kind, arguments[:KEPT_OF_KEY])
-        given = item.get("arguments") or item.get("input") or item.get("action")
+        arguments_given = (
+            item.get("arguments") or item.get("input") or item.get("action")
+        )
         if kind == "function_call":
-            given = decoded(given)
+            arguments_given = decoded(arguments_given)
         if self.into.new(key):
             tool = item.get("name") or CALLS[kind]
-            self.into.called(tool, given, place._replace(key=key), call)
+            self.into.called(tool, arguments_given, place._replace(key=key), call)
 
     def _output(self, item: Record, place: TurnPlace) -> None:
         call = _call_id(item)
