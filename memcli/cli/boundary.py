@@ -51,8 +51,7 @@ def failed(error: Exception) -> int:
     if isinstance(error, OSError):
         silence()  # what could not be printed is not tried again
         name = f" ({error.filename})" if error.filename else ""
-        what = f"{(error.strerror or str(error)).lower()}{name}"
-        return fail(RefusedError.code, what, "mem doctor")
+        return fail(RefusedError.code, f"{files.why(error)}{name}", "mem doctor")
     if isinstance(error, UnicodeEncodeError) and any(map(_is_bytes, sys.argv)):
         what = "an argument is not UTF-8, and names nothing that is remembered"
         return fail(UsageError.code, what, "mem list shows ids")
@@ -181,9 +180,8 @@ def opened_file(path: str, read: Callable[[Any], T]) -> T:
     try:
         return read(io.BytesIO(read_stdin()) if path == "-" else path)
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        hint = "name a file, or - for standard input"
-        raise UsageError(f"{path}: cannot be read: {why}", hint) from None
+        what = f"{path}: cannot be read: {files.why(error)}"
+        raise UsageError(what, "name a file, or - for standard input") from None
 
 
 def read_file(path: str) -> str:

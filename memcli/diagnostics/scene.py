@@ -17,7 +17,7 @@ from memcli.project import git
 from memcli.project.context import base_of, read_known
 from memcli.project.listing import FoundFile, shown
 from memcli.storage import durable, sqlite
-from memcli.storage.files import Unreadable, read_text
+from memcli.storage.files import Unreadable, read_text, why
 
 Status = Literal["PASS", "WARN", "FAIL", "INFO"]
 
@@ -162,11 +162,10 @@ class Scene:
         try:
             listed = git.run(["ls-files", "-z", "--", "*.md", "*.memory.db*"], root)
         except OSError as error:
-            why = (error.strerror or str(error)).lower()
-            return Repository(top, f"git cannot be run: {why}")
+            return Repository(top, f"git cannot be run: {why(error)}")
         if listed.returncode:
-            why = listed.stderr.strip() or "git ls-files failed"
-            return Repository(top, why.splitlines()[0])
+            said = listed.stderr.strip() or "git ls-files failed"
+            return Repository(top, said.splitlines()[0])
         tracked = frozenset(map(shown, filter(None, listed.stdout.split("\0"))))
         return _known(self.app, root, Repository(top, tracked=tracked))
 

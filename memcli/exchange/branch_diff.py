@@ -19,7 +19,7 @@ from memcli.memory.filters import day_of
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import ARCHIVE, Entry, Place, Problem, archive_of, place
 from memcli.project import git, globs
-from memcli.project.context import Project
+from memcli.project.context import Project, unread
 from memcli.storage.files import Unreadable, cache_dir, decode, private_dir, read_text
 
 WORKING = "working tree"
@@ -279,9 +279,7 @@ def _version(
         try:
             files[name] = parse(_text(project.root, commit, name), name)
         except Unreadable as error:
-            line = error.line
-            problem = Problem(name, line, str(error), severity="unreadable")
-            problems.append(problem)
+            problems.append(unread(name, error))
     return version_of(project, files)
 
 

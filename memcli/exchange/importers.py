@@ -13,6 +13,7 @@ from memcli.exchange import rule_places
 from memcli.memory import front_matter, grammar, parser
 from memcli.memory.values import Problem
 from memcli.memory.words import in_one_line, is_day
+from memcli.project.context import unread
 from memcli.storage.files import Unreadable, read_text
 from memcli.text.matching import verbose
 
@@ -421,13 +422,7 @@ def _texts(
         try:
             texts[name] = read_text(file, base)
         except Unreadable as error:
-            problem = Problem(
-                path=str(file),
-                line=error.line,
-                message=str(error),
-                severity="unreadable",
-            )
-            problems.append(problem)
+            problems.append(unread(str(file), error))
     return texts, problems
 
 

@@ -14,7 +14,7 @@ from memcli.sessions.formats.protocol import Format, Store
 from memcli.sessions.formats.registry import FORMATS
 from memcli.sessions.gather import Lines, mapping, parse, value_at
 from memcli.sessions.reader import open_plain
-from memcli.storage.files import state_dir
+from memcli.storage.files import state_dir, why
 from memcli.storage.sqlite import Owner, Owners, remembered
 
 FAR = 1 << 20  # bytes at the head of a file in which the folder is looked for
@@ -94,7 +94,7 @@ class _Search:
             except DataError as error:
                 self.unread.append((path, error.what.removeprefix(f"{path}: ")))
             except OSError as error:
-                self.unread.append((path, (error.strerror or str(error)).lower()))
+                self.unread.append((path, why(error)))
 
     def looked(self) -> Looked:
         return Looked(
