@@ -167,6 +167,7 @@ def _finding(finding: BranchFinding, code: Callable[[str], str]) -> str:
         "removes": f"this branch removes {name}; {resting}",
         "moves": f"this branch moves {name} to {code(detail)}; {resting}",
         "rewrites": f"this branch rewrites {detail} of {name}; {resting}",
+        "untold": f"what else it does to names could not be told in {detail} s",
         "opposes": " says the opposite of ".join(named),
         "secret": f"{entries} holds a secret ({detail}): take it out before it is merged",
         "order": f"{entries} reads like an order to the agent ({detail}): reword it",

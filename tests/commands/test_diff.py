@@ -236,3 +236,14 @@ def test_markdown_says_how_many_more_findings_there_are(project):
     page = project.mem("diff", "main..HEAD", "--format", "markdown").out
     assert page.count("removes `src/part_") == 20
     assert "**and 3 more findings: `mem diff`**" in page
+
+
+def test_a_branch_that_takes_too_long_to_look_at_is_told_as_far_as_it_was(
+    project, monkeypatch
+):
+    """In text and in a comment."""
+    started(project)
+    project.mem("add", "A new lesson")
+    monkeypatch.setattr("memcli.exchange.review.SECONDS", -1)
+    for form in ("text", "markdown"):
+        assert "could not be told" in project.ok("diff", "--format", form).out
