@@ -276,12 +276,12 @@ def _with_another_value(
     if request.beside or request.kind == "episode":
         return None
     rivals = [one for one in near if one.level == request.level]
-    found = [
+    replaced = [
         rival
         for rival in rivals
         if rival.kind != "episode" and replaces(body, rival.text)
     ]
-    return found[0] if len(found) == 1 else None
+    return replaced[0] if len(replaced) == 1 else None
 
 
 def _supersede(app: App, changes: ChangeSet, old: _Near, newer: str) -> None:
@@ -433,12 +433,14 @@ def _writable_around(app: App, request: AddRequest) -> dict[int, view.FileRow]:
     """The memory files at the level written to and around it, by their number in the
     index."""
     project = app.project
-    own = {file.name for file in project.listing.files if project.may_write(file)}
+    writable_names = {
+        file.name for file in project.listing.files if project.may_write(file)
+    }
     rows = app.index.files().values()
     return {
         row.id: row
         for row in view.visible(rows, project.view, Filters())
-        if row.path in own and row.place.store == "memory"
+        if row.path in writable_names and row.place.store == "memory"
         if is_around(project, row.place, request.level, request.job, request.task)
     }
 

@@ -49,6 +49,11 @@ class _Removed(NamedTuple):
     file: KnownFile
 
     @property
+    def key(self) -> tuple[bool, str]:
+        """Whose entry it is, the person's or a repository's, and its id."""
+        return is_home(self.file.path), self.entry.id
+
+    @property
     def words(self) -> list[str]:
         """Its title and the lines of its body that are long enough to be told by."""
         return [line for line in self.lines if len(line) >= LEAST]
@@ -63,11 +68,11 @@ def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenR
     """Remove entries from live files and archives, and their words from index, vectors,
     history, undo, state and page. Raises UsageError for an id that is not there."""
     finished = set() if dry_run else _finish(app)
-    ids = [each for each in ids if not any(map(_begins_with(each), finished))]
+    ids = [name for name in ids if not any(map(_begins_with(name), finished))]
     if finished and not ids:
         return ForgottenReport()
     refresh_found(app)
-    places = [writable(app, each, archived=None) for each in ids]
+    places = [writable(app, name, archived=None) for name in ids]
     wanted_ids = {(is_home(place.path), plain_id(place.entry)) for place in places}
     removed: list[_Removed] = []
     lines: list[str] = []
@@ -77,16 +82,14 @@ def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenR
         nonlocal exchanges
         files = [*read_all(app.project)]
         everything = _with_originals(files, wanted_ids)
-        removed.extend(
-            _Removed(entry, file)
-            for file in files
-            for entry in file.memory.entries
-            if (is_home(file.path), entry.id) in everything
+        every = (
+            _Removed(entry, file) for file in files for entry in file.memory.entries
         )
+        removed.extend(entry for entry in every if entry.key in everything)
         _check_one_each(removed)
         if not removed:
             raise UsageError("a section of prose is yours: take it out", "mem edit ID")
-        lines.extend(line for one in removed for line in one.words)
+        lines.extend(line for gone in removed for line in gone.words)
         patches = [
             *filter(None, (_cleared(app, file, removed, lines) for file in files))
         ]
@@ -95,12 +98,12 @@ def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenR
         exchanges = _from_history(app, lines, dry_run=dry_run)
         if not dry_run:
             _from_state(app, removed, lines)
-        rows = tuple((one.entry.id, one.file.path, one.entry.title) for one in removed)
+        rows = tuple((entry.id, file.path, entry.title) for entry, file in removed)
         return ForgottenReport(entries=rows, dry_run=dry_run, patches=tuple(patches))
 
     report = app.write(plan, VERB, dry_run=dry_run)
     if not dry_run:
-        _from_the_rest(app, [one.entry.id for one in removed])
+        _from_the_rest(app, [gone.entry.id for gone in removed])
         _from_exports(app, lines)
     left = tuple(_left(app, removed, lines))
     return report._replace(exchanges=exchanges, left=left)
@@ -141,11 +144,10 @@ def _check_one_each(removed: Sequence[_Removed]) -> None:
     """Check that no id is that of two live entries, as a merge without our driver may
     leave them. Raises UsageError: which of them is meant is the person's to say."""
     places: dict[tuple[bool, str], dict[str, str]] = {}
-    for one in removed:
-        if one.entry.status != "retired" and one.file.place.store != "archive":
-            named = (is_home(one.file.path), one.entry.id)
-            place = f"{one.file.path}:{one.entry.line}"
-            places.setdefault(named, {}).setdefault(fold(one.entry.body), place)
+    for entry, file in removed:
+        if entry.status != "retired" and file.place.store != "archive":
+            of_id = places.setdefault(_Removed(entry, file).key, {})
+            of_id.setdefault(fold(entry.body), f"{file.path}:{entry.line}")
     for (_, name), found in places.items():
         if len(found) > 1:
             what = f"{name}: is the id of several entries: {', '.join(found.values())}"
@@ -171,10 +173,10 @@ def _cleared(
 ) -> Patch | None:
     """The file without the entries, and without their words in what mem told of
     sessions; None where it holds nothing of them."""
-    removed_ids = {(is_home(one.file.path), one.entry.id) for one in removed}
+    keys = {gone.key for gone in removed}
     changes = []
     for number, entry in enumerate(file.memory.entries):
-        if (is_home(file.path), entry.id) in removed_ids:
+        if _Removed(entry, file).key in keys:
             changes.append(EntryChange(at=number, remove=True))
         elif entry.kind == "episode" and _says(entry, lines):
             changes.append(_without_words(number, entry, lines))
@@ -245,16 +247,16 @@ def _from_state(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> 
     """Take the words out of what hooks told and out of proposals. A digest stays, by
     which they are recognised when they come back."""
     salt = secrets.token_hex(16)
-    ids = [entry_removed.entry.id for entry_removed in removed]
+    ids = [gone.entry.id for gone in removed]
     day = app.project.now.isoformat()
     with app.state() as state:
         state.forget_entries(ids, lines)
         for everywhere in (True, False):
             digests = {
                 digest_of(text, salt)
-                for entry_removed in removed
-                for text in (*entry_removed.lines, entry_removed.entry.id)
-                if (entry_removed.file.place.level == "global") == everywhere
+                for gone in removed
+                for text in (*gone.lines, gone.entry.id)
+                if (gone.file.place.level == "global") == everywhere
             }
             state.add_tombstones(salt, digests, day, everywhere=everywhere)
 
@@ -312,7 +314,7 @@ def _left(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> Iterat
     for name, text in _rules(root):
         if _holds(text, lines):
             yield f"{name} has the words: edit it, or mem export --remove --out {name}"
-    paths = sorted({one.file.path for one in removed})
+    paths = sorted({gone.file.path for gone in removed})
     if tracked := " ".join(path for path in paths if _is_tracked(app, path)):
         yield (
             f"git's history has {tracked}: git filter-repo --replace-text FILE, then"
@@ -326,10 +328,10 @@ def _other_entries(
     app: App, removed: Sequence[_Removed], lines: Sequence[str]
 ) -> Iterator[str]:
     """The other entries that say the same words."""
-    gone = {(is_home(one.file.path), one.entry.id) for one in removed}
+    keys = {gone.key for gone in removed}
     for file in read_all(app.project):
         for entry in file.memory.entries:
-            is_gone = (is_home(file.path), entry.id) in gone
+            is_gone = _Removed(entry, file).key in keys
             if not is_gone and _says(entry, lines):
                 name = entry.id[:8]
                 yield f"{file.path} says it in {name}, too: mem forget {name}"
