@@ -83,7 +83,7 @@ SHORTER = 1e-6  # less for each token: of two that say as much, the shorter
 # figures of the parts that were left out.
 LIKELY = 0.34
 QUESTION = 0.15  # so much less is enough where a sentence asks
-BESIDE = 0.4  # the share of LIKELY that is enough beside what is told
+BESIDE = 0.4  # the share of this that is enough beside what reaches it or is told
 BY_CHANCE = 0.15
 TERMS = 3  # so much more for every doubling of a prompt's terms beyond 2 ** 3
 SHARES = (0.2, 1.0, 0.25, 0.05)  # of the best term, the second, the third, each

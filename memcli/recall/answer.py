@@ -35,6 +35,7 @@ TOP = 3
 NORMS = 100_000
 """Characters of a file of norms that are looked at for one answer."""
 LOOKED_AT = 12  # how many hits are looked at for a prompt
+POINTED = 5  # and of how many of the best it may point at two
 _PRIORITY = {"permanent": 0, "critical": 1, "high": 2, "pin": 2}
 
 
@@ -298,21 +299,29 @@ def told(found: OwnMatching, text: str, amended: Collection[str] = ()) -> Bearin
     layers = Layers(found)
     hits = layers.search.ranked(LOOKED_AT)
     least = found.config.inject_min
+    # A question is answered by one of the first, or not at all.
+    last_clear = TOP if sought.asks else LOOKED_AT
     clear: dict[str, float] = {}
     likely: dict[str, float] = {}
     for place, met in enumerate(_met(layers.search, hits, sought, amended)):
         if met is None:
             continue
-        if met.bears and met.strength >= least:
+        if place < last_clear and met.bears and met.strength >= least:
             clear[met.entry] = met.strength
-        elif place < TOP:
+        elif place < POINTED:
             likely[met.entry] = met.strength
-    asks = bool(evidence.questions(text))
-    enough = weights.LIKELY - (weights.QUESTION if asks else 0.0)
-    if clear:  # the prompt is about this memory
-        enough = weights.LIKELY * weights.BESIDE
+    enough = weights.LIKELY
+    if evidence.questions(text):
+        enough -= weights.QUESTION
+    # What is about this memory points at what stands beside the best, too.
+    if not clear and max(likely.values(), default=0.0) < enough:
+        likely = {}
     best = sorted(clear, key=clear.__getitem__, reverse=True)
-    pointed = [entry for entry, strength in likely.items() if strength >= enough]
+    pointed = [
+        entry
+        for entry, strength in likely.items()
+        if strength >= enough * weights.BESIDE
+    ]
     return Bearing(
         clear=layers.showing.each("ranked", best, short=True),
         likely=layers.showing.each("ranked", pointed, short=True),
@@ -336,7 +345,7 @@ def _met(
     """How the hits that are looked at meet a prompt; None for what was learned in a
     session among the `amended`."""
     asked = evidence.terms(sought.weights)
-    for hit in hits[:TOP] if sought.asks else hits:
+    for hit in hits[:POINTED] if sought.asks else hits:
         chosen = search.chosen[hit.item.id]
         if str(chosen.values.get("session_id", "")) in amended:
             yield None
