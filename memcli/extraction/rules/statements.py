@@ -130,7 +130,7 @@ class _SaidSentence(NamedTuple):
         about = _length(self.sentence.low)
         is_short = about < SHORTEST or _leads(self.sentence)
         is_half = self.text.endswith((":", "："))
-        if is_short or is_half or self.sentence.mark == "#" or _is_quoted(self.text):
+        if is_short or is_half or self.sentence.mark == "#":
             return False
         return is_rule(self.shows) or likeliness(self.shows) > 0
 
@@ -370,10 +370,6 @@ def _length(low: str) -> float:
     letters, half as many."""
     about = content(low)
     return len(about) / 2 if words.is_spaceless(low) else len(about)
-
-
-def _is_quoted(text: str) -> bool:
-    return text[0] in "\"'“”„«»「『" and text.rstrip(".!,")[-1] in "\"'”“»」』"
 
 
 def _around(turns: Sequence[Turn], index: int) -> frozenset[str]:
