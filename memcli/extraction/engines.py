@@ -200,16 +200,11 @@ def _by_model(
     try:
         reply = model.ask(_ask(given, runs, shown)).text
         parsed = prompts.parse_reply(reply, names, shown.shown, most)
-        general = _general(model, given, parsed.findings)
+        lessons = _lessons(model, given, parsed.findings)
     except ProviderError as error:
         failed = tuple((name, error.what) for name in names)
         replied = isinstance(error, ReplyError)
         return Findings(failed=failed, replied=replied, cut=shown.cut)
-    lessons = [
-        _cited(given, _corrected(given, finding))
-        for finding in parsed.findings
-        if finding.scope not in ("global", "episode") or finding in general
-    ]
     dropped = {
         UNPLACED: parsed.unplaced,
         UNQUOTED: parsed.unquoted,
@@ -224,6 +219,18 @@ def _by_model(
         cut=(*shown.cut, *parsed.odd),
         more=parsed.more,
     )
+
+
+def _lessons(
+    model: "Model", given: EngineInput, findings: Sequence[Finding]
+) -> list[Finding]:
+    """The findings that are no episodes; of those for all projects the general ones."""
+    general = _general(model, given, findings)
+    return [
+        _cited(given, _corrected(given, finding))
+        for finding in findings
+        if finding.scope not in ("global", "episode") or finding in general
+    ]
 
 
 def _general(
