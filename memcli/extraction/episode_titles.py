@@ -1,6 +1,7 @@
 """What a stretch of a session is called: what was asked for and done, the largest of it
 first, and how much more was. Pure."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise, takewhile
 from typing import NamedTuple
@@ -149,24 +150,31 @@ def title_of(turns: Sequence[Turn], called: str = "") -> str:
     exchanges = list(_exchanges(turns))
     counted = [each for each in exchanges if each.effort] or exchanges[:1]
     has_changes = any(map(_changes, turns))
-    named: dict[str, int] = {}
+    own_name = called if _names_work(called) else ""
+    named: Counter[str] = Counter()
     for exchange in counted:
         ordered = _asked_for(exchange)
         if has_changes and not (named or ordered):
-            ordered = called if _names_work(called) else _opening(exchange)
+            ordered = own_name or _opening(exchange)
         if name := _shortened(ordered):
-            named[name] = named.get(name, 0) + exchange.effort
-    if not named:
-        names = (_shortened(_told(exchange)) for exchange in counted)
-        own_name = _shortened(called) if _names_work(called) else ""
-        return next(filter(None, (own_name, *names)), "")
-    first, *others = named
-    largest = max(others, key=lambda name: named[name], default="")
-    both = f"{first}; {largest}"
-    is_fit = len(both) <= TITLE - MORE and _length(both) <= WORDS[1]
-    told = both if largest and is_fit else first
-    rest = len(others) - (told == both)
-    return f"{told}, and {rest} more" if rest else told
+            named[name] += exchange.effort
+    if named:
+        return _joined(named)
+    names = map(_shortened, (own_name, *map(_told, counted)))
+    return next(filter(None, names), "")
+
+
+def _joined(named: Counter[str]) -> str:
+    """The first name, where there is room the one of the largest effort after it, and
+    how many more there are."""
+    title, *others = named
+    if others:
+        largest = max(others, key=named.__getitem__)
+        both = f"{title}; {largest}"
+        if len(both) <= TITLE - MORE and _length(both) <= WORDS[1]:
+            title = both
+            others.remove(largest)
+    return f"{title}, and {len(others)} more" if others else title
 
 
 def _exchanges(turns: Sequence[Turn]) -> Iterator[TitleExchange]:

@@ -303,28 +303,32 @@ def _files_in(text: str) -> Iterator[str]:
             continue
         is_name = " " not in code and path_like().fullmatch(code)
         around = (text[: match.start()], text[match.end() :])
-        if is_name and _is_whole_file(code, *around, is_code=True):
+        if is_name and _is_whole_file(code, *around):
             yield _glob(code)
     plain = span().sub(" ; ", text)
     for match in path_like().finditer(plain):
         around = (plain[: match.start()], plain[match.end() :])
-        if _is_whole_file(match[0], *around, is_code=False):
+        if _reads_as_file(match[0]) and _is_whole_file(match[0], *around):
             yield _glob(match[0])
 
 
-def _is_whole_file(name: str, before: str, after: str, *, is_code: bool) -> bool:
-    """Whether a name is that of a file or folder, and the ban is on all of it: not on
-    "the version in package.json", "package.json versions", "a/b" or "Next.js"."""
-    last = name.rstrip("/").rpartition("/")[2]
+def _reads_as_file(name: str) -> bool:
+    """Whether a name in prose is that of a file or folder: not "a/b" or "Next.js"."""
+    if "/" not in name:
+        return not name.endswith(".js")
+    last = name.rpartition("/")[2]
+    return not last or "*" in name or "." in last
+
+
+def _is_whole_file(name: str, before: str, after: str) -> bool:
+    """Whether a ban is on all of the file or folder that it names: not on "the version
+    in package.json" or "package.json versions"."""
     if name.startswith(("/", "@")) or name in NO_FILES:
-        return False
-    is_product = "/" not in name and name.endswith(".js")
-    is_marked = name.endswith("/") or "*" in name or "." in last
-    if not is_code and (is_product or ("/" in name and not is_marked)):
         return False
     noun = re.match(r" ([a-z]+)", after)
     if noun and noun[1] not in WHOLES:
         return False
+    last = name.rstrip("/").rpartition("/")[2]
     is_file = "." in last and "*" not in name
     return not is_file or part_of().search(before) is None
 

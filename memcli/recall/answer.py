@@ -313,19 +313,19 @@ def told(found: OwnMatching, text: str, amended: Collection[str] = ()) -> Bearin
     enough = weights.LIKELY
     if evidence.questions(text):
         enough -= weights.QUESTION
-    # What is about this memory points at what stands beside the best, too.
-    if not clear and max(likely.values(), default=0.0) < enough:
-        likely = {}
     best = sorted(clear, key=clear.__getitem__, reverse=True)
-    pointed = [
-        entry
-        for entry, strength in likely.items()
-        if strength >= enough * weights.BESIDE
-    ]
+    # What is about this memory points at what stands beside the best, too.
+    is_met = clear or max(likely.values(), default=0.0) >= enough
+    pointed = _reaching(likely, enough * weights.BESIDE) if is_met else []
     return Bearing(
         clear=layers.showing.each("ranked", best, short=True),
         likely=layers.showing.each("ranked", pointed, short=True),
     )
+
+
+def _reaching(strengths: dict[str, float], least: float) -> list[str]:
+    """The entries whose strength reaches a bar."""
+    return [entry for entry, strength in strengths.items() if strength >= least]
 
 
 class Met(NamedTuple):
