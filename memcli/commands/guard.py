@@ -204,7 +204,7 @@ def set_guard(
             id=entry.id,
             title=entry.title,
             place=f"{place.path}:{entry.line}",
-            mode=mode,
+            mode=str(values["guard"] or "off"),
             commands=_texts(after, "commands"),
             paths=_texts(after, "paths"),
             unless=_texts(after, "unless"),
@@ -216,7 +216,7 @@ def set_guard(
     is_own_by_this = root is not None and git.work_tree(root) is None
     if mode in MODES and is_own_by_this and not app.options.dry_run:
         trust(app, report.id)
-    if mode != DENY or app.options.dry_run:
+    if report.mode != DENY or app.options.dry_run:
         return report
     app.project.relist()
     refresh_found(app)

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from memcli.errors import UsageError
-from memcli.guard.guards import read_guard
+from memcli.guard.guards import ASK, DENY, read_guard
 from memcli.guard.suggest import Suggestion, for_entry, in_folders, suggest
 from memcli.memory.values import Entry
 from memcli.memory.words import body_of
+from memcli.text.matching import verbose
 
 KEYS = ("commands", "paths", "unless")
 NOT_GIVEN: Mapping[str, Sequence[str]] = MappingProxyType({})
@@ -16,9 +17,12 @@ NOT_GIVEN: Mapping[str, Sequence[str]] = MappingProxyType({})
 def guard_values(
     entry: Entry, mode: str, given: Mapping[str, Sequence[str]] = NOT_GIVEN
 ) -> dict[str, object]:
-    """The values to set: the mode, and patterns that were given or are suggested."""
+    """The values to set: the mode, and patterns that were given or are suggested. What
+    a rule allows with consent is asked about instead of refused."""
     if mode == "off":
         return {"guard": None}
+    if mode == DENY and consent().search(f"{entry.title}\n{entry.body}"):
+        mode = ASK
     values: dict[str, object] = {"guard": mode}
     values |= {key: list(texts) for key, texts in given.items() if texts}
     if "commands" not in values and "paths" not in values:
@@ -31,6 +35,20 @@ def guard_values(
     for pattern, reason in checked.faults:
         raise UsageError(f"{pattern}: {reason}", "mem guard --help")
     return values
+
+
+@verbose(ignore_case=True)
+def consent() -> str:
+    """A condition of consent: "without asking me", "unless I say so"."""
+    return r"""
+        \b without \s (?: first \s | explicitly \s )? asking \b
+      | \b without \s (?: (?: my | our | explicit | prior | the \s user's ) \s )*
+            (?: permission | approval | consent | confirmation ) \b
+      | \b (?: unless | until ) \s (?: (?: I | we | the \s user | explicitly ) \s )+
+            (?: explicitly \s )? (?: say | ask | tell | told | request | approv | agree
+              | confirm | allow ) \w*
+      | \b (?: unless | until ) \s (?: asked | told | requested | approved ) \b
+    """
 
 
 def _suggested_for(entry: Entry, given: dict[str, object]) -> dict[str, object]:

@@ -456,6 +456,25 @@ def test_what_was_at_hand_never_stops_what_the_lesson_prescribes(
     assert tried(project, "pytest -n 4").json["decision"] == "deny"
 
 
+@pytest.mark.parametrize(
+    ("ending", "decision"),
+    [
+        (" without asking me", "ask"),
+        (" without my permission", "ask"),
+        (" unless I say so", "ask"),
+        (" unless explicitly requested", "ask"),
+        ("", "deny"),
+        (" without running the tests", "deny"),
+    ],
+)
+def test_what_a_rule_allows_with_consent_is_asked_about(project, ending, decision):
+    """Nobody is refused what a person may allow in the session."""
+    name = guarded(project, f"Never run git push{ending}", commands=[], guard="")
+    set_guard = project.ok("guard", name[:8], "--command", "git push*", "--json")
+    assert set_guard.json["mode"] == decision
+    assert tried(project, "git push").json["decision"] == decision
+
+
 def test_patterns_that_a_person_wrote_stay(project):
     """An entry that no session left binds by its own patterns."""
     name = guarded(project, "Never edit docs/ by hand", commands=["cog *"], guard="")
