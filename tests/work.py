@@ -1,9 +1,12 @@
 """How much work something is, told so that a slow machine gives the same answer."""
 
+import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 # A hundred times what the longest of these needs on a slow machine.
@@ -25,6 +28,18 @@ def calls(action: Callable[[], object]) -> int:
     finally:
         sys.setprofile(before)
     return count
+
+
+def most_memory(folder: Path, *words: str) -> tuple[int, int]:
+    """The exit code of a command line of `mem`, and the most kilobytes that it or a
+    program of it held: of these alone, not of what other tests have started."""
+    command = [sys.executable, "-m", "memcli", *words]
+    process = subprocess.Popen(
+        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, used.ru_maxrss
 
 
 @contextmanager
