@@ -73,16 +73,35 @@ def run(app: App, request: ImportRequest, *, dry_run: bool = False) -> ImportRep
     one_of("--level", level, LEVELS)
     one_of("format", request.form, ("", *importers.FORMS))
     target(app.project, level)  # raises where there is none
-    sources = [_read(app.project, each, request.form) for each in request.paths]
+    sources, unknown = _sources_of(app.project, request)
     drafts = [draft for source in sources for draft in source.drafts]
     report = app.write(
         lambda: _plan(app, level, drafts, again=request.again),
         "import",
         dry_run=dry_run,
     )
-    return report._replace(
-        skipped=tuple(problem for one in sources for problem in one.problems)
-    )
+    skipped = [problem for one in sources for problem in one.problems]
+    return report._replace(skipped=(*unknown, *skipped))
+
+
+def _sources_of(
+    project: Project, request: ImportRequest
+) -> tuple[list[importers.ImportSource], list[Problem]]:
+    """What the paths hold, and those that hold nothing known; raises UsageError where
+    that is all of them."""
+    sources: list[importers.ImportSource] = []
+    unknown: list[Problem] = []
+    for path in request.paths:
+        try:
+            sources.append(_read(project, path, request.form))
+        except UsageError as error:
+            if len(unknown) + 1 == len(request.paths):
+                raise
+            reason = error.what.rpartition(": ")[2]
+            unknown.append(
+                Problem(path=path, line=1, message=reason, severity="unreadable")
+            )
+    return sources, unknown
 
 
 def _read(project: Project, path: str, form: str) -> importers.ImportSource:

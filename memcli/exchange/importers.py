@@ -169,11 +169,18 @@ def split_sections(text: str, name: str) -> list[Section]:
 
 
 def headline(text: str) -> tuple[str, str]:
-    """A title and the rest: the first line; when that is too long, its beginning and
-    the whole text."""
-    first_line, _, remainder = text.strip().partition("\n")
-    title = first_line.strip(_MARKS).replace("**", "")
+    """A title and the rest: the first paragraph without its line breaks; when that is
+    too long, its beginning and the whole text."""
+    first_line, *more_lines = text.strip().split("\n")
+    paragraph = [first_line]
+    if not first_line.rstrip().endswith(":"):
+        paragraph += takewhile(
+            lambda line: not _paragraph_end().match(line), more_lines
+        )
+    joined = " ".join(line.strip() for line in paragraph)
+    title = joined.strip(_MARKS).replace("**", "")
     if len(title) <= TITLE:
+        remainder = "\n".join(more_lines[len(paragraph) - 1 :])
         return title or "Note", remainder.strip("\n")
     return shortened(title), text.strip()
 

@@ -326,3 +326,36 @@ def test_what_was_archived_or_merged_is_not_written_again(project):
     result = project.mem("import", "AGENTS.md", "--json")
     assert (result.json["added"], result.json["known"][0]["id"]) == ([], first.id)
     assert project.read("MEMORY.md") == survivor
+
+
+def test_a_title_is_not_cut_where_its_source_wraps_lines(project):
+    """The lines of the first paragraph are one title; what is below it stays."""
+    project.write(
+        "AGENTS.md",
+        "# Rules\n- ALWAYS use `cargo update --precise` to make\n  lockfile changes\n"
+        "- Never edit what the generator\n  writes\n  - such as `api.py`\n",
+    )
+    project.ok("import", "AGENTS.md")
+    lockfile, generated = project.entries()
+    assert (
+        lockfile.title == "ALWAYS use `cargo update --precise` to make lockfile changes"
+    )
+    assert lockfile.body.count("lockfile changes") == 1
+    assert generated.title == "Never edit what the generator writes"
+    assert "- such as `api.py`" in generated.body
+
+
+def test_an_unknown_path_keeps_no_other_from_being_imported(project):
+    """It is named, with exit 3; alone it is a wrong argument."""
+    project.write(".cursor/mcp.json", "{}\n")
+    project.write(
+        ".github/copilot-instructions.md", "- Never push to the main branch.\n"
+    )
+    result = project.ends(
+        3, "import", ".cursor", ".github/copilot-instructions.md", "gone.md"
+    )
+    assert ".cursor:1: no known format" in result.err
+    assert "gone.md:1: there is no such file or folder" in result.err
+    (entry,) = project.entries()
+    assert entry.title == "Never push to the main branch."
+    project.ends(2, "import", ".cursor", "gone.md")
