@@ -147,7 +147,14 @@ def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
     near = getattr(error, "possibilities", ())
     text = _unknown(option, near) if option and near else error.format_message()
     hint = "mem --help" if is_early else f"mem {command} --help"
+    if option == "--format" and "--json" in _options(error):
+        hint = f"mem {command} --json"
     return text[:1].lower() + text[1:].rstrip("."), hint
+
+
+def _options(error: Any) -> set[str]:
+    """The names of the options that the command of an error takes."""
+    return {name for parameter in error.ctx.command.params for name in parameter.opts}
 
 
 def _unknown(option: str, near: Sequence[str]) -> str:

@@ -234,6 +234,19 @@ def test_ten_thousand_entries_are_a_window_of_rows(browser, tmp_path):
     )
 
 
+def test_a_title_of_two_lines_is_not_clipped(browser, tmp_path):
+    """Nor what stands below it."""
+    title = "Do not trigger privileged workflows from pull requests of forks " * 6
+    shown(browser, tmp_path, report(item(0, title=title)))
+    inside = """
+        const row = document.querySelector('.row'), name = row.querySelector('b');
+        const lines = name.clientHeight / parseFloat(getComputedStyle(name).lineHeight);
+        return [lines, row.scrollHeight - row.clientHeight]
+    """
+    lines, over = browser.js(inside)
+    assert lines > 1.95 and over == 0
+
+
 def test_each_control_has_a_name_and_colours_contrast(browser, tmp_path):
     """Landmarks, one heading, labels; text on its ground has 4.5 to 1 in light and in
     dark."""

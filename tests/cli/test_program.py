@@ -296,6 +296,15 @@ def test_an_option_that_cannot_be_written_over_is_named(project):
     assert "hint: it is now mem recall --json" in result.err
 
 
+def test_who_asks_for_a_format_is_pointed_at_json(project):
+    """Where the command can write it; one that cannot points at its help."""
+    result = project.mem("list", "--format", "json")
+    assert result.code == 2
+    assert result.err.endswith("hint: mem list --json\n"), result
+    result = project.mem("help", "--format", "json")
+    assert "--json" not in result.err, result
+
+
 def test_the_option_of_another_command_is_no_hint(project):
     """What `mem reinforce` or `mem extract` once had says nothing of `mem undo`."""
     elsewhere = {**EARLIER["extract"], **MOVED["reinforce"], **MOVED["guard"]}
