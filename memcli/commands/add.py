@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
-from memcli.exchange.importers import TITLE, shortened
+from memcli.exchange.rule_units import TITLE, shortened
 from memcli.index import lexical, view
 from memcli.index.citations import Citation, parse_citation, renewed, with_sketch
 from memcli.memory import changes

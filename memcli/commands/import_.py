@@ -18,7 +18,8 @@ from memcli.commands.add import (
 )
 from memcli.errors import UsageError, one_of
 from memcli.exchange import importers
-from memcli.exchange.importers import ImportDraft, headline, shortened
+from memcli.exchange.importers import ImportDraft
+from memcli.exchange.rule_units import headline, shortened
 from memcli.memory import changes, grammar, parser
 from memcli.memory.values import (
     LEVEL_WORDS,

@@ -4,21 +4,18 @@ memory."""
 import os
 import re
 from collections.abc import Iterator, Mapping
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.errors import UsageError
-from memcli.exchange import rule_places
+from memcli.exchange import rule_places, rule_units
+from memcli.exchange.rule_units import shortened
 from memcli.memory import front_matter, grammar, parser
 from memcli.memory.values import Problem
-from memcli.memory.words import in_one_line, is_day
+from memcli.memory.words import is_day
 from memcli.project.context import unread
 from memcli.storage.files import Unreadable, read_text
 from memcli.text.matching import verbose
-
-TITLE = 100
-_MARKS = "#>*-+ \t"
 
 
 @verbose(lines=True, dot_all=True)
@@ -31,12 +28,6 @@ def _front_matter() -> str:
 def _key_line() -> str:
     """A key with its value, in front matter that is no YAML."""
     return r"^ ( [\w-]++ ) : ( [^\n]*+ ) $"
-
-
-@verbose
-def _heading() -> str:
-    """The heading at the beginning of a section."""
-    return r"\A \s* \#{1,6} [ \t]+ [^\n]* \n?"
 
 
 @verbose(dot_all=True)
@@ -60,52 +51,10 @@ def _import_line() -> str:
     return r"^ [ \t]* (?: [-*] [ \t]+ )? @ [\w~./-]+ [ \t]* $"
 
 
-@verbose
-def _item() -> str:
-    """The mark of a list item."""
-    return r"(?: [-*+] | \d{1,3} [.)] ) [ \t]+"
-
-
 @verbose(lines=True)
 def _pointer() -> str:
     """A list item that begins with a link to a file."""
     return r"^ [ \t]* [-*] [ \t]* \[ [^\]\n]* \] \( ( [^)\n]+ ) \) [^\n]* (?: \n | \Z )"
-
-
-@verbose
-def _tag_line() -> str:
-    """A line that is a tag alone."""
-    return r"[ \t]* < /? [a-zA-Z] [^<>]* > [ \t]*"
-
-
-@verbose
-def _paragraph_end() -> str:
-    """The line behind a paragraph: a blank one, an item, code or a table."""
-    return r"[ \t]* (?: $ | [-*+][ ] | \d{1,3}[.)][ ] | ``` | ~~~ | \| )"
-
-
-@verbose(ignore_case=True)
-def _strict() -> str:
-    """The words of a policy."""
-    return r"""
-        \b (?: never | always | must(?:n't)? | do[ ]not | don't | cannot | required?
-          | forbidden | mandatory | only ) \b
-    """
-
-
-@verbose(ignore_case=True)
-def _wish() -> str:
-    """The words of a preference."""
-    return r"""
-        \b (?: prefer | avoid | should | use | keep | write | run | make | add | put
-          | name | follow | ensure | check ) \b
-    """
-
-
-@verbose(lines=True)
-def _commands() -> str:
-    """Where commands for a shell begin, by the language of their code."""
-    return r"^ [ \t]* (?: ``` | ~~~ ) [ \t]* (?: (?:ba|z|fi|power)? sh (?:ell)? | console ) \b"
 
 
 class ImportDraft(NamedTuple):
@@ -130,15 +79,6 @@ class ImportDraft(NamedTuple):
         return grammar.derived_id("import", "\0".join(self.key))
 
 
-class Section(NamedTuple):
-    """A stretch of a text below one heading; `path` are the headings above it and its
-    own."""
-
-    path: tuple[str, ...]
-    text: str
-    date: str
-
-
 def split_front(text: str) -> tuple[dict[str, Any], str]:
     """The values of a text's front matter, and the rest; what is no YAML is read line
     by line."""
@@ -152,55 +92,6 @@ def split_front(text: str) -> tuple[dict[str, Any], str]:
         rows = _key_line().findall(block)
         values = {key: value.strip(" \t").strip("'\"") for key, value in rows}
     return values, text[front.end() :]
-
-
-def split_sections(text: str, name: str) -> list[Section]:
-    """The sections of a text without their headings; what stands above the first has no
-    path."""
-    parts = []
-    for section in parser.sections(parser.parse(text, name)):
-        heading = _heading().match(section.body)
-        path = tuple(section.title.split(" > ")) if heading else ()
-        body = section.body[heading.end() :] if heading else section.body
-        if body.strip():
-            part = Section(path=path, text=body.strip("\r\n"), date=section.date)
-            parts.append(part)
-    return parts
-
-
-def headline(text: str) -> tuple[str, str]:
-    """A title and the rest: the first paragraph without its line breaks; when that is
-    too long, its beginning and the whole text."""
-    first_line, *more_lines = text.strip().split("\n")
-    paragraph = [first_line]
-    if not first_line.rstrip().endswith(":"):
-        paragraph += takewhile(
-            lambda line: not _paragraph_end().match(line), more_lines
-        )
-    joined = " ".join(line.strip() for line in paragraph)
-    title = joined.strip(_MARKS).replace("**", "")
-    if len(title) <= TITLE:
-        remainder = "\n".join(more_lines[len(paragraph) - 1 :])
-        return title or "Note", remainder.strip("\n")
-    return shortened(title), text.strip()
-
-
-def shortened(title: str) -> str:
-    """One line of at most `TITLE` characters, cut at a word."""
-    title = " ".join(title.split())
-    if len(title) <= TITLE:
-        return title
-    cut = title.rfind(" ", 0, TITLE)
-    return title[: cut if cut > 0 else TITLE].rstrip(",;:") + " …"
-
-
-def _opening(text: str) -> str:
-    """The first paragraph of a text as a title; a tag on a line of its own says
-    nothing."""
-    lines = [line for line in text.split("\n") if not _tag_line().fullmatch(line)]
-    first_line, *more_lines = "\n".join(lines).strip().split("\n")
-    goes_on = takewhile(lambda line: not _paragraph_end().match(line), more_lines)
-    return shortened(in_one_line("\n".join([first_line, *goes_on])))
 
 
 def words(value: object) -> tuple[str, ...]:
@@ -217,7 +108,6 @@ CLAUDE = "claude"
 FORMS = (RULES, CLAUDE)
 TYPES = ("user", "feedback", "project", "reference")
 OWN_ENDS = ("<!-- mem: end -->", "<!-- mem: export end -->")
-RULE_WORDS = 4  # A list item of fewer words is no rule by itself
 
 
 def rules(name: str, text: str) -> Iterator[ImportDraft]:
@@ -228,16 +118,21 @@ def rules(name: str, text: str) -> Iterator[ImportDraft]:
     body = body.replace("\r\n", "\n")
     body = _cut(_own_section(), body, *OWN_ENDS)
     body = _import_line().sub("", _cut(_comment(), body, "-->"))
-    heading = ""
-    for section in split_sections(body, name):
-        heading = section.path[-1] if section.path else heading
-        items = [_rule(name, section, item) for item in _items(section.text)]
-        for draft in items or [_whole(name, section)]:
-            title = draft.title
-            if title.endswith(":") and heading:
-                # it leads to what is below it, and says nothing by itself
-                title = shortened(f"{heading} > {title}")
-            yield draft._replace(title=title, created=section.date, paths=paths)
+    for draft in _drafts(RULES, name, body):
+        yield draft._replace(tags=_tags(draft.key[2]), paths=paths)
+
+
+def _drafts(form: str, name: str, body: str) -> Iterator[ImportDraft]:
+    """A draft for each unit of a text."""
+    for unit in rule_units.units(body, name):
+        yield ImportDraft(
+            source=f"{form}:{name}",
+            key=(form, name, "".join(unit.path[-1:]), unit.title, unit.text),
+            title=unit.title,
+            text=unit.text,
+            kind=unit.kind,
+            created=unit.date,
+        )
 
 
 def _bound_to(values: Mapping[str, Any]) -> tuple[str, ...]:
@@ -258,66 +153,6 @@ def _cut(pattern: re.Pattern[str], text: str, *ends: str) -> str:
         remainder = remainder[1:]
     looked_at = text[: len(text) - len(remainder)]
     return pattern.sub("", looked_at) + remainder
-
-
-def _items(text: str) -> list[str]:
-    """The items of a text that is a list of rules and nothing else."""
-    if grammar.code_fences(text, 0, len(text)):
-        return []
-    items: list[list[str]] = []
-    for line in text.split("\n"):
-        item_mark = _item().match(line)
-        goes_on = bool(items) and line[:1].isspace()
-        if item_mark:
-            items.append([line[item_mark.end() :]])
-        elif line.strip() and not goes_on:
-            return []
-        elif items:
-            items[-1].append(line.removeprefix("  "))
-    joined = ["\n".join(item).strip() for item in items]
-    return joined if all(len(item.split()) >= RULE_WORDS for item in joined) else []
-
-
-def _rule(name: str, part: Section, item: str) -> ImportDraft:
-    title, text = headline(item)
-    heading = part.path[-1] if part.path else ""
-    key = (RULES, name, heading, item)
-    kind = "policy" if _strict().search(item) else "preference"
-    return ImportDraft(
-        source=f"{RULES}:{name}",
-        key=key,
-        title=title,
-        text=text,
-        kind=kind,
-        tags=_tags(heading),
-    )
-
-
-def _whole(name: str, part: Section) -> ImportDraft:
-    # A text that is titled by its own name says nothing by it.
-    is_named = part.path[:1] == (os.path.basename(name),)
-    path = part.path[1:] if is_named else part.path
-    title = shortened(" > ".join(path[-2:])) or _opening(part.text) or "Note"
-    key = (RULES, name, " > ".join(part.path), part.text)
-    tags = _tags(path[-2]) if len(path) > 1 else ()
-    return ImportDraft(
-        source=f"{RULES}:{name}",
-        key=key,
-        title=title,
-        text="" if in_one_line(part.text) == title else part.text,
-        kind=_kind(part.text),
-        tags=tags,
-    )
-
-
-def _kind(section: str) -> str:
-    """A section that forbids or demands is a policy, one with commands a workflow."""
-    prose = re.sub(r"`[^`]*`", "", section)
-    if _strict().search(prose):
-        return "policy"
-    if _commands().search(section):
-        return "workflow"
-    return "preference" if _wish().search(prose) else "fact"
 
 
 def _tags(heading: str) -> tuple[str, ...]:
@@ -343,16 +178,7 @@ def topics(files: Mapping[str, str]) -> Iterator[ImportDraft]:
             body = _pointer().sub(
                 lambda line: "" if line[1] in known_names else line[0], body
             )
-        for section in split_sections(body, name):
-            title = shortened(" > ".join(section.path) or name.removesuffix(".md"))
-            key = (CLAUDE, name, title, section.text)
-            yield ImportDraft(
-                source=f"{CLAUDE}:{name}",
-                key=key,
-                title=title,
-                text=section.text,
-                created=section.date,
-            )
+        yield from _drafts(CLAUDE, name, body)
 
 
 def _more(values: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -104,7 +104,10 @@ def test_rules_for_agents(project):
     assert list(found.items()) == [
         ("Shop", "fact declarative"),
         ("Never mock the payment gateway in contract tests.", "policy directive"),
-        ("Prefer freezing the clock over sleeping in tests", "preference directive"),
+        (
+            "Testing > Prefer freezing the clock over sleeping in tests",
+            "preference directive",
+        ),
         ("Shop > Commands", "fact declarative"),
     ]
     assert "- fixtures: `freeze_time`" in project.entries()[2].body
@@ -131,7 +134,7 @@ def test_a_section_is_what_it_says(project):
     assert found == {
         "This project lives in a container.": "fact",
         "Building the docs": "workflow",
-        "Releases": "policy",
+        "Never tag by hand:": "policy",
     }
 
 
@@ -155,16 +158,66 @@ def test_a_text_without_heading_is_titled_by_its_first_paragraph(
     assert shop.body.count("lives in a container") == 1
 
 
-def test_a_title_that_leads_to_a_list_names_its_heading(project):
-    """ "Example:" alone says nothing in a list of titles."""
-    rules = "# Shop\n\n## Testing\n\nExample:\n\n```sh\nmake test\n```\n"
-    project.write("AGENTS.md", rules)
+def test_what_introduces_a_list_is_said_with_its_items(project):
+    """An item below "does not support" is never told as if it were supported; items that
+    are no rules are facts, and stay together."""
+    project.write(
+        "AGENTS.md",
+        "# Shop\n\n## The new cart\n\nWhat the cart does support:\n\n"
+        "- vouchers of every kind in one order\n- a footer that is rendered late\n\n"
+        "What the cart does **NOT** support:\n\n- discounts on the price of a parcel\n"
+        "- payments in two currencies at once\n- use of the old session store\n",
+    )
     project.ok("import", "AGENTS.md")
     (entry,) = project.entries()
-    assert entry.title.startswith("Testing") or entry.title.startswith("Shop > Testing")
-    project.write("AGENTS.md", "# Shop\n\n- Correct approach:\n  `make test` first\n")
+    assert (entry.title, entry.kind) == ("Shop > The new cart", "fact")
+    negated = entry.body.partition("NOT")[2]
+    assert "two currencies" in negated
+    assert "vouchers" not in negated
+
+
+def test_a_rule_is_titled_behind_what_introduces_it(project):
+    """A lead that is a rule itself keeps its list; a heading that forbids keeps what is
+    below it."""
+    project.write(
+        "AGENTS.md",
+        "# Shop\n\n## Cart\n\nThe cart is old. In tests:\n\n"
+        "- freeze the clock of the server\n- use the fake gateway of payments\n\n"
+        "Do NOT edit these by hand:\n\n- `cart/api.py` is made by a generator\n\n"
+        "## Don't\n\n- use the gateway of production\n- write to the old store\n",
+    )
     project.ok("import", "AGENTS.md")
-    assert project.entries()[-1].title == "Shop > Correct approach:"
+    found = {entry.title: entry for entry in project.entries()}
+    assert {title: entry.kind for title, entry in found.items()} == {
+        "Shop > Cart": "fact",
+        "In tests: use the fake gateway of payments": "preference",
+        "Do NOT edit these by hand:": "policy",
+        "Shop > Don't": "policy",
+    }
+    assert "- freeze the clock" in found["Shop > Cart"].body
+    assert "cart/api.py" in found["Do NOT edit these by hand:"].body
+    assert "- use the gateway" in found["Shop > Don't"].body
+
+
+def test_two_rules_of_a_section_are_two_entries(project):
+    """A long one is titled by its first sentence; the steps of a list stay together."""
+    clock = "Never sleep in a test of the clock."
+    reason = (
+        "Somebody waited for it for a whole week, and then it failed on Monday, too."
+    )
+    project.write(
+        "AGENTS.md",
+        f"## Tests\n\n{clock} {reason}\n\nKeep the gateway out of unit tests.\n\n"
+        "## Release\n\n1. Run the tests of the cart\n2. Make the tag of the day\n"
+        "3. Never push a tag by hand\n",
+    )
+    project.ok("import", "AGENTS.md")
+    first, second, steps, push = project.entries()
+    assert (first.title, first.body.endswith(f"\n{reason}")) == (clock, True)
+    assert second.title == "Tests > Keep the gateway out of unit tests."
+    assert (steps.title, steps.kind) == ("Release", "fact")
+    assert "2. Make the tag of the day" in steps.body
+    assert (push.title, push.kind) == ("Never push a tag by hand", "policy")
 
 
 def test_twice_is_once(project, tmp_path):
@@ -191,7 +244,7 @@ def test_what_is_said_already_is_not_added(project):
     footer = "The footer of every page is rendered on the server"
     project.remembers("Payments", f"R{retry}", id="known")
     rules = (f"R{retry}", f"Never r{retry}", footer, f"{footer}.")
-    project.write("AGENTS.md", "# Rules\n" + "".join(f"- {rule}\n" for rule in rules))
+    project.write("AGENTS.md", "".join(f"# AGENTS.md\n{rule}\n" for rule in rules))
     report = project.mem("import", "AGENTS.md", "--json").json
     assert [one["title"] for one in report["added"]] == [f"Never r{retry}", footer]
     assert [one["id"] for one in report["similar"]] == [
@@ -211,7 +264,7 @@ def test_secrets_private_parts_and_commands_stay_out(project):
         "<private>all of it stays here</private>",
         "Hidden\u202e\x1b[31m text that says little",
     )
-    project.write("AGENTS.md", "# Rules\n" + "".join(f"- {rule}\n" for rule in rules))
+    project.write("AGENTS.md", "".join(f"# AGENTS.md\n{rule}\n" for rule in rules))
     result = project.mem("import", "AGENTS.md", "--json")
     named = ["agents-md:AGENTS.md"]
     assert (result.code, result.json["refused"], result.json["injected"]) == (

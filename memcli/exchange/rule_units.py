@@ -1,0 +1,333 @@
+"""The rules in a text for agents, and what only informs. Pure.
+
+A rule is a unit of its own: a paragraph, or an item of a list. What introduces a list
+("does NOT support:") belongs to each of its items; where it is a rule itself, it and
+the list are one. What is no rule stays together, below its heading."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from textwrap import dedent
+from typing import NamedTuple
+
+from memcli.extraction.rules import words
+from memcli.memory import grammar, parser, prose
+from memcli.memory.dates import date_in
+from memcli.text.matching import verbose
+
+TITLE = 100
+RULE_WORDS = 4  # A list item of fewer words is no rule by itself
+_MARKS = "#>*-+ \t"
+
+
+class RuleUnit(NamedTuple):
+    """What becomes one entry; `path` are the headings above it, `date` is of one of
+    them."""
+
+    title: str
+    text: str
+    kind: str
+    path: tuple[str, ...] = ()
+    date: str = ""
+
+
+class _Block(NamedTuple):
+    """A stretch of a section: a paragraph, an item or a numbered step of a list, or
+    what stands by no words of its own ("other": code, a table)."""
+
+    sort: str
+    text: str
+
+    @property
+    def leads(self) -> bool:
+        """Whether it introduces what is below it."""
+        text = self.text.rstrip()
+        is_bold = re.fullmatch(r"\*\*[^*]+\*\*", text.strip()) is not None
+        return self.sort == "prose" and (is_bold or _ends_open(text))
+
+    @property
+    def words(self) -> str:
+        """What it says, without the mark of an item."""
+        if self.sort in ("item", "step"):
+            return dedent(_item().sub("  ", self.text, count=1))
+        return self.text
+
+
+def _ends_open(text: str) -> bool:
+    return text.rstrip("*_ \t").endswith((":", "："))
+
+
+@verbose
+def _item() -> str:
+    """The mark of a list item at the beginning of a line."""
+    return r"\A (?: [-*+] | (?P<step> \d{1,3} [.)] ) ) [ \t]+ (?: \[[ x]\] [ \t]+ )?"
+
+
+@verbose
+def _paragraph_end() -> str:
+    """The line behind a paragraph: a blank one, an item, code or a table."""
+    return r"[ \t]* (?: $ | [-*+][ ] | \d{1,3}[.)][ ] | ``` | ~~~ | \| )"
+
+
+@verbose
+def _tag_line() -> str:
+    """A line that is a tag alone."""
+    return r"[ \t]* < /? [a-zA-Z] [^<>]* > [ \t]*"
+
+
+@verbose(lines=True)
+def _commands() -> str:
+    """Where commands for a shell begin, by the language of their code."""
+    return r"^ [ \t]* (?: ``` | ~~~ ) [ \t]* (?: (?:ba|z|fi|power)? sh (?:ell)? | console ) \b"
+
+
+@verbose
+def _clause_end() -> str:
+    """What parts the clauses of a sentence."""
+    return r"[:;,(] \s+ | \s [-–—]+ \s | [.!?] [*_]* \s | \s \( "
+
+
+@verbose(ignore_case=True)
+def _order() -> str:
+    """What an order to go by begins with in English, and a "should" anywhere."""
+    return r"""
+        \b (?: should | ought \s to | make \s sure ) \b
+      | \A \W* (?: (?: and | please | then ) \s )?
+        (?: prefer | use | keep | write | run | make | add | put | name | follow | ensure
+          | check ) \b (?! - | \s of \b )
+    """
+
+
+@verbose(ignore_case=True)
+def _demand() -> str:
+    """The words of a demand, and an "only" that begins one."""
+    return r"\b must (?:n't)? \b | \b mandatory \b | \A \W* only \b"
+
+
+def units(text: str, name: str) -> Iterator[RuleUnit]:
+    """What a text in the file `name` says, in order."""
+    own_name = name.rpartition("/")[2]
+    for titles, body in _sections(grammar.with_line_feeds(text), name):
+        # A text that is titled by its own name says nothing by it.
+        named = titles[1:] if titles[:1] == (own_name,) else titles
+        path = tuple(grammar.HEAD_DATE.sub("", title) for title in named)
+        date = next(filter(None, map(date_in, reversed(titles))), "")
+        for unit in _of_section(path, body):
+            yield unit._replace(path=path, date=date)
+
+
+def _sections(scan: str, name: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The sections of a text that say something, each with the headings above it."""
+    for segment in parser.parse(scan, name).segments:
+        if segment.kind != "prose":
+            continue
+        above, sections = prose.headed(scan, segment)
+        bodies: list[tuple[tuple[str, ...], str]] = [((), above)]
+        for section in sections:
+            lines = scan[section.start : section.end].strip("\n").partition("\n")
+            bodies.append((section.titles, lines[2].strip("\n")))
+        yield from (each for each in bodies if re.search(r"\w", each[1]))
+
+
+def _of_section(path: tuple[str, ...], body: str) -> Iterator[RuleUnit]:
+    """All of a section that is no rule as one unit, then its rules, a unit each. Below a
+    heading that is a rule nothing stands by itself."""
+    heading = "".join(path[-1:])
+    rules: list[RuleUnit] = []
+    others: list[_Block] = []
+    for group in _groups(body) if kind_of(heading) == "fact" else ():
+        of_group, left = _parted(group, heading)
+        rules += of_group
+        others += left
+    if others or not rules:
+        rest = others[0].words if len(others) == 1 else _joined(others)
+        yield _whole(path, rest if rules else body)
+    yield from rules
+
+
+def _parted(
+    group: Sequence[_Block], heading: str
+) -> tuple[list[RuleUnit], Sequence[_Block]]:
+    """The rules of a group, and what is left of it."""
+    first, *below = group
+    if _stands(first):  # it takes along what it introduces
+        return [_rule(first._replace(text=_joined(group)), heading)], ()
+    lead = first if first.leads else None
+    rules = [_rule(block, heading, lead) for block in below if _stands(block)]
+    left = [block for block in below if not _stands(block)]
+    return rules, [first, *left] if left or not below else ()
+
+
+def _stands(block: _Block) -> bool:
+    """Whether a block is a rule that is understood without what is around it."""
+    if block.sort == "other" or len(block.words.split()) < RULE_WORDS:
+        return False
+    kind = kind_of(block.words)
+    return kind == "policy" or (kind == "preference" and block.sort != "step")
+
+
+def _rule(block: _Block, heading: str, lead: _Block | None = None) -> RuleUnit:
+    """A rule, titled behind its lead; else behind its heading, but for one that says by
+    itself what to do and what not."""
+    kind = kind_of(block.words)
+    title, remainder = headline(block.words)
+    text = block.words.strip()
+    before = ""
+    if lead is not None:
+        before = lead.text.strip().replace("**", "").rstrip(":： ") + ": "
+        text = f"{lead.text.strip()}\n\n{block.text.strip()}"
+    elif heading and kind != "policy":
+        before = f"{heading} > "
+    whole = before + title
+    if len(whole) <= TITLE or not before:
+        return RuleUnit(title=whole, text=remainder, kind=kind)
+    return RuleUnit(title=shortened(whole), text=text, kind=kind)
+
+
+def _whole(path: tuple[str, ...], text: str) -> RuleUnit:
+    title = shortened(" > ".join(path[-2:])) or opening(text)
+    is_title = " ".join(text.split()) == title
+    kind = kind_of("".join(path[-1:]))
+    if kind == "fact" and _commands().search(text):
+        kind = "workflow"
+    return RuleUnit(title=title, text="" if is_title else text, kind=kind)
+
+
+def _groups(body: str) -> list[list[_Block]]:
+    """The blocks of a section, those together of which the first introduces the
+    others, or that are nothing without it."""
+    groups: list[list[_Block]] = []
+    for block in _blocks(body):
+        first = groups[-1][0] if groups else block
+        is_below = first.leads and block.sort != "prose"
+        shows = first.sort in ("prose", "other") and block.sort == "other"
+        if groups and (is_below or shows):
+            groups[-1].append(block)
+        else:
+            groups += [[part] for part in _before_lead(block)]
+    return groups
+
+
+def _before_lead(block: _Block) -> list[_Block]:
+    """A paragraph that introduces something, without the sentences before that."""
+    parts = [one.text for one in words.sentences(" ".join(block.text.split()))]
+    if not block.leads or len(parts) < 2:
+        return [block]
+    return [_Block("prose", " ".join(parts[:-1])), _Block("prose", parts[-1])]
+
+
+def _blocks(body: str) -> Iterator[_Block]:
+    lines: list[str] = []
+    sort = ""
+    fence = ""
+    after_blank = False
+    for line in body.split("\n"):
+        mark = grammar.MARK.first.match(line)
+        behind = grammar.open_behind(mark, fence) if mark else fence
+        if fence:
+            begins = ""
+        elif behind:
+            begins = "other"
+        else:
+            begins = _sort_of(line, sort, after_blank=after_blank)
+        if begins and lines:
+            yield _Block(sort, "\n".join(lines).strip("\n"))
+            lines = []
+        sort = begins or sort
+        lines.append(line)
+        fence = behind
+        after_blank = not line.strip() or (not fence and begins == "other")
+    if sort:
+        yield _Block(sort, "\n".join(lines).strip("\n"))
+
+
+def _sort_of(line: str, sort: str, *, after_blank: bool) -> str:
+    """The sort of the block that a line begins, "" where it goes on with one."""
+    if not line.strip():
+        return ""
+    mark = _item().match(line)
+    if mark:
+        return "step" if mark["step"] else "item"
+    if line.lstrip().startswith("|"):
+        return "" if sort == "other" else "other"
+    is_indented = line[:1].isspace() and sort in ("item", "step")
+    is_wrapped = sort not in ("", "other") and not after_blank
+    return "" if is_indented or is_wrapped else "prose"
+
+
+def _joined(blocks: Sequence[_Block]) -> str:
+    """Blocks as one text, the items of a list line by line."""
+    text = ""
+    before = ""
+    for block in blocks:
+        is_list = block.sort in ("item", "step") and before == block.sort
+        text += ("\n" if is_list else "\n\n") + block.text
+        before = block.sort
+    return text.strip("\n")
+
+
+def kind_of(text: str) -> str:
+    """A policy forbids or demands, a preference says how a thing is to be done, and
+    all else is a fact. What begins with code or a link tells of that."""
+    plain = re.sub(r"`[^`]*`", "`x`", text).replace("**", "")
+    clauses = [part for part in _clause_end().split(plain) if part and part.strip()]
+    lows = [words.fold(clause) for clause in clauses if not _is_compound(clause)]
+    if any(map(_forbids, lows)) or any(map(_demand().search, clauses)):
+        return "policy"
+    if plain.lstrip(_MARKS)[:1] in ("`", "["):
+        return "fact"
+    asks = any(words.begins("begins: prefers", low) for low in lows)
+    if (
+        asks
+        or any(map(_order().search, clauses))
+        or words.holds_letters("must", words.fold(plain))
+    ):
+        return "preference"
+    return "fact"
+
+
+def _is_compound(clause: str) -> bool:
+    """Whether a clause begins with a compound: "non-null" forbids nothing."""
+    return re.match(r"\W*\w+-\w", clause) is not None
+
+
+def _forbids(low: str) -> bool:
+    begins = words.begins("begins: forbids", low)
+    return begins or words.says("forbid", low) or words.says("adverbs", low)
+
+
+def headline(text: str) -> tuple[str, str]:
+    """A title and the rest: the first paragraph without its line breaks; when that is
+    too long, its first sentence; when that is, too, its beginning and the whole text."""
+    first_line, *more_lines = text.strip().split("\n")
+    paragraph = [first_line]
+    if not first_line.rstrip().endswith(":"):
+        paragraph += takewhile(
+            lambda line: not _paragraph_end().match(line), more_lines
+        )
+    joined = " ".join(line.strip() for line in paragraph)
+    title = joined.strip(_MARKS).replace("**", "")
+    remainder = "\n".join(more_lines[len(paragraph) - 1 :]).strip("\n")
+    if len(title) <= TITLE:
+        return title or "Note", remainder
+    first = next((one.text for one in words.sentences(title)), title)
+    if len(first) > TITLE:
+        return shortened(title), text.strip()
+    behind = title[len(first) :].strip()
+    return first, f"{behind}\n{remainder}".strip("\n")
+
+
+def shortened(title: str) -> str:
+    """One line of at most `TITLE` characters, cut at a word."""
+    title = " ".join(title.split())
+    if len(title) <= TITLE:
+        return title
+    cut = title.rfind(" ", 0, TITLE)
+    return title[: cut if cut > 0 else TITLE].rstrip(",;:") + " …"
+
+
+def opening(text: str) -> str:
+    """A title for a text: its first paragraph; a tag on a line of its own says
+    nothing."""
+    lines = [line for line in text.split("\n") if not _tag_line().fullmatch(line)]
+    return shortened(headline("\n".join(lines))[0])
