@@ -30,7 +30,7 @@ FIRST = 12
 looked at."""
 LOOKED = 1000  # so many entries that name no other are compared with all
 LEDGER_DAYS = 30  # how far back calls of language models are summed
-PROVENANCE = ("session_id", "merged_from", "promoted_from", "promoted_to")
+PROVENANCE = ("session_id", "source", "merged_from", "promoted_from", "promoted_to")
 
 
 class Snapshot(NamedTuple):

@@ -222,8 +222,8 @@ def coverage(indexed: Indexed) -> Metric:
 def reachability(items: Sequence[LiveEntry]) -> Metric:
     """The share of live entries that a relation or their provenance leads to."""
     linked = round(sum(item.linked for item in items))
-    of = count(len(items), "live entry names", "live entries name")
-    reason = f"{linked} of {of} a session, a relation or what it was made of."
+    of = count(len(items), "live entry", "live entries")
+    reason = f"{linked} of {of} can be followed to a source or to another entry."
     return Metric(100 * linked / len(items), reason, "")
 
 

@@ -31,7 +31,7 @@ class RuleUnit(NamedTuple):
     date: str = ""
 
 
-class _Block(NamedTuple):
+class _RuleBlock(NamedTuple):
     """A stretch of a section: a paragraph, an item or a numbered step of a list, or
     what stands by no words of its own ("other": code, a table)."""
 
@@ -134,7 +134,7 @@ def _of_section(path: tuple[str, ...], body: str) -> Iterator[RuleUnit]:
     heading that is a rule nothing stands by itself."""
     heading = "".join(path[-1:])
     rules: list[RuleUnit] = []
-    others: list[_Block] = []
+    others: list[_RuleBlock] = []
     for group in _groups(body) if kind_of(heading) == "fact" else ():
         of_group, left = _parted(group, heading)
         rules += of_group
@@ -146,8 +146,8 @@ def _of_section(path: tuple[str, ...], body: str) -> Iterator[RuleUnit]:
 
 
 def _parted(
-    group: Sequence[_Block], heading: str
-) -> tuple[list[RuleUnit], Sequence[_Block]]:
+    group: Sequence[_RuleBlock], heading: str
+) -> tuple[list[RuleUnit], Sequence[_RuleBlock]]:
     """The rules of a group, and what is left of it."""
     first, *below = group
     if _stands(first):  # it takes along what it introduces
@@ -158,7 +158,7 @@ def _parted(
     return rules, [first, *left] if left or not below else ()
 
 
-def _stands(block: _Block) -> bool:
+def _stands(block: _RuleBlock) -> bool:
     """Whether a block is a rule that is understood without what is around it."""
     if block.sort == "other" or len(block.words.split()) < RULE_WORDS:
         return False
@@ -166,7 +166,7 @@ def _stands(block: _Block) -> bool:
     return kind == "policy" or (kind == "preference" and block.sort != "step")
 
 
-def _rule(block: _Block, heading: str, lead: _Block | None = None) -> RuleUnit:
+def _rule(block: _RuleBlock, heading: str, lead: _RuleBlock | None = None) -> RuleUnit:
     """A rule, titled behind its lead; else behind its heading, but for one that says by
     itself what to do and what not."""
     kind = kind_of(block.words)
@@ -193,10 +193,10 @@ def _whole(path: tuple[str, ...], text: str) -> RuleUnit:
     return RuleUnit(title=title, text="" if is_title else text, kind=kind)
 
 
-def _groups(body: str) -> list[list[_Block]]:
+def _groups(body: str) -> list[list[_RuleBlock]]:
     """The blocks of a section, those together of which the first introduces the
     others, or that are nothing without it."""
-    groups: list[list[_Block]] = []
+    groups: list[list[_RuleBlock]] = []
     for block in _blocks(body):
         first = groups[-1][0] if groups else block
         is_below = first.leads and block.sort != "prose"
@@ -208,15 +208,15 @@ def _groups(body: str) -> list[list[_Block]]:
     return groups
 
 
-def _before_lead(block: _Block) -> list[_Block]:
+def _before_lead(block: _RuleBlock) -> list[_RuleBlock]:
     """A paragraph that introduces something, without the sentences before that."""
     parts = [one.text for one in words.sentences(" ".join(block.text.split()))]
     if not block.leads or len(parts) < 2:
         return [block]
-    return [_Block("prose", " ".join(parts[:-1])), _Block("prose", parts[-1])]
+    return [_RuleBlock("prose", " ".join(parts[:-1])), _RuleBlock("prose", parts[-1])]
 
 
-def _blocks(body: str) -> Iterator[_Block]:
+def _blocks(body: str) -> Iterator[_RuleBlock]:
     lines: list[str] = []
     sort = ""
     fence = ""
@@ -231,14 +231,14 @@ def _blocks(body: str) -> Iterator[_Block]:
         else:
             begins = _sort_of(line, sort, after_blank=after_blank)
         if begins and lines:
-            yield _Block(sort, "\n".join(lines).strip("\n"))
+            yield _RuleBlock(sort, "\n".join(lines).strip("\n"))
             lines = []
         sort = begins or sort
         lines.append(line)
         fence = behind
         after_blank = not line.strip() or (not fence and begins == "other")
     if sort:
-        yield _Block(sort, "\n".join(lines).strip("\n"))
+        yield _RuleBlock(sort, "\n".join(lines).strip("\n"))
 
 
 def _sort_of(line: str, sort: str, *, after_blank: bool) -> str:
@@ -255,7 +255,7 @@ def _sort_of(line: str, sort: str, *, after_blank: bool) -> str:
     return "" if is_indented or is_wrapped else "prose"
 
 
-def _joined(blocks: Sequence[_Block]) -> str:
+def _joined(blocks: Sequence[_RuleBlock]) -> str:
     """Blocks as one text, the items of a list line by line."""
     text = ""
     before = ""

@@ -58,6 +58,13 @@ def test_json_has_exactly_these_keys(project):
     assert found_by(project, cwd=project.root / ".mem/jobs/j") == found
 
 
+def test_what_was_imported_leads_to_its_source(project):
+    """An entry that names the file it was taken from can be followed to it."""
+    project.write("AGENTS.md", "- Never mock the payment gateway.\n")
+    project.ok("import", "AGENTS.md")
+    assert measured(project)["reachability"] == 100
+
+
 def test_an_empty_store_is_zero(project):
     """Red, exit 0, how to begin; nothing is made. Retired entries are nothing to
     measure."""
