@@ -23,6 +23,11 @@ from memcli.text.matching import table
 
 _PAGE = 8192  # bytes: of 4096 a quarter is lost behind the ends of exchanges
 _VOCABULARY = 4000
+BATCH = 1000
+"""Parts of docs that are indexed together: between other statements SQLite starts anew
+for each."""
+_Words = tuple[int, str, str]
+"""The number of a part, and the words of a person and of others in it."""
 
 
 def _takes_back(doc: Doc) -> bool:
@@ -87,21 +92,34 @@ class HistoryRecord(RecordContents):
         forgotten = self.note("forgotten_before")
         whole = self.note("forgotten_all")
         pruned = self.note("pruned_before")
+        pending: list[_Words] = []
         count = 0
         for doc in docs:
             old = doc.date <= whole or (doc.source == "session" and doc.date < pruned)
             gone = self.rows("SELECT 1 FROM forgotten WHERE unit = ?", doc.unit)
             if not (old or doc.date < forgotten or gone):
-                count += self._put(doc)
+                count += self._put(doc, pending)
+            if len(pending) > BATCH:
+                self._index(pending)
+        self._index(pending)
         return count
 
-    def _put(self, doc: Doc) -> bool:
+    def _index(self, pending: list[_Words]) -> None:
+        """Make what is pending found by its words."""
+        self.db.executemany(
+            "INSERT INTO words (rowid, person, agent) VALUES (?, ?, ?)", pending
+        )
+        pending.clear()
+
+    def _put(self, doc: Doc, pending: list[_Words]) -> bool:
+        """Keep a doc, whose words are pending from then on."""
         known = self.rows("SELECT id, size FROM docs WHERE key = ?", doc.key)
         size = sum(len(text) for _, text in doc.said)
         if known and known[0][1] >= size:
             return False
         turn = doc.turn
         if known:  # an exchange that went on
+            self._index(pending)
             turn = self._drop([known[0][0]])
         elif doc.source == "session":
             last = self.rows("SELECT max(turn) FROM docs WHERE unit = ?", doc.unit)
@@ -125,10 +143,7 @@ class HistoryRecord(RecordContents):
         rowid = self.db.execute(into, list(row.values())).lastrowid
         assert rowid is not None
         first = rowid * PARTS
-        rows = [(first + place, *part) for place, part in enumerate(parts)]
-        self.db.executemany(
-            "INSERT INTO words (rowid, person, agent) VALUES (?, ?, ?)", rows
-        )
+        pending += [(first + place, *part) for place, part in enumerate(parts)]
         marks = [(unit, doc.unit) for unit in doc.supersedes]
         self.db.executemany("INSERT OR IGNORE INTO superseded VALUES (?, ?)", marks)
         return True

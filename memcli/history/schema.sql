@@ -19,3 +19,4 @@ CREATE TABLE forgotten (unit TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(
   person, agent, content='', tokenize='porter unicode61 remove_diacritics 2'
 );
+INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);

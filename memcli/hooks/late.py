@@ -14,14 +14,14 @@ FRESH = 3600.0  # seconds for which it is worth an answer
 
 def keep(verb: str, session: str, text: str) -> None:
     """Keep what was not answered: a prompt, or the source of a start."""
-    path = _path(verb, session)
+    path = _path(state_dir(), verb, session)
     private_dir(path.parent)
     path.write_text(text[:MOST], encoding="utf-8", errors="replace")
 
 
-def take(verb: str, session: str) -> str:
+def take(state_folder: Path, verb: str, session: str) -> str:
     """What was not answered, once; "" for nothing."""
-    path = _path(verb, session)
+    path = _path(state_folder, verb, session)
     with suppress(OSError):
         age = time.time() - path.stat().st_mtime
         text = path.read_text(encoding="utf-8", errors="replace")
@@ -30,6 +30,6 @@ def take(verb: str, session: str) -> str:
     return ""
 
 
-def _path(verb: str, session: str) -> Path:
+def _path(state_folder: Path, verb: str, session: str) -> Path:
     name = digest(f"{verb} {session}".encode("utf-8", "surrogatepass"))
-    return state_dir() / "late" / f"{name}.txt"
+    return state_folder / "late" / f"{name}.txt"

@@ -15,7 +15,6 @@ from memcli.project.record import record_of
 from memcli.recall import answer, budget
 from memcli.recall.budget import POINTED, Pools
 from memcli.recall.hit import Hit
-from memcli.sessions.tools import shell_line
 from memcli.storage.state import SessionLog, State, Turns
 
 if TYPE_CHECKING:
@@ -54,13 +53,15 @@ NUDGE = (
 def prompt(app: HookApp, state: State, call: HookCall) -> Told:
     """What bears on a prompt, each entry once in a session; now and then a nudge; first
     the start of the session where its hook gave up."""
-    text = "\n".join(filter(None, (late.take("prompt", call.session), call.prompt)))
+    folder = state.path.parent
+    before = late.take(folder, "prompt", call.session)
+    text = "\n".join(filter(None, (before, call.prompt)))
     if len(text) > LONG:
         text = re.sub(_NUMBER, "", f"{text[:END]}\n{text[-END:]}")
     if call.agent or not text.strip() or not app.is_ready():
         return Told()
     start = None
-    if source := late.take("session-start", call.session):
+    if source := late.take(folder, "session-start", call.session):
         from memcli.hooks import starts  # few hooks give up
 
         start = starts.given_up(app, state, call, source)
@@ -87,6 +88,7 @@ def tool_failed(app: HookApp, state: State, call: HookCall) -> Told:
     """What bears on the error of a command: how it was got over before, as the history
     of the same command and memory have it."""
     from memcli.hooks.mended import mended_before  # most commands work
+    from memcli.sessions.tools import shell_line
 
     command = shell_line(call.input).partition("\n")[0]
     if not command or not call.error or not app.is_ready():

@@ -120,7 +120,6 @@ def points_back(tree_top: Path) -> bool:
     may name any repository of this machine."""
     dot = tree_top / ".git"
     folder = git_dir(tree_top)
-    real_top = os.path.realpath(tree_top)
     if folder is None or dot.is_symlink() or not _shares_as_git_does(tree_top, folder):
         return False
     if dot.is_dir():
@@ -132,13 +131,18 @@ def points_back(tree_top: Path) -> bool:
         ["config", "--file", str(folder / "config"), "--get", "core.worktree"], tree_top
     )
     named = process.stdout.rstrip("\n")
-    return bool(named) and os.path.realpath(folder / named) == real_top
+    return bool(named) and os.path.realpath(folder / named) == os.path.realpath(
+        tree_top
+    )
 
 
 def _shares_as_git_does(tree_top: Path, folder: Path) -> bool:
     """Whether a git directory is whole by itself, or lies in `worktrees` of the one
     whose files it shares."""
-    common = os.path.realpath(common_dir(tree_top) or folder)
+    shared = common_dir(tree_top) or folder
+    if shared == folder:
+        return True
+    common = os.path.realpath(shared)
     own = Path(os.path.realpath(folder))
     is_linked = own.parent.name == "worktrees" and str(own.parent.parent) == common
     return common == str(own) or is_linked

@@ -210,8 +210,8 @@ PROSE = (
     HintedRule(
         "password",
         hints_of(
-            "sshpass|redis-cli|docker login|podman login|az |mysql|mariadb|mongo|sqlcmd|bcp "
-            "|snowsql|ldap|openssl|zip|7z|rar |useradd|usermod|rdesktop|xfreerdp|ipmitool"
+            "sshpass|redis-cli|docker login|podman login|^az |mysql|mariadb|mongo|sqlcmd|bcp "
+            "|snowsql|ldap|openssl|^zip|unzip|7z|^rar |unrar |useradd|usermod|rdesktop|xfreerdp|ipmitool"
             "|net user|net use|cmdkey|smbclient|lftp|keytool|jarsigner|mosquitto_|twine"
         ),
         r"""(?<!\w)

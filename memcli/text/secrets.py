@@ -1,11 +1,10 @@
 """Credentials by their shape, their place or their name, and text without them."""
 
 import re
-import sys
 from bisect import bisect
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
-from itertools import product, zip_longest
+from itertools import zip_longest
 
 from memcli.named import NamedTuple
 from memcli.text import matching
@@ -22,7 +21,7 @@ from memcli.text.likely_secrets import HINTS, likely_secrets, picked_alone
 from memcli.text.matching import Hints, Literals, Span, lowered, regex, verbose
 from memcli.text.private_keys import private_keys
 from memcli.text.secret_rules import PLACES, PROSE
-from memcli.text.token_rules import TOKENS
+from memcli.text.token_rules import NUMBERS, TOKENS
 
 _NAME_WORDS = ("pass", "pw", "secret", "token", "credential", "key", "mdp")
 _PRIVATE = "private key"
@@ -30,7 +29,6 @@ _VERBS = ("pass", "pw", "mdp")
 """Names of a password that are also words or parts of words."""
 _NEAR = 200, 800
 """How far before and behind its hint the match of a place or of prose may reach."""
-_ALL = [range(sys.maxsize)]
 
 
 @verbose
@@ -55,12 +53,14 @@ def redact_once(text: str) -> str:
 
 class _Group(NamedTuple):
     """Rules with one kind of proof. `small` rules have their hints in small letters;
-    what they find is passed over where `innocent` holds for it."""
+    what they find is passed over where `innocent` holds for it. `numbers` find nothing
+    in a text without one."""
 
     hints: Hints
     small: bool
     flags: int
     innocent: Callable[[str], bool]
+    numbers: bool = False
 
 
 @cache
@@ -69,11 +69,19 @@ def _groups() -> tuple[_Group, ...]:
         return is_drawn(value.rstrip(STOPS)) or not is_chosen(value)
 
     tokens = matching.indexed(TOKENS)
+    numbers = matching.indexed(NUMBERS)
     listed = matching.shapes("text/token_shapes.txt")
     places = matching.indexed(PLACES)
     prose = matching.indexed(PROSE)
     return (
         _Group(hints=tokens, small=False, flags=re.VERBOSE, innocent=is_masked),
+        _Group(
+            hints=numbers,
+            small=False,
+            flags=re.VERBOSE,
+            innocent=is_masked,
+            numbers=True,
+        ),
         _Group(hints=listed, small=False, flags=0, innocent=is_masked),
         _Group(hints=places, small=True, flags=re.VERBOSE, innocent=is_filler),
         _Group(hints=prose, small=True, flags=re.VERBOSE, innocent=unproven),
@@ -171,25 +179,44 @@ def _broken(text: str, there: Collection[str]) -> Iterator[Span]:
 
 def _shaped(text: str, low: str, there: Collection[str]) -> Iterator[Span]:
     """What a rule finds: a token by itself, other values near to the hint of it."""
-    bare = _without_escapes(text)
     for group in _groups():
+        if group.numbers and not _has_number(text):
+            continue
         asked = low if group.small else text
-        # A token may stand between escapes, and be long.
-        sides = (text,) if group.small or bare == text else (text, bare)
         for kind, rule, hints in matching.due(group.hints, asked, there):
-            regions = matching.regions(low, hints, *_NEAR) if group.small else _ALL
-            for match in _matches(regex(rule, group.flags), sides, regions):
+            pattern = regex(rule, group.flags)
+            matches = (
+                _near(pattern, text, matching.regions(low, hints, *_NEAR))
+                if group.small
+                else _anywhere(pattern, text)
+            )
+            for match in matches:
                 which = match.lastindex or 0
                 if not group.innocent(match[which]):
                     start, end = match.span(which)
                     yield Span(kind, start, end)
 
 
-def _matches(
-    pattern: re.Pattern[str], sides: Iterable[str], parts: Iterable[range]
+_DIGITS = bytes(ord("0" if chr(code).isdecimal() else " ") for code in range(256))
+
+
+def _has_number(text: str) -> bool:
+    """Whether four digits stand in a row, or some may that are not ASCII: a tenth of the
+    work of a pattern."""
+    return not text.isascii() or b"0000" in text.encode().translate(_DIGITS)
+
+
+def _near(
+    pattern: re.Pattern[str], text: str, parts: Iterable[range]
 ) -> Iterator[re.Match[str]]:
-    for side, part in product(sides, parts):
-        yield from pattern.finditer(side, part.start, part.stop)
+    for part in parts:
+        yield from pattern.finditer(text, part.start, part.stop)
+
+
+def _anywhere(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """A token may be long, and stand between escapes."""
+    for side in dict.fromkeys((text, _without_escapes(text))):
+        yield from pattern.finditer(side)
 
 
 def _without_escapes(text: str) -> str:

@@ -32,9 +32,9 @@ TOKENS = (
     HintedRule(
         "aws-secret-key",
         ("ecret", "ECRET"),
-        rf"""(?i: secret_?access_?key {ASSIGN}     # aws_secret_access_key = …
-              | secret_access_key \s              # aws configure set … …
-              | aws [^\n\w]{{1,3}} secret (?:[^\n\w]{{1,3}}\w{{1,12}}){{0,3}} [:\s]\s? )
+        rf"""[sSſaA] (?i: (?<=s) ecret_?access_?key {ASSIGN}  # aws_secret_access_key = …
+              | (?<=s) ecret_access_key \s        # aws configure set … …
+              | (?<=a) ws [^\n\w]{{1,3}} secret (?:[^\n\w]{{1,3}}\w{{1,12}}){{0,3}} [:\s]\s? )
             ([A-Za-z0-9/+=]{{40}}) (?![A-Za-z0-9/+=])""",
     ),
     HintedRule(
@@ -56,10 +56,14 @@ TOKENS = (
     HintedRule(
         "discord-token",
         ("MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"),
-        rf"""{_BEGIN} (?:M[Tjz]|N[DTjz]|O[DT])[A-Za-z\d_-]{{22,26}}
-            \.[\w-]{{6}}\.[\w-]{{27,40}}(?![\w-])""",
+        r"""[MNO] (?<![A-Za-z0-9].) (?: (?<=M)[Tjz] | (?<=N)[DTjz] | (?<=O)[DT] )
+            [A-Za-z\d_-]{22,26} \.[\w-]{6}\.[\w-]{27,40}(?![\w-])""",
     ),
-    HintedRule("twilio-key", ("SK", "AC"), rf"{_BEGIN} (?:SK|AC)[0-9a-f]{{32}} {_END}"),
+    HintedRule(
+        "twilio-key",
+        ("SK", "AC"),
+        rf"[SA] (?<![A-Za-z0-9].) (?: (?<=S)K | (?<=A)C ) [0-9a-f]{{32}} {_END}",
+    ),
     HintedRule(
         "telegram-token", (":AA",), r"(?<!\d) \d{8,10}:AA[\w-]{32,35} (?![\w-])"
     ),
@@ -127,7 +131,10 @@ TOKENS = (
         # Of an account, as /etc/shadow has it: the scheme, a salt, the sum.
         r"\$[156y]\$[\w./=,$+-]{22,}+",
     ),
-    # Numbers, which no other rule takes for a secret.
+)
+
+NUMBERS = (
+    # Which no other rule takes for a secret.
     HintedRule(
         "password",
         hints_of("pin |pin:|PIN |PIN:|Pin |Pin:"),

@@ -165,6 +165,14 @@ def test_a_fork_counts_once_and_a_grown_exchange_is_replaced(tmp_path, record):
     assert len(docs) == 1 and "tests pass" in docs[0].text
 
 
+def test_of_an_exchange_that_grows_before_it_is_indexed_no_word_is_left_twice(record):
+    said_once = said("s1", 1, "bump the retry limit")
+    grown = said("s1", 1, "bump the retry limit", "and the tests pass")
+    assert record.add([said_once, said("s1", 2, "another thing"), grown]) == 3
+    assert record.rows("SELECT count(*) FROM words WHERE words MATCH 'retry'") == [(1,)]
+    record.db.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+
+
 def test_found_by_the_turn_that_matches_shown_by_what_was_concluded(
     record,
 ):

@@ -11,7 +11,7 @@ import pytest
 from memcli.text import secrets
 from memcli.text.secret_rules import PLACES, PROSE
 from memcli.text.secrets import find_secrets, redact_secrets
-from memcli.text.token_rules import TOKENS
+from memcli.text.token_rules import NUMBERS, TOKENS
 
 pytestmark = pytest.mark.unit
 SHAPES = (
@@ -152,7 +152,7 @@ def test_harmless_texts(text):
 
 def test_each_rule_has_one_group_at_most():
     """Group 1, or the whole match, is the secret: another would be none at all."""
-    rules = (*TOKENS, *PLACES, *PROSE)
+    rules = (*TOKENS, *NUMBERS, *PLACES, *PROSE)
     grouped = [re.compile(rule.pattern, re.VERBOSE).groups for rule in rules]
     assert max(grouped) == 1
 
