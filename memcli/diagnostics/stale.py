@@ -1,29 +1,19 @@
-"""Memory held against the code: entries that name what is gone, moved or rewritten.
+"""Memory held against the code: entries that name what is gone or moved.
 
 What fades by age is `compaction.steps.has_faded`."""
 
 import json
-import time
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from memcli.compaction.plan import Compaction, CompactRequest, read_files
 from memcli.compaction.steps import follow_renames
 from memcli.diagnostics.scene import Check, Mended, Scene, passed, remark, warning
 from memcli.index import anchors
 from memcli.index.fates import Anchor, Fate, gone_text
-from memcli.index.rewritten import rewritten
-from memcli.index.worktree import WorkTree
 from memcli.memory.values import LEVELS
-from memcli.memory.words import count, is_day
+from memcli.memory.words import count
 from memcli.project import git
 from memcli.storage.files import ONE_OF
-
-REWRITTEN = 0.5
-"""From this share of new lines on, a file is another than the entry was written
-about."""
-
-SECONDS = 60.0  # how long git may be asked what was rewritten
 
 _UNTOLD = "SELECT count(*), sum(witness != '') FROM anchors WHERE state = 'untold'"
 _Gone = Mapping[str, Sequence[tuple[Anchor, Fate]]]
@@ -40,14 +30,13 @@ def check_names(scene: Scene) -> Iterator[Check]:
 
 
 def check_stale(scene: Scene) -> Iterator[Check]:
-    """A row for each entry that names what is gone or moved, or a file that was
-    rewritten since."""
+    """A row for each entry that names what is gone or moved."""
     findings = _gone(scene, update=True)
     if findings is None:
         yield remark("stale", "there is no git history here to hold memory against")
         return
     moves = anchors.moves(findings)
-    for entry, path, line, title, _ in _standing(scene, findings):
+    for entry, path, line, title in _standing(scene, findings):
         fates = [
             gone_text(anchor.kind, anchor.text, fate.commit, fate.now)
             for anchor, fate in findings[entry]
@@ -69,7 +58,6 @@ def check_stale(scene: Scene) -> Iterator[Check]:
         yield remark("stale", f"{names}: {why}", hint=hint)
     elif not findings:
         yield passed("stale", "no entry names what the code has no more")
-    yield from _rewritten(scene, findings)
 
 
 def _way_on(entry: str, gone: Sequence[tuple[Anchor, Fate]]) -> str:
@@ -113,45 +101,13 @@ def _gone(scene: Scene, *, update: bool = False) -> _Gone | None:
 
 def _standing(
     scene: Scene, entries: Iterable[str]
-) -> Iterator[tuple[str, str, int, str, str]]:
+) -> Iterator[tuple[str, str, int, str]]:
     yield from scene.app.index.db.execute(
-        "SELECT entry, path, line, title, json_extract(metadata, '$.created') FROM chunks"
+        "SELECT entry, path, line, title FROM chunks"
         f" JOIN file_meta ON file_meta.id = source WHERE part = 0 AND live = 1 AND entry"
         f" {ONE_OF} GROUP BY entry ORDER BY path, line",
         (json.dumps(list(entries)),),
     )
-
-
-def _rewritten(scene: Scene, told: Collection[str]) -> Iterator[Check]:
-    """Entries about files of which most lines are new since they were written."""
-    top = scene.repository.top
-    assert top is not None
-    tree = WorkTree(top, top, time.monotonic() + SECONDS)
-    files_of = defaultdict[str, set[str]](set)
-    for entry, name in scene.app.index.db.execute(
-        "SELECT entry, name FROM anchored JOIN anchors USING (kind, name)"
-        " WHERE kind = 'path' AND state = 'here'"
-    ):
-        files_of[entry].update(tree.files.intersection(tree.ending(name)))
-    standing = [
-        row
-        for row in _standing(scene, files_of.keys() - set(told))
-        if is_day(row[-1] or "")
-    ]
-    days = defaultdict[str, set[str]](set)
-    for entry, *_, day in standing:
-        for file in files_of[entry]:
-            days[file].add(day)
-    shares = rewritten(tree, days)
-    for entry, path, line, title, day in standing:
-        for file in sorted(files_of[entry]):
-            share = shares.get((day, file), 0.0)
-            if share >= REWRITTEN:
-                detail = (
-                    f"{title}: {file} is new in {share:.0%} of its lines since {day}"
-                )
-                hint = f"mem edit {entry[:8]}"
-                yield remark("stale", detail, hint=hint, path=path, line=line)
 
 
 def mend_names(scene: Scene, *, dry_run: bool) -> Mended:

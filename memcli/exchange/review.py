@@ -10,7 +10,6 @@ from typing import NamedTuple
 from memcli.index.anchors import anchors_of
 from memcli.index.codebase import Codebase
 from memcli.index.fates import Anchor
-from memcli.index.rewritten import new_shares
 from memcli.index.worktree import is_prose
 from memcli.memory.values import Entry
 from memcli.memory.words import body_of
@@ -97,7 +96,7 @@ class _Branch:
         self._read_status()
         self.shares = {
             path: share
-            for path, share in new_shares(tree, *self.ends)
+            for path, share in _new_shares(tree, self.ends)
             if share >= REWRITTEN and not is_prose(path)
         }
         self.words = _removed_words(tree, self.ends)
@@ -143,6 +142,17 @@ class _Branch:
 def _is(anchor: Anchor, path: str) -> bool:
     end = anchor.text.removeprefix("./").rstrip("/")
     return anchor.kind == "path" and f"/{path}".endswith(f"/{end}")
+
+
+def _new_shares(tree: Codebase, ends: Sequence[str]) -> Iterator[tuple[str, float]]:
+    """Files that lost lines on the branch, and the share of their lines that is new."""
+    counted = tree.git("diff", "--numstat", "--no-renames", "-z", *ends) or ""
+    for row in counted.split("\0"):
+        added, taken, path = [*row.split("\t"), "", ""][:3]
+        if not added.isdecimal() or taken == "0":
+            continue
+        if lines := tree.read(path).count(b"\n"):
+            yield path, min(int(added) / lines, 1.0)
 
 
 def _removed_words(tree: Codebase, ends: Sequence[str]) -> set[str]:

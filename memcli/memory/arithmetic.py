@@ -192,28 +192,19 @@ def has_alike(rows: Sequence[bytes], places: Iterable[int], least: float) -> set
     bits = [int.from_bytes(signs(row)) for row in rows]
     most = _most_bits(rows, least)
 
-    def is_alike(place: int, others: Sequence[int]) -> bool:
-        near = cosines(rows[place], {other: rows[other] for other in others})
-        return max(near.values(), default=0.0) >= least
-
-    def has_one(place: int) -> bool:
-        """Whether one is alike: the nearest of a block by its bits is looked at first,
-        the others when none of these was."""
-        others: list[int] = []
-        for start in range(0, len(rows), TOGETHER):
-            block = bits[start : start + TOGETHER]
-            apart = list(map(int.bit_count, map(bits[place].__xor__, block)))
-            if start <= place < start + TOGETHER:
-                apart[place - start] = len(rows[place]) + 1  # not itself
-            nearest = min(apart)
-            if nearest <= most and is_alike(place, [start + apart.index(nearest)]):
+    def is_alike(place: int) -> bool:
+        """Whether one is alike: the nearest by its bits is looked at first."""
+        apart = list(map(int.bit_count, map(bits[place].__xor__, bits)))
+        close = [other for other, distance in enumerate(apart) if distance <= most]
+        close.remove(place)
+        close.sort(key=apart.__getitem__)
+        for some in (close[:1], close[1:]):
+            near = cosines(rows[place], {other: rows[other] for other in some})
+            if max(near.values(), default=0.0) >= least:
                 return True
-            others += [
-                other for other, distance in enumerate(apart, start) if distance <= most
-            ]
-        return is_alike(place, others)
+        return False
 
-    return set(filter(has_one, places))
+    return set(filter(is_alike, places))
 
 
 def _most_bits(rows: Sequence[bytes], least: float) -> float:

@@ -1,23 +1,20 @@
-"""docs/acceptance.md says what the tests of the Atlas say."""
+"""docs/acceptance.md has a row for each test of the Atlas, and no other."""
+
+import re
+from pathlib import Path
 
 import pytest
 
-from tests.acceptance import page, test_atlas
-from tests.acceptance.atlas import TESTS, function_of
+from tests.acceptance import test_atlas
 
-pytestmark = pytest.mark.unit
+PAGE = Path(__file__).parents[2] / "docs" / "acceptance.md"
 
 
+@pytest.mark.unit
 def test_every_id_has_a_test_or_a_reason():
-    """None is left out in silence, and no test has an id that is not there."""
-    functions = {
-        name for name in vars(test_atlas) if "__" in name and name[:5] == "test_"
-    }
-    applying = {function_of(name) for name, asked in TESTS.items() if not asked.apart}
-    assert functions == applying
-
-
-def test_the_page_is_that_of_a_run_in_which_all_hold():
-    """A test that fails is red itself; the page is what the others make."""
-    held = {function_of(name): [True] for name in TESTS}
-    assert page.PAGE.read_text("utf-8") == page.page(held), page.COMMAND
+    """None is left out in silence: what the page calls held is a test here, which CI
+    runs."""
+    rows = re.findall(r"(?m)^\| `(.+)` \| .+ \| (\w+)", PAGE.read_text("utf-8"))
+    held = {f"test_{name.replace('.', '__')}" for name, said in rows if said == "holds"}
+    assert held == {name for name in vars(test_atlas) if re.match("test_.+__", name)}
+    assert f"**{len(held)} of the {len(held)} that apply" in PAGE.read_text("utf-8")

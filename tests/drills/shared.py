@@ -1,12 +1,9 @@
 """The shared index in its long form, against a real server.
 
-    python -m tests.drills.shared quality FOLDER...
-    python -m tests.drills.shared chaos [--seconds 60] [--workers 20]
+    python -m tests.drills.shared [--seconds 60] [--workers 20]
 
-quality: every group of a question set is a project; recall@10 of the shared recall,
-where tests.bench.retrieval has that of the local one. chaos: pushers and readers at
-once while the server is killed and started again; afterwards every project is exactly
-one of the states that were pushed."""
+Pushers and readers at once while the server is killed and started again; afterwards
+every project is exactly one of the states that were pushed."""
 
 import os
 import subprocess
@@ -14,17 +11,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
-from statistics import fmean
-from typing import Annotated, Any, Literal, NamedTuple
-
-import typer
+from typing import NamedTuple
 
 from memcli.app import App, Options
 from memcli.commands.recall import recall
 from memcli.errors import ProviderError, RefusedError, UsageError
-from memcli.postgres import link
 from memcli.postgres.push import push
 from memcli.recall.answer import RecallRequest
 from tests.bench import retrieval
@@ -58,44 +50,6 @@ def commit(root: Path, message: str = "All of it"):
     subprocess.run(
         [*git, "commit", "-q", "--allow-empty", "-m", message], cwd=root, check=True
     )
-
-
-def quality(server: Server, folder: Path) -> dict[str, Any]:
-    link.PATIENCE = 60.0  # what is measured is what is found, on however busy a machine
-    data = retrieval.load(folder)
-    url = server.database("quality")
-    found = []
-    with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
-        environ = {
-            **os.environ,
-            "MEM_HOME": place,
-            "XDG_CONFIG_HOME": place,
-            "MEM_STORE_URL": url,
-        }
-        apps = {}
-        for name, root in retrieval.build(data.docs, Path(place) / "groups").items():
-            commit(root)
-            app = apps[name] = App(Options(str(root), ("max_tokens=0",)), environ, root)
-            stack.enter_context(app)
-            app.refresh()
-            push(app)
-        for question in data.queries:
-            if question.get("category") == "adversarial":
-                continue
-            app = apps[question["group"]]
-            projects = (question["group"],)
-            request = RecallRequest(question["query"], ranked_only=True)
-            report = recall(app, request._replace(shared=True, projects=projects))
-            assert not app.notes, app.notes
-            ids = [str(hit.id) for hit in report.hits]
-            found.append(
-                retrieval.measures(ids, set(question["relevant"]))["recall@10"]
-            )
-    return {
-        "set": data.name,
-        "questions": len(found),
-        "recall@10": round(100 * fmean(found), 2),
-    }
 
 
 class Outcome(NamedTuple):
@@ -288,20 +242,10 @@ CHECKS = {
 """What is counted is what there is: statements that find rows where it is not."""
 
 
-def main(
-    what: Literal["quality", "chaos"],
-    folders: Annotated[list[Path], typer.Argument()] = (),
-    *,
-    seconds: float = 60,
-    workers: int = 20,
-) -> int:
+def main(*, seconds: float = 60, workers: int = 20) -> int:
     server = Server()
     try:
-        server.start(fsync="on" if what == "chaos" else "off")
-        if what == "quality":
-            for folder in folders:
-                print(quality(server, folder), flush=True)
-            return 0
+        server.start(fsync="on")
         outcome = chaos(server, seconds, workers)
         print(outcome)
         return 1 if outcome.failures else 0
