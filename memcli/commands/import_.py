@@ -286,7 +286,8 @@ def _values(draft: ImportDraft, level: str, today: str) -> dict[str, Any]:
     return new_values(
         draft.id,
         draft.kind,
-        draft.created or today,
+        today,
+        created_at=draft.created or today,
         priority="medium" if draft.kind in UNCONDITIONAL else "",
         domain=domain_of(level),
         tags=list(draft.tags),

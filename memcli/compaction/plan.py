@@ -307,7 +307,8 @@ class Compaction:
         """The file with these sections as entries."""
         if not wanted:
             return source
-        after, adopted_ids = adopted(source.memory, {section.id for section in wanted})
+        ids = {section.id for section in wanted}
+        after, adopted_ids = adopted(source.memory, self.changes.today, ids)
         self.changes.hold(after, changed=bool(adopted_ids))
         self.changes.note("adopted", source.path, adopted_ids)
         return source._replace(memory=after)
@@ -326,7 +327,6 @@ class Compaction:
             self.changes.today,
             type=section.type,
             domain=section.domain,
-            last_reinforced=None,
             source=[source.path],
             created_at=section.date or self.changes.today,
         )

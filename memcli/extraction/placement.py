@@ -394,7 +394,8 @@ class _Placement:
             "outcome": draft.outcome,
         }
         more = {**judged_values(finding, scope), **ours, **draft.extra}
-        values = new_values(draft.id, draft.day or context.today, **more)
+        said = draft.day or context.today
+        values = new_values(draft.id, context.today, created_at=said, **more)
         given = {
             key: value for key, value in values.items() if value not in (None, [], "")
         }

@@ -15,16 +15,16 @@ from memcli.memory.values import Edit, Entry
 
 
 def adopted(
-    memory: MemoryFile, only: Collection[str] = ()
+    memory: MemoryFile, today: str, only: Collection[str] = ()
 ) -> tuple[MemoryFile, list[str]]:
     """`memory` with units of its prose (only those named in `only`, if any) as
-    entries, and the ids that they keep."""
+    entries, and the ids that they keep. A dated one fades from today on."""
     units = [
         unit
         for unit in sections(memory)
         if (not only or unit.id in only) and not _begins_with_rule(unit.body)
     ]
-    edits = [_insertion(memory.text, unit) for unit in units]
+    edits = [_insertion(memory.text, unit, today) for unit in units]
     after = parse(apply_edits(memory.text, edits), memory.path)
     bodies = {entry.id: entry.body for entry in after.entries}
     for unit in units:
@@ -40,7 +40,7 @@ def _begins_with_rule(body: str) -> bool:
     return re.match(r"---[ \t]*\r?$", body, re.MULTILINE) is not None
 
 
-def _insertion(text: str, unit: Entry) -> Edit:
+def _insertion(text: str, unit: Entry, today: str) -> Edit:
     """The front matter that makes a unit of prose an entry, on a line of its own."""
     unit_text = text[unit.start : unit.end]
     line_end = eol_of(text)
@@ -52,6 +52,7 @@ def _insertion(text: str, unit: Entry) -> Edit:
     values = {key: getattr(unit, key) for key in CORE_KEYS}
     del values["last_reinforced"], values["created_at"]
     if unit.date:
+        values["last_reinforced"] = today
         values["created_at"] = unit.date
     if unit.title not in unit.body:
         values["title"] = unit.title

@@ -183,7 +183,8 @@ def test_adopt_puts_front_matter_before_sections_and_changes_nothing_else(
     assert re.sub(r"---\r\nid: .*?\r\n---\r\n", "", text, flags=re.DOTALL) == prose
     entries = parse(text, "MEMORY.md").entries
     assert {entry.id for entry in entries} == known
-    assert entries[1].created_at == "2026-03-02"
+    days = (entries[1].created_at, entries[1].last_reinforced)
+    assert days == ("2026-03-02", "2026-11-21")
     project.ok("compact", "--adopt", "--check")
 
 

@@ -77,6 +77,23 @@ def test_json_tells_what_was_done(project):
     assert len(report["files"]) == 2
 
 
+def test_what_an_old_session_taught_fades_from_the_day_it_was_learned(
+    project, monkeypatch
+):
+    """A backlog of years is not archived the day it is read, but a year later."""
+    monkeypatch.setenv("MEM_NOW", "2028-11-20")
+    learn(project)
+    (episode,) = project.entries("tasks/episodes.md")
+    days = (episode.created_at, episode.last_reinforced)
+    assert days == ("2026-11-20", "2028-11-20")
+    project.ok("compact", "--due")
+    assert not project.has("tasks/episodes.archive.md")
+    monkeypatch.setenv("MEM_NOW", "2029-11-20")
+    project.ok("compact", "--due")
+    assert not project.entries("tasks/episodes.md")
+    assert "archived_because: stale" in project.read("tasks/episodes.archive.md")
+
+
 def test_standard_input_is_a_transcript(project):
     """`-` reads a session from a pipe; one in which nothing was said teaches nothing,
     exit 0."""

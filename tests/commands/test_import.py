@@ -67,6 +67,7 @@ def test_auto_memory_of_claude_code(project, named):
         "directive",
         "2026-08-06",
     )
+    assert topic.last_reinforced == TODAY
     assert topic.extra["session_id"] == "6f08055e-2202-44f0-806e-79404550dc26"
     assert topic.extra["source"] == "claude:database.md"
     assert "a mock hid" in topic.body

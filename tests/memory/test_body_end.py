@@ -120,7 +120,7 @@ def test_adopting_one_unit_adopts_one_unit():
     block."""
     file = parse("# Notes\n\n- one\n- two\n  more\n- three\n", "MEMORY.md")
     unit = next(unit for unit in sections(file) if "two" in unit.body)
-    after, ids = adopted(file, {unit.id})
+    after, ids = adopted(file, "2026-11-21", {unit.id})
     assert ids == [unit.id] and [entry.body for entry in after.entries] == [
         "- two\n  more"
     ]
@@ -136,7 +136,7 @@ def test_a_text_without_sections_stays_as_it_is():
         "---\nid: a\ntype: procedural\n---\n## T\nB.\n",
     ):
         memory = parse(text, "MEMORY.md")
-        assert adopted(memory) == (memory, [])
+        assert adopted(memory, "2026-11-21") == (memory, [])
 
 
 def test_a_section_keeps_its_id_and_its_words():
@@ -147,7 +147,7 @@ def test_a_section_keeps_its_id_and_its_words():
         "MEMORY.md",
     )
     before = {section.title: section.id for section in sections(memory)}
-    after, ids = adopted(memory)
+    after, ids = adopted(memory, "2026-11-21")
     assert ids == [before["Notes > Clocks"], before["Notes > Rules"]]
     clocks, rules = after.entries
     assert (clocks.id, clocks.title) == (
