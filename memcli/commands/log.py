@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
-from heapq import merge
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +12,6 @@ from typing import NamedTuple
 from memcli.app import App
 from memcli.errors import UsageError
 from memcli.exchange import branch_diff
-from memcli.guard.stops import Stop, stops
 from memcli.index.filters import superseded
 from memcli.index.upkeep import no_entry, the_one
 from memcli.memory.parser import MemoryFile, parse
@@ -93,12 +91,8 @@ def follow(app: App, prefix: str) -> LifeStory:
     app.refresh(embed=False)
     known = app.index.entries.ids(prefix) if app.project.listing.files else []
     name = the_one(prefix, {entry for entry, _ in known}) if known else prefix
-    stopped = [_stop_row(stop) for stop in stops(app) if stop.entry == name]
-    stopped.sort(key=_day, reverse=True)
-    committed = (row for _, row in _events(app.project, name))
-    rows = merge(stopped, committed, key=_day, reverse=True)
-    newest = next(rows, None)
-    newest = newest or _standing(app, prefix, name)
+    rows = (row for _, row in _events(app.project, name))
+    newest = next(rows, None) or _standing(app, prefix, name)
     return LifeStory(
         id=name,
         title=newest.title,
@@ -130,11 +124,6 @@ def _standing(app: App, prefix: str, name: str) -> LogRow:
     raise no_entry(prefix)
 
 
-def _day(row: LogRow) -> str:
-    """When a row was; what is not committed yet stands before all else."""
-    return row.date or "9999"
-
-
 def replacements(app: App, names: Collection[str]) -> dict[str, list[str]]:
     """By entry, which other one has another value for the same thing, in words."""
     related = defaultdict[str, list[str]](list)
@@ -147,18 +136,6 @@ def replacements(app: App, names: Collection[str]) -> dict[str, list[str]]:
         related[newer].append(f"supersedes {name[:8]}: {old.title}")
         related[name].append(f"superseded by {newer[:8]}: {title}")
     return related
-
-
-def _stop_row(stop: Stop) -> LogRow:
-    return LogRow(
-        commit="",
-        date=stop.at[:10],
-        author=f"session {stop.session[:8]}",
-        what="stopped",
-        detail=stop.said,
-        path="",
-        title=stop.title,
-    )
 
 
 def lives(project: Project, name: str = "") -> dict[str, list[LogRow]]:

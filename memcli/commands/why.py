@@ -11,7 +11,6 @@ from memcli.app import App
 from memcli.commands.log import replacements
 from memcli.commands.show import list_entries
 from memcli.errors import UsageError
-from memcli.guard.stops import stops
 from memcli.history.commits import read_commits
 from memcli.history.record import opened
 from memcli.index import anchors
@@ -73,7 +72,6 @@ def why(app: App, place: str) -> WhyReport:
     if top is not None:
         rows += _committed(top, os.path.relpath(root / path, top), line)
     rows += _said(app, path)
-    rows += _stopped(app, path)
     rows.sort(key=lambda row: (row.line, row.date), reverse=True)
     return WhyReport(path=path, line=line, within=within, rows=tuple(rows))
 
@@ -191,17 +189,3 @@ def _said(app: App, path: str) -> Iterator[WhyRow]:
         for doc in record.about(path, MOST) if record is not None else ():
             wanted = next((text for who, text in doc.said if who == "person"), "")
             yield _doc_row("session", doc, wanted)
-
-
-def _stopped(app: App, path: str) -> Iterator[WhyRow]:
-    """What guards stopped of changes of a file, and of calls that name it."""
-    noted = [stop for stop in stops(app) if path in stop.call.split()]
-    for stop in noted[: -MOST - 1 : -1]:
-        yield WhyRow(
-            source="guard",
-            id=stop.entry[:8],
-            date=stop.at[:10],
-            who=f"session {stop.session[:8]}",
-            title=stop.title,
-            text=stop.said,
-        )

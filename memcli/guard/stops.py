@@ -24,12 +24,6 @@ class Stop(NamedTuple):
     call: str
     lifted: bool
 
-    @property
-    def said(self) -> str:
-        """What happened, in one line."""
-        done = "refused" if self.decision == "deny" else "asked about"
-        return f"{done}: {self.call}{', lifted since' if self.lifted else ''}"
-
 
 def stops(app: App, session: str = "") -> list[Stop]:
     """Every stop that is noted, of one session or of all, the oldest first."""

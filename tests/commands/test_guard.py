@@ -327,21 +327,16 @@ def test_what_was_stopped_is_told(project):
 
 
 def test_a_stop_is_seen_wherever_one_looks(project):
-    """What, when, and whether it was lifted: told, the list, the entry's log, the
-    file's why."""
+    """What, when, and whether it was lifted: told, the list, the page."""
     entry = guarded(project, commands=["rm * src/tax.py"])
-    project.write("src/tax.py", "rate = 1\n")
-    project.commit()
     project.mem("guard", "--trust")
     assert decision(call(project, "rm -f src/tax.py")) == "deny"
     day = project.mem("guard", "--json").json["guards"][0]["last_stop"]
     assert f"stopped 1×, last {day}" in project.mem("guard").out
-    assert "refused: rm -f src/tax.py" in project.mem("why", "src/tax.py").out
     assert "lifted" not in project.mem("told").out
     project.ok("guard", entry[:8], "--off")
-    for words in (("told",), ("log", entry[:8]), ("why", "src/tax.py")):
-        out = project.mem(*words).out
-        assert "rm -f src/tax.py" in out and "lifted since" in out, words
+    told = project.mem("told").out
+    assert "rm -f src/tax.py" in told and "lifted since" in told
     project.ok("browse", "--out", "page.html")
     assert "deny: rm -f src/tax.py" in project.read("page.html")
 

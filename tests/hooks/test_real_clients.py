@@ -231,14 +231,6 @@ def counts(desk: Desk, text: str) -> list[int]:
     return [json.dumps(body).count(text) for body in asked]
 
 
-def test_claude_has_a_correction_before_it_composes_the_edit(desk):
-    """Told with the file that is read: once, in the request that the edit answers."""
-    crowded(desk)
-    desk.model.replies = edit(desk.project)
-    assert desk.claude("MAIN raise the rate").returncode == 0
-    assert counts(desk, "Rates are Decimal, always") == [0, 1, 1]
-
-
 @pytest.mark.parametrize(
     "calls",
     [
@@ -501,19 +493,6 @@ def test_claude_is_told_each_fact_once_in_a_long_session(desk):
     for prompt in asked:
         assert desk.claude(prompt, "--resume", session).returncode == 0
     assert {text: counts(desk, text)[-1] for text in told} == dict.fromkeys(told, 1)
-
-
-def test_codex_has_a_correction_before_it_composes_the_patch(desk):
-    """Told with the file that a shell command shows."""
-    crowded(desk)
-    patch = "*** Begin Patch\n*** Update File: src/tax.py\n@@\n-rate = 1\n+rate = 2\n*** End Patch"
-    desk.model.replies = [
-        Call("exec_command", {"cmd": "cat src/tax.py"}),
-        Call("exec_command", {"cmd": f"apply_patch <<'EOF'\n{patch}\nEOF"}),
-        "Done.",
-    ]
-    assert desk.codex("MAIN raise the rate").returncode == 0
-    assert counts(desk, "Rates are Decimal, always") == [0, 1, 1]
 
 
 def test_claude_is_told_of_a_proposal_and_keeps_it(desk):
