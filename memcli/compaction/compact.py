@@ -36,7 +36,6 @@ from memcli.memory.values import (
     Problem,
 )
 from memcli.memory.words import SIZE, clean
-from memcli.project import distribution
 
 
 class CompactReport(NamedTuple):
@@ -135,8 +134,8 @@ def _meanings(app: App, request: CompactRequest) -> Meanings:
 
     embedder = app.providers.embedder
     if embedder is None:
-        hint = f"{distribution.hint('local')}, or set embedder in your configuration"
-        raise UsageError("semantic needs an embedder and there is none", hint)
+        what = "semantic needs an embedder and there is none"
+        raise UsageError(what, "set embedder in your configuration, say to local")
     entries: list[tuple[str, str]] = []
     for source in filter(_may_be_merged, read_files(app.project, request).sources):
         compared = filter(_has_meaning, source.memory.entries)

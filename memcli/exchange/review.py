@@ -21,7 +21,6 @@ from memcli.text.matching import regex
 from memcli.text.secrets import find_secrets
 
 SECONDS = 20
-REWRITTEN = 0.5
 
 
 class Resting(NamedTuple):
@@ -34,11 +33,9 @@ class Resting(NamedTuple):
 
 
 class BranchFinding(NamedTuple):
-    """`what` is removes, moves, rewrites, untold, opposes, secret or order, of these
-    `entries`.
+    """`what` is removes, moves, untold, opposes, secret or order, of these `entries`.
 
-    `name` is what the branch removes, `detail` its new name or the share of new
-    lines."""
+    `name` is what the branch removes, `detail` its new name."""
 
     what: str
     name: str = ""
@@ -94,11 +91,6 @@ class _Branch:
         self.moved: dict[str, str] = {}
         self.gone: set[str] = set()
         self._read_status()
-        self.shares = {
-            path: share
-            for path, share in _new_shares(tree, self.ends)
-            if share >= REWRITTEN and not is_prose(path)
-        }
         self.words = _removed_words(tree, self.ends)
 
     def loss_of(self, anchor: Anchor) -> BranchFinding | None:
@@ -121,10 +113,7 @@ class _Branch:
                     what="moves", name=name, detail=self.moved[lost_path]
                 )
             return BranchFinding(what="removes", name=name)
-        shares = [share for path, share in self.shares.items() if _is(anchor, path)]
-        if not shares:
-            return None
-        return BranchFinding(what="rewrites", name=name, detail=f"{max(shares):.0%}")
+        return None
 
     def _read_status(self) -> None:
         """Which files the branch moved and which it removed: a letter, then the path;
@@ -142,17 +131,6 @@ class _Branch:
 def _is(anchor: Anchor, path: str) -> bool:
     end = anchor.text.removeprefix("./").rstrip("/")
     return anchor.kind == "path" and f"/{path}".endswith(f"/{end}")
-
-
-def _new_shares(tree: Codebase, ends: Sequence[str]) -> Iterator[tuple[str, float]]:
-    """Files that lost lines on the branch, and the share of their lines that is new."""
-    counted = tree.git("diff", "--numstat", "--no-renames", "-z", *ends) or ""
-    for row in counted.split("\0"):
-        added, taken, path = [*row.split("\t"), "", ""][:3]
-        if not added.isdecimal() or taken == "0":
-            continue
-        if lines := tree.read(path).count(b"\n"):
-            yield path, min(int(added) / lines, 1.0)
 
 
 def _removed_words(tree: Codebase, ends: Sequence[str]) -> set[str]:

@@ -101,21 +101,13 @@ def run(
     assert process.stderr
     output = _Said(process.stdout, limits.most, end)
     errors = _Said(process.stderr, limits.most, end)
-    helpers: list[Thread] = [output, errors]
+    giving = _helper(_give, process.stdin, program.given)
+    helpers: list[Thread] = [output, errors, giving]
+    if limits.whole:
+        helpers.append(_helper(_end_all, process.pid, end))
     try:
         started(process.pid)
         _bound(process.pid, limits.memory)
-        if program.given:
-            giving = Thread(
-                target=_give, args=(process.stdin, program.given), daemon=True
-            )
-            helpers.append(giving)
-        else:
-            process.stdin.close()
-        if limits.whole:
-            helpers.append(
-                Thread(target=_end_all, args=(process.pid, end), daemon=True)
-            )
         for helper in helpers:
             helper.start()
         output.join(limits.seconds)
@@ -145,6 +137,10 @@ def run(
         errors=bytes(errors.data),
         stopped=stopped,
     )
+
+
+def _helper(work: Callable[..., None], *given: object) -> Thread:
+    return Thread(target=work, args=given, daemon=True)
 
 
 def _give(stream: IO[bytes], given: bytes) -> None:

@@ -166,7 +166,6 @@ def _finding(finding: BranchFinding, code: Callable[[str], str]) -> str:
     return {
         "removes": f"this branch removes {name}; {resting}",
         "moves": f"this branch moves {name} to {code(detail)}; {resting}",
-        "rewrites": f"this branch rewrites {detail} of {name}; {resting}",
         "untold": f"what else it does to names could not be told in {detail} s",
         "opposes": " says the opposite of ".join(named),
         "secret": f"{entries} holds a secret ({detail}): take it out before it is merged",

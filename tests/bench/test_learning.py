@@ -6,7 +6,6 @@ from collections import Counter
 
 from memcli.sessions.model import Turn
 from tests.bench import learning
-from tests.bench.labels import agreement
 from tests.bench.labels.fetch import HERE, LATER, PARTS, cut_to, part_of, rows
 
 SPOKEN = "Thanks. Tests always go\n to the folder checks, never beside the code."
@@ -84,22 +83,6 @@ def test_a_session_of_a_longer_file_is_cut_to_its_lines():
     cut = cut_to(data, [3, 4])
     assert cut == b"# two\nb"
     assert hashlib.sha256(cut).digest() != hashlib.sha256(data).digest()
-
-
-def test_two_readers_agree_by_more_than_chance_only_where_they_differ():
-    same = agreement.kappa([True, False, True, False], [True, False, True, False])
-    assert same == agreement.Agreement(alike=4, sessions=4, kappa=1.0)
-    chance = agreement.kappa([True, True, False, False], [True, False, True, False])
-    assert (chance.alike, chance.kappa) == (2, 0.0)
-
-
-def test_labels_meet_where_their_characters_do():
-    one = {"session": "a", "turn": 2, "at": [10, 20], "also": []}
-    touching = {"session": "a", "turn": 2, "at": [20, 30], "also": []}
-    elsewhere = {"turn": 2, "at": [15, 16]}
-    assert agreement.met([one], [touching]) == 0
-    assert agreement.met([one], [{**touching, "also": [elsewhere]}]) == 1
-    assert agreement.met([one], [{**one, "session": "b"}]) == 0
 
 
 def test_what_was_read_twice_is_in_the_labels():
