@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Project
 
 LONG_AGO = 1_700_000_000_123_456_789
@@ -18,17 +20,19 @@ def recalled(project: Project, word: str) -> int:
     return len(project.mem("recall", "--json", word).hits)
 
 
-def test_another_size_is_seen_though_the_time_is_the_same(project):
-    """Some tools that write files put the time back afterwards."""
+@pytest.mark.parametrize(
+    ("title", "text", "when"),
+    [
+        # some tools that write files put the time back afterwards
+        ("Walrus", "Walruses have long tusks.", LONG_AGO),
+        # one word for another of the same length
+        ("Zebra", "Zebras have manners.", LONG_AGO - 1),
+    ],
+    ids=["size", "time"],
+)
+def test_a_change_is_seen_by_one_sign(project, title, text, when):
+    new_word = text.split()[-1].rstrip(".")
     put(project, project.entry("Zebra", "Zebras have stripes.", id="a"))
-    assert (recalled(project, "zebra"), recalled(project, "walrus")) == (1, 0)
-    put(project, project.entry("Walrus", "Walruses have long tusks.", id="a"))
-    assert (recalled(project, "zebra"), recalled(project, "walrus")) == (0, 1)
-
-
-def test_another_time_is_seen_though_the_size_is_the_same(project):
-    """One word for another of the same length."""
-    put(project, project.entry("Zebra", "Zebras have stripes.", id="a"))
-    assert recalled(project, "stripes") == 1
-    put(project, project.entry("Zebra", "Zebras have manners.", id="a"), LONG_AGO - 1)
-    assert (recalled(project, "stripes"), recalled(project, "manners")) == (0, 1)
+    assert (recalled(project, "stripes"), recalled(project, new_word)) == (1, 0)
+    put(project, project.entry(title, text, id="a"), when)
+    assert (recalled(project, "stripes"), recalled(project, new_word)) == (0, 1)

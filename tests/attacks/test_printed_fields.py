@@ -5,11 +5,11 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.conftest import Project
+from tests.views.test_recall import strings
 
 NASTY = "\x1b]0;evil\x07\x1b[2J\x1b]8;;http://e.vil\x1b\\link\x1b]8;;\x1b\\\x9b31m\u202ekcab\u200bz\x00\x08\ufeff"
 IN_NAMES = NASTY.replace("\x00", "").replace("/", "_")
@@ -71,7 +71,7 @@ def test_no_command_prints_an_escape(poisoned, arguments):
     assert not SEEN.search(result.err), ascii(result.err)
     assert not SEEN.search(result.out), ascii(result.out)
     if "--json" in arguments:
-        for text in _strings(result.json):
+        for text in strings(result.json):
             assert not SEEN.search(text), ascii(text)
 
 
@@ -91,14 +91,6 @@ def test_a_name_cannot_forge_a_line(poisoned):
         assert not re.search(
             "^(MEMORY.md:1: )?forged", result.out + result.err, re.MULTILINE
         ), result
-
-
-def _strings(value: Any) -> list[str]:
-    if isinstance(value, dict):
-        return [text for key, item in value.items() for text in (key, *_strings(item))]
-    if isinstance(value, list):
-        return [text for item in value for text in _strings(item)]
-    return [value] if isinstance(value, str) else []
 
 
 def test_a_poisoned_configuration_is_quoted_without_escapes(poisoned):

@@ -451,43 +451,36 @@ def crash(house: House, patches: list[Patch], rename: int):
     )
 
 
+@pytest.mark.parametrize("undoing", [False, True])
 def test_killed_at_each_step_it_is_all_old_before_the_commit_and_all_new_after(
-    ram,
+    ram, undoing
 ):
-    model, patches = six_files(ram / "model")
-    points = kill_points(model, lambda workspace: workspace.write(patches, "compact"))
-    assert len(points) == 27
+    """Of a write, and of an undo."""
+
+    def work(workspace: Workspace):
+        workspace.undo() if undoing else workspace.write(patches, "compact")
+
+    def furnished(name: str) -> tuple[House, list[Patch]]:
+        house, patches = six_files(ram / name)
+        if undoing:
+            house.workspace().write(patches, "compact")
+        return house, patches
+
+    model, patches = furnished("model")
+    points = kill_points(model, work)
+    assert undoing or len(points) == 27
     for number, (step, nth) in enumerate(points):
-        house, patches = six_files(ram / str(number))
+        house, patches = furnished(str(number))
         workspace = house.workspace(at(step, nth, die))
-        assert (
-            outcome(spawn(partial(workspace.write, patches, "compact")))
-            == -signal.SIGKILL
-        )
+        assert outcome(spawn(partial(work, workspace))) == -signal.SIGKILL
         assert_each_whole(patches)
         report = house.workspace().recover()
-        assert assert_settled(house, patches) == (
-            number > points.index(("commit", 1))
-        ), (step, nth)
+        is_done = number > points.index(("commit", 1))
+        assert assert_settled(house, patches) == (is_done != undoing), (step, nth)
         assert not any("kept" in line for line in report)
         assert house.workspace().recover() == []
-
-
-def test_killed_at_each_step_of_an_undo_nothing_is_lost(ram):
-    model, patches = six_files(ram / "model")
-    model.workspace().write(patches, "compact")
-    points = kill_points(model, lambda workspace: workspace.undo())
-    for number, (step, nth) in enumerate(points):
-        house, patches = six_files(ram / str(number))
-        house.workspace().write(patches, "compact")
-        assert (
-            outcome(spawn(house.workspace(at(step, nth, die)).undo)) == -signal.SIGKILL
-        )
-        assert_each_whole(patches)
-        house.workspace().recover()
-        undone = number > points.index(("commit", 1))
-        assert assert_settled(house, patches) == (not undone), (step, nth)
-        assert (house.workspace().last_write() is None) == undone
+        if undoing:
+            assert (house.workspace().last_write() is None) == is_done
 
 
 def test_a_recovery_that_is_killed_is_recovered_in_turn(ram):

@@ -94,17 +94,17 @@ def test_json_is_safe_to_print(value):
     text = views_json.of((), value=value)
     text.encode()
     assert json.loads(text)["version"] == 1
-    for string in _strings(json.loads(text)):
+    for string in strings(json.loads(text)):
         assert not re.search(UNSAFE, string)
 
 
-def _strings(value: object) -> list[str]:
+def strings(value: object) -> list[str]:
     if isinstance(value, dict):
         return [
-            text for pair in value.items() for item in pair for text in _strings(item)
+            text for pair in value.items() for item in pair for text in strings(item)
         ]
     if isinstance(value, list):
-        return [text for item in value for text in _strings(item)]
+        return [text for item in value for text in strings(item)]
     return [value] if isinstance(value, str) else []
 
 
