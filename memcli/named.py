@@ -1,9 +1,8 @@
 """Named tuples as `typing` has them, made at a tenth of the cost.
 
 A recall makes fifty of these classes and few objects of each: `typing` reads every
-annotation and compiles a constructor for every class. Here one constructor serves all,
-until a class has filled in many objects: then it gets its own. Without this module a
-recall takes 8 to 15 % more instructions, a prompt's hook 18 to 29 % (November 2026,
+annotation and compiles a constructor for every class. Here one constructor serves all.
+Without this module a recall takes 8 to 15 % more instructions, a prompt's hook 18 to 29 % (November 2026,
 5,000 and 50 entries, bytecode at hand): below 5 % it is to go."""
 
 import sys
@@ -15,14 +14,10 @@ if TYPE_CHECKING or sys.version_info >= (3, 14):
 else:
     from _collections import _tuplegetter
 
-    COMPILED = 50
-    """So many objects a class fills in before it gets a constructor of its own."""
-
     class _NamedTuple(tuple):
         __slots__ = ()
         _fields = ()
         _field_defaults = {}  # noqa: RUF012
-        _filled = []  # noqa: RUF012
 
         def __new__(cls, /, *args, **given):
             if given or len(args) != len(cls._fields):
@@ -59,26 +54,12 @@ else:
     def _fill(cls, args, given):
         """All values in order, those not given by default."""
         fields = cls._fields
-        defaults = cls._field_defaults
         rest = fields[len(args) :]
-        known = {**defaults, **given}
-        if (
-            len(args) > len(fields)
-            or not given.keys() <= set(rest)
-            or not set(rest) <= known.keys()
-        ):
+        known = {**cls._field_defaults, **given}
+        if len(args) > len(fields) or not given.keys() <= set(rest) <= known.keys():
             raise TypeError(
                 f"{cls.__name__}({', '.join(fields)}) takes no {args!r}, {given!r}"
             )
-        cls._filled.append(None)
-        if len(cls._filled) == COMPILED:
-            names = ", ".join(fields)
-            # no field begins with `_`, so none hides what the constructor needs
-            cls.__new__ = eval(
-                f"lambda _class, {names}: _make(_class, ({names},))",
-                {"_make": tuple.__new__},
-            )
-            cls.__new__.__defaults__ = tuple(defaults.values())
         return (*args, *map(known.get, rest))
 
     class _TupleMaker(type):
@@ -94,7 +75,6 @@ else:
                 "__slots__": (),
                 "_fields": fields,
                 "__match_args__": fields,
-                "_filled": [],
             }
             return type(name, (_NamedTuple,), space)
 

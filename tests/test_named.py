@@ -27,9 +27,8 @@ def _made(base: Any) -> Any:
 @pytest.mark.unit
 @pytest.mark.parametrize("base", [typing.NamedTuple, named.NamedTuple])
 def test_it_is_a_tuple_with_names(base):
-    """Before and after a class has its own constructor."""
     pair = _made(base)
-    for number in range(100):
+    for number in (0, 99):
         one = pair(number, "x")
         other = pair(first=number, third=(1,))
         assert one == (number, "x", ()) and other == (number, "", (1,)) and one != other
@@ -64,14 +63,11 @@ def test_it_is_a_tuple_with_names(base):
 
 @pytest.mark.parametrize("base", [typing.NamedTuple, named.NamedTuple])
 def test_a_field_may_be_named_as_what_a_constructor_uses(base):
-    """Before and after a class has its own constructor."""
-
     class Change(base):  # type: ignore[misc]
         cls: str
         new: str
 
-    for number in range(100):
-        assert Change(cls="a", new=f"{number}") == ("a", f"{number}")
+    assert Change(cls="a", new="b") == ("a", "b")
 
 
 def test_it_travels():

@@ -129,14 +129,16 @@ def _nothing(mem: App, report: RecallReport) -> str:
 def run_index(arguments: Sequence[str]) -> int | None:
     """Run a plain `mem index` without Typer and return its exit code; None when it
     needs Typer."""
-    if not set(arguments) <= {"-q", "--quiet"}:
+    given = set(arguments)
+    rebuild = "--rebuild" in given
+    if not given <= {"-q", "--quiet", "--rebuild"}:
         return None
     from memcli.views.progress import Progress
 
     def work() -> int:
-        with opened(Options(quiet=bool(arguments))) as mem:
+        with opened(Options(quiet=not given <= {"--rebuild"})) as mem:
             with Progress("index", quiet=mem.options.quiet) as progress:
-                report = indexed(mem, progress)
+                report = indexed(mem, progress, rebuild=rebuild)
             code = name_index_problems(mem, report)
             show_index(mem, report)
             require_vectors(report)

@@ -2,9 +2,10 @@
 read."""
 
 import datetime
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, groupby
+from itertools import accumulate, chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -132,6 +133,9 @@ def _about(turns: Sequence[Turn]) -> Iterator[tuple[str, str]]:
 
 
 LARGEST = 2 << 30  # bytes of the largest session file that is read
+TOGETHER = 4 << 20
+"""Of so many bytes the session files are written at once: each commit waits for the
+disk."""
 
 
 class BackfillReport(NamedTuple):
@@ -166,17 +170,18 @@ def backfill(
     count = 0
     oldest = (today - datetime.timedelta(days=config.history_days)).isoformat()
     fresh = [file for file in found if not file.parent and _has_grown(record, file)]
-    for number, file in enumerate(fresh, 1):
-        progress("sessions", number, len(fresh))
-        try:
-            added = add_file(record, file, root, oldest, read)
-        except DataError as error:
-            problems.append((str(file.path), error.what.removeprefix(f"{file.path}: ")))
-        except OSError as error:
-            problems.append((str(file.path), (error.strerror or str(error)).lower()))
-        else:
-            count += added
-            sessions[file.format] += bool(added)
+    read_so_far = accumulate(file.size for file in fresh)
+    numbered = zip(itertools.count(1), fresh, read_so_far, strict=False)
+    for _, together in groupby(numbered, lambda row: row[2] // TOGETHER):
+        with transaction(record.db):
+            for number, file, _ in together:
+                progress("sessions", number, len(fresh))
+                added, why = _added(record, file, root, oldest, read)
+                if why:
+                    path = str(file.path)
+                    problems.append((path, why.removeprefix(f"{path}: ")))
+                count += added
+                sessions[file.format] += bool(added)
     most = config.history_commits
     new, why = add_commits(record, root, most, progress=progress)
     if why:
@@ -194,6 +199,18 @@ def backfill(
     )
 
 
+def _added(
+    record: HistoryRecord, file: FoundSession, root: Path, oldest: str, read: Read
+) -> tuple[int, str]:
+    """How many exchanges of a file are new, and why it could not be read."""
+    try:
+        return add_file(record, file, root, oldest, read), ""
+    except DataError as error:
+        return 0, error.what
+    except OSError as error:
+        return 0, (error.strerror or str(error)).lower()
+
+
 def _has_grown(record: HistoryRecord, file: FoundSession) -> bool:
     """Whether a session file is not as it was when it was read, or never was."""
     known = record.position(str(file.path))
@@ -203,8 +220,8 @@ def _has_grown(record: HistoryRecord, file: FoundSession) -> bool:
 def add_file(
     record: HistoryRecord, file: FoundSession, root: Path, oldest: str, read: Read
 ) -> int:
-    """Add the exchanges of one session file, read on from its last one; how many are
-    new."""
+    """Add the exchanges of one session file, read on from its last one, in the running
+    transaction; how many are new."""
     path = str(file.path)
     day = datetime.date.fromtimestamp(file.mtime / 1e9).isoformat()
     if file.size > LARGEST or day < oldest:
@@ -217,12 +234,11 @@ def add_file(
     state = (file.size, file.mtime)
     if not sessions or (sessions[-1].size, sessions[-1].mtime) != state:
         sessions = read_all(path, start=start, folders=[str(root)], brief=2)
-    with transaction(record.db):
-        added = sum(record.add(exchanges(session)) for session in sessions)
-        turns = chain.from_iterable(session.turns for session in sessions)
-        asked = (turn.offset for turn in turns if turn.human)
-        end = max(asked, default=start.offset)
-        record.read_until(path, file.size, file.mtime, end, sessions[-1].head)
+    added = sum(record.add(exchanges(session)) for session in sessions)
+    turns = chain.from_iterable(session.turns for session in sessions)
+    asked = (turn.offset for turn in turns if turn.human)
+    end = max(asked, default=start.offset)
+    record.read_until(path, file.size, file.mtime, end, sessions[-1].head)
     return added
 
 

@@ -13,7 +13,7 @@ from memcli.memory.dates import date_in, date_in_path
 from memcli.memory.entry_values import CORE_KEYS, make_entry, read_values
 from memcli.memory.prose import ProseSection
 from memcli.memory.values import TYPES, Entry, Place, Problem, Segment
-from memcli.text.matching import verbose
+from memcli.text.matching import regex, verbose
 
 UNCLOSED = "front matter is not closed by a line of ---"
 TOO_LONG = (
@@ -181,7 +181,7 @@ class _Reader:
 
     def _heading_bound(self, start: int, limit: int) -> int:
         """The first heading of the rank of the body's own, or above; else `limit`."""
-        text = re.compile(r"\S").search(self.scan, start, limit)
+        text = regex(r"\S").search(self.scan, start, limit)
         line = start
         if text:
             line = max(self.scan.rfind("\n", start, text.start()) + 1, start)

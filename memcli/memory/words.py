@@ -67,7 +67,8 @@ def join(texts: list[str]) -> str:
 def body_of(text: str, title: str) -> str:
     """The text without a rule at its end, and without a heading that says what the
     title says."""
-    text = _LAST_RULE.sub("", text)
+    if text.rstrip().endswith("---"):  # the pattern looks at every blank
+        text = _LAST_RULE.sub("", text)
     head = _HEADING.match(text)
     if head is not None and title and title.rpartition(" > ")[2] in head[0]:
         return text[head.end() :].strip("\n")

@@ -175,7 +175,7 @@ def _written_by(words: Words) -> Sequence[str]:
     program = words[0] if words else ""
     names = _without_options(words)
     if program == "git":
-        return names[1:] if words[1:2] and words[1] in GIT_WRITES else ()
+        return _taken_by(words)
     if program in INTO and len(names) > 1:
         moved = names[:-1] if program == "mv" else []
         return [*moved, names[-1], *_inside(names[-1], names[:-1])]

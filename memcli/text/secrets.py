@@ -58,7 +58,6 @@ class _Group(NamedTuple):
 
     hints: Hints
     small: bool
-    flags: int
     innocent: Callable[[str], bool]
     numbers: bool = False
 
@@ -74,17 +73,16 @@ def _groups() -> tuple[_Group, ...]:
     places = matching.indexed(PLACES)
     prose = matching.indexed(PROSE)
     return (
-        _Group(hints=tokens, small=False, flags=re.VERBOSE, innocent=is_masked),
+        _Group(hints=tokens, small=False, innocent=is_masked),
         _Group(
             hints=numbers,
             small=False,
-            flags=re.VERBOSE,
             innocent=is_masked,
             numbers=True,
         ),
-        _Group(hints=listed, small=False, flags=0, innocent=is_masked),
-        _Group(hints=places, small=True, flags=re.VERBOSE, innocent=is_filler),
-        _Group(hints=prose, small=True, flags=re.VERBOSE, innocent=unproven),
+        _Group(hints=listed, small=False, innocent=is_masked),
+        _Group(hints=places, small=True, innocent=is_filler),
+        _Group(hints=prose, small=True, innocent=unproven),
     )
 
 
@@ -184,7 +182,7 @@ def _shaped(text: str, low: str, there: Collection[str]) -> Iterator[Span]:
             continue
         asked = low if group.small else text
         for kind, rule, hints in matching.due(group.hints, asked, there):
-            pattern = regex(rule, group.flags)
+            pattern = regex(rule, re.VERBOSE)
             matches = (
                 _near(pattern, text, matching.regions(low, hints, *_NEAR))
                 if group.small
