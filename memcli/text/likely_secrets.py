@@ -208,8 +208,10 @@ def _said_before() -> str:
 
 @verbose
 def _thrice_mixed() -> str:
-    """Small letters, capitals and digits, 28 of them at least, with few marks."""
+    """Small letters, capitals and digits, 28 of them at least, with few marks; not what
+    OpenCode calls its sessions, messages and their parts."""
     return r"""
+        (?! (?: ses | msg | prt ) _ [0-9a-f]{12} [0-9A-Za-z]{14} \Z )
         (?= [^a-z]* [a-z] ) (?= [^A-Z]* [A-Z] ) (?= \D* \d )
         (?: [_-]? [A-Za-z0-9] ){28,} .*
     """

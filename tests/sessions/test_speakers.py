@@ -37,6 +37,15 @@ def test_credentials_leave_text_input_and_names():
     assert TOKEN not in repr(session)
 
 
+@pytest.mark.parametrize("kind", ["ses", "msg", "prt"])
+def test_what_opencode_calls_its_sessions_and_turns_is_no_credential(kind):
+    """Else all of its sessions are one; beside a word for a token it is one."""
+    name = f"{kind}_39b9a333bffeQNXMK6bSZru9Uq"
+    assert speakers.key_of(name) == name
+    assert name not in speakers.clean_text(f"token: {name}")
+    assert name not in speakers.clean_text(f"see {name}4Xk")
+
+
 def test_what_an_editor_wraps_around_words_is_not_said():
     """The request alone is a person's, and a notice of a task is nobody's."""
     context = "# Context from my IDE setup:\n\n## Open tabs:\n- app.py: app.py\n\n"
