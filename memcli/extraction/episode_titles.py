@@ -144,24 +144,24 @@ def _done() -> str:
 
 
 def title_of(turns: Sequence[Turn], called: str = "") -> str:
-    """What was asked for and done: what was asked first that led to changes, where
-    there is room what led to most of them after that, and how many more there were.
-    Where the first is no order, it is what the agent `called` the session."""
+    """What was asked for and done: what the agent `called` the session in view of it,
+    else what was asked first that led to changes; where there is room what led to most
+    of them after that, and how many more there were."""
     exchanges = list(_exchanges(turns))
     counted = [each for each in exchanges if each.effort] or exchanges[:1]
     has_changes = any(map(_changes, turns))
-    own_name = called if _names_work(called) else ""
     named: Counter[str] = Counter()
     for exchange in counted:
         ordered = _asked_for(exchange)
-        if has_changes and not (named or ordered):
-            ordered = own_name or _opening(exchange)
+        if not named and _names_work(called, turns):
+            ordered = called
+        elif has_changes and not (named or ordered):
+            ordered = _opening(exchange)
         if name := _shortened(ordered):
             named[name] += exchange.effort
     if named:
         return _joined(named)
-    names = map(_shortened, (own_name, *map(_told, counted)))
-    return next(filter(None, names), "")
+    return next(filter(None, map(_shortened, map(_told, counted))), "")
 
 
 def _joined(named: Counter[str]) -> str:
@@ -223,9 +223,13 @@ def _opening(exchange: TitleExchange) -> str:
     return "" if _is_idle(SpokenSentence(text=said, low=fold(said))) else said
 
 
-def _names_work(called: str) -> bool:
-    """Whether what an agent calls a session says more than that it is one."""
-    return len(content(fold(called))) >= ABOUT and not find_secrets(called)
+def _names_work(called: str, turns: Sequence[Turn]) -> bool:
+    """Whether what an agent calls a session says what it is about, and is not the
+    beginning of what was typed first, which a client takes where it has no name."""
+    first = next((turn.text for turn in turns if turn.human), "")
+    is_typed = fold(first).startswith(fold(called).rstrip())
+    says = len(content(fold(called))) >= ABOUT and not find_secrets(called)
+    return says and not is_typed
 
 
 def _shortened(name: str) -> str:
@@ -280,7 +284,7 @@ def _asked(turn: Turn) -> list[str]:
     said = sentences(turn.text, typed=turn.human)[:READ]
     read = [one for one in said if not _is_typed_command(one)]
     heads = [one for one in read if one.mark == "#"]
-    if turn.human and not _announces(read):
+    if turn.human:
         if is_reported(turn.text):  # a person orders before an error or after it
             read = [*read[:1], *read[1:][-1:]]
         return [] if heads else [*filter(None, map(_request, read))]
@@ -289,13 +293,6 @@ def _asked(turn: Turn) -> list[str]:
 
 def _is_long(heading: SpokenSentence) -> bool:
     return len(heading.text.split()) >= HEADING
-
-
-def _announces(read: Sequence[SpokenSentence]) -> bool:
-    """Whether an order stands above a heading: "Implement this plan:"."""
-    if len(read) < 2 or read[1].mark != "#":
-        return False
-    return "tasks" in shown(read[0]) and read[0].text.endswith((":", "："))
 
 
 def orders(turn: Turn) -> bool:

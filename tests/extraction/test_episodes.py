@@ -107,17 +107,19 @@ def test_the_title_of_many_requests_is_the_first_and_how_many_more():
     )
 
 
-def test_the_name_of_a_session_is_its_title_where_nothing_is_ordered():
-    """It says more than a remark; an order says more than it, and of what comes later
-    it says nothing."""
-    remark = human("The export rounds every amount to whole cents here.")
-    order = human("Add a page for the settings of a profile.")
-    turns = [remark, EDIT, agent("Done.")]
-    assert title_of(turns, "Rounding of the export") == "Rounding of the export"
-    assert title_of([order, *turns[1:]], "Rounding of the export") == (
-        "Add a page for the settings of a profile"
+def test_the_name_of_a_session_is_its_title():
+    """A model gave it in view of the talk; the beginning of what was typed first, which
+    a client takes where it has none, is no name."""
+    order = human("Add a page for the settings of a profile, and link it.")
+    turns = [order, EDIT, agent("Done.")]
+    asked = "Add a page for the settings of a profile, and link it"
+    assert title_of(turns, "Page of the settings") == "Page of the settings"
+    assert title_of(turns, "Chat") == asked
+    assert title_of(turns, "Add a page for the settings of a pr") == asked
+    later = [human("Move the search to the left"), EDIT]
+    assert title_of([*turns, *later], "Page of the settings") == (
+        "Page of the settings; Move the search to the left"
     )
-    assert title_of(turns, "Chat") == title_of(turns)
 
 
 def test_what_a_sentence_orders_in_its_end_is_its_title():
