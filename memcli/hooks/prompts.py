@@ -32,7 +32,6 @@ LEAST_TOKENS = 60  # below which nothing is told, only pointed at
 PROMPT_HITS = 3
 FAILURE_HITS = 2
 ERROR_END = 2_000  # characters of the end of what a command that failed said
-POINTERS = 2  # lines that point at what likely bears on a prompt
 HISTORY_TOKENS = 150
 LEAST_EXCERPT = 60
 FILE = r"[\w./\\-]*\w\.[A-Za-z]\w{0,5}\b"
@@ -176,10 +175,10 @@ class PromptContext(NamedTuple):
         return room if room >= LEAST_TOKENS else 0
 
     @property
-    def pointers(self) -> int:
-        """How many lines may point at something."""
-        lines = (self.left - budget.POINTER_FRAME) // budget.POINTER_TOKENS
-        return min(POINTERS, max(lines, 0))
+    def can_point(self) -> bool:
+        """Whether a line may point at something: one, since a later prompt's first line
+        is worth more than this one's second."""
+        return self.left >= budget.POINTER_FRAME + budget.POINTER_TOKENS
 
     def fresh(self, items: Iterable[Hit]) -> list[Hit]:
         """The items that the context has not seen, and the agent has not read."""
@@ -248,9 +247,10 @@ class Telling:
         if layer and decided and not layer.repeats(decided, texts):
             items.append(decided)
 
-        # What found no room is pointed at, before what is merely likely.
-        likely = [*clear, *context.fresh(found.likely)]
-        return [*items, *_pointers(items, likely, context)]
+        # What found no room is pointed at, and what is merely likely beside no text.
+        likely = clear if items else [*clear, *context.fresh(found.likely)]
+        pointers = _pointers(items, likely, context) if context.can_point else []
+        return [*items, *pointers[:1]]
 
     def _in_memory(self, embedder: "Callable[[], Embedder | None]") -> answer.Bearing:
         """What of the memory files bears on the prompt."""
@@ -272,8 +272,8 @@ def _none() -> None:
 def _pointers(
     shown: Sequence[Hit], likely: Sequence[Hit], context: PromptContext
 ) -> list[Hit]:
-    """Lines that point at the first of the likely items at which none pointed before,
-    and which are neither shown nor lines that lead to what is."""
+    """Lines that point at the likely items at which none pointed before, and which are
+    neither shown nor lines that lead to what is."""
     keys = {item.key for item in shown}
     new = [
         item.made
@@ -284,7 +284,7 @@ def _pointers(
     left = [item for item in new if not _is_told(item, context)]
     pointers = [budget.pointer(item, alone=titles[item.title] == 1) for item in left]
     pointers = [item for item in pointers if not told.is_known(item, context.seen)]
-    return _direct(pointers, [*shown, *new])[: context.pointers]
+    return _direct(pointers, [*shown, *new])
 
 
 def _is_told(item: Hit, context: PromptContext) -> bool:

@@ -39,6 +39,8 @@ UNIT_TOKENS = 150
 EPISODES = 2  # the newest, by title and handle: none is known to bear on the task yet
 FEEDBACK = re.compile(r"(?:^|/)feedback[_-][^/]*\.md$")
 """Files in which an agent keeps what a person told it: their rules."""
+OF_FEEDBACK = re.compile(r"---\n(?:.*\n)*?\s*type:\s*feedback\s*\n")
+"""The front matter of such a file, whatever it is called."""
 NEWEST = 200  # so many of the newest entries and sections are looked through for them
 
 
@@ -139,11 +141,13 @@ class _Start:
         return self._alive([*proxy, *_lessons(app, layers, again)])[:most]
 
     def _units(self) -> Iterator[Hit]:
-        """What a person told an agent before, as it keeps it, and the newest headings of
-        prose: title and handle alone, for the agent to ask for."""
-        paths = self._prose()
-        rules = [entry for entry, path in paths.items() if FEEDBACK.search(path)]
-        newest = [entry for entry in paths if entry not in rules[:UNITS]]
+        """What a person told an agent before, as it keeps it, and the newest dated
+        headings of prose: title and handle alone, for the agent to ask for. What has no
+        date is no news: it waits for a prompt about it."""
+        sections = self._prose()
+        rules = [each.entry for each in sections if self._is_feedback(each)][:UNITS]
+        dated = [each.entry for each in sections if each.date]
+        newest = [entry for entry in dated if entry not in rules]
         room = UNIT_TOKENS
         for item in self._saying(rules, newest):
             room -= budget.tokens(item.head) + 1
@@ -154,16 +158,23 @@ class _Start:
         """The first of the rules, and of the newest sections those whose title says
         something: one that names a thing tells nothing alone."""
         showing = self.layers.showing
-        first = _titles(showing.each("units", rules[:UNITS], short=True))
+        first = _titles(showing.each("units", rules, short=True))
         others = _titles(showing.each("units", newest[: 4 * UNITS], short=True))
         saying = [
             item for item in others if budget.tokens(title_of(item)) >= budget.HEADING
         ]
         return [*first, *saying[:UNITS]]
 
-    def _prose(self) -> dict[str, str]:
-        """The newest sections that the agent has not read, one a title, each with the
-        path of its file."""
+    def _is_feedback(self, section: Candidate) -> bool:
+        """Whether a section begins a file in which an agent keeps a person's rule."""
+        is_named_so = FEEDBACK.search(self._path(section)) is not None
+        return is_named_so or OF_FEEDBACK.match(section.text) is not None
+
+    def _path(self, section: Candidate) -> str:
+        return self.layers.found.in_view[section.source].path
+
+    def _prose(self) -> list[Candidate]:
+        """The newest sections that the agent has not read, one a title."""
         layers = self.layers
         where = view.select(layers.found.in_view, Filters())
         by_title: dict[str, Candidate] = {}
@@ -173,13 +184,12 @@ class _Start:
                 by_title.setdefault(section.title, section)
         near = {each.entry for each in layers.found.nearest(list(by_title.values()))}
         path_of = self.app.project.path_of
-        paths: dict[str, str] = {}
-        for section in by_title.values():
-            path = layers.found.in_view[section.source].path
-            is_loaded = self.read.holds(str(path_of(path)))
-            if section.entry in near and not is_loaded:
-                paths[section.entry] = path
-        return paths
+        return [
+            section
+            for section in by_title.values()
+            if section.entry in near
+            and not self.read.holds(str(path_of(self._path(section))))
+        ]
 
 
 def layers_of(app: HookApp, *stores: str) -> Layers:

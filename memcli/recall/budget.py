@@ -31,7 +31,7 @@ TITLES = {
     "lessons": "## Corrections and directives",
     "proxy": "## How this person likes to work",
     "units": "## Written here, newest first: mem show ID prints it",
-    POINTED: "## Perhaps about this, untrusted: mem show ID",
+    POINTED: "## Perhaps, untrusted: mem show ID",
 }
 LAYERS = tuple(TITLES)[:6]  # the order in which they are shown
 EPISODE_TOKENS = 300

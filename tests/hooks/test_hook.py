@@ -1200,7 +1200,13 @@ def test_a_transcript_is_read_where_agents_keep_theirs(shop):
 
 def test_a_start_names_the_newest_prose(project):
     """By heading and handle alone, newest first, five at most; what it says is told
-    later."""
+    later. First what the agent keeps as a person's rule, never what has no date."""
+    for name, kind, says in (
+        ("logging", "feedback", "Log by the logger and never by print"),
+        ("fog", "project", "Fog is drawn by the plugin of the sky"),
+    ):
+        front = f"---\nname: {name}\ndescription: {says}\ntype: {kind}\n---\n\n"
+        project.write(f"memory/{name}.md", f"{front}Text.\n")
     dated = [
         f"## 2026-0{month}-01 Topic {month}: carts round once per line\nBody.\n"
         for month in range(1, 8)
@@ -1210,6 +1216,8 @@ def test_a_start_names_the_newest_prose(project):
     project.mem("index")
     text = heard(project, "session-start", source="startup")
     assert re.findall(r"Topic (\d)", text) == ["7", "6", "5", "4", "3"]
+    assert text.index("Log by the logger") < text.index("Topic 7")
+    assert "Fog is drawn" not in text
     assert "Body" not in text
     for handle in re.findall(r"id (\w{8})", text):
         project.ok("show", handle)
