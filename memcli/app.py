@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
 from memcli.index.database import Index, Refreshed
 from memcli.index.upkeep import ProjectIndex, chosen_chunks
-from memcli.memory.values import Patch, Problem
+from memcli.memory.values import ARCHIVE, Patch, Problem
 from memcli.named import NamedTuple
 from memcli.project import config
 from memcli.project.context import Project, moment
@@ -43,7 +43,8 @@ P = TypeVar("P", bound=Plan)
 
 
 class Options(NamedTuple):
-    """The options that every command has; `others` are roots beside the first one."""
+    """The options that every command has; `others` are roots beside the first one.
+    `may_lift`: the command names what it changes, so that a person may lift a guard."""
 
     root: str = ""
     sets: tuple[str, ...] = ()
@@ -52,6 +53,7 @@ class Options(NamedTuple):
     tasks: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     dry_run: bool = False
+    may_lift: bool = False
 
 
 class App:
@@ -122,6 +124,8 @@ class App:
         with self.workspace.hold(verb):
             self.project.relist()
             report = plan()
+            if not self.options.may_lift:
+                _refuse_loosening(report.patches)
             self.notes += self.workspace.write(report.patches, verb, note=note(report))
         return report
 
@@ -240,6 +244,14 @@ class App:
             return self.providers.embedder is not None
         except (ProviderError, UsageError):
             return False
+
+
+def _refuse_loosening(patches: Sequence[Patch]) -> None:
+    from memcli.memory.binding import refuse_loosening
+
+    files = [patch for patch in patches if not patch.path.endswith(ARCHIVE)]
+    before = [patch.before or "" for patch in files]
+    refuse_loosening(before, [patch.after or "" for patch in files])
 
 
 @contextmanager

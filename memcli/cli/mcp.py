@@ -13,16 +13,13 @@ from memcli.app import App, Options, opened
 from memcli.commands.compact import CompactRequest
 from memcli.commands.compact import run as compact
 from memcli.commands.drop import drop
-from memcli.commands.edit import refresh_found
 from memcli.commands.guard import try_call
 from memcli.commands.inbox import inbox
 from memcli.commands.keep import KeepRequest, keep
-from memcli.commands.retire import RetireReport, retire
+from memcli.commands.retire import retire
 from memcli.commands.show import list_entries
 from memcli.diagnostics.health import health
-from memcli.errors import MemError, RefusedError, UsageError
-from memcli.guard.guards import names_guard
-from memcli.guard.wording import LIFTED
+from memcli.errors import MemError, UsageError
 from memcli.hooks.protocol import answered
 from memcli.memory.filters import Filters
 from memcli.project import distribution
@@ -206,7 +203,7 @@ class _Tools:
         back.
 
         id: as recall names it. because: why it does not hold any more."""
-        report = self._in_app(lambda app: _retired(app, id, because))
+        report = self._in_app(lambda app: retire(app, [id], because))
         return _safe(retire_text(report))
 
     def inbox(self) -> str:
@@ -287,14 +284,6 @@ class _Tools:
         except MemError as error:
             hint = f" ({error.hint})" if error.hint else ""
             raise self._error(_safe(f"{error.what}{hint}")) from None
-
-
-def _retired(app: App, entry: str, because: str) -> RetireReport:
-    """What `mem retire` does; a guard is left to the person."""
-    refresh_found(app)
-    if app.guarded(lambda: names_guard(app, [entry])):
-        raise RefusedError(f"{entry}: holds a guard", LIFTED)
-    return retire(app, [entry], because)
 
 
 def _safe(text: str) -> str:

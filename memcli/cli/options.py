@@ -197,6 +197,11 @@ def _filters(
     )
 
 
+LIFTING = ("guard", "edit", "retire", "forget")
+"""The commands by which a person changes or ends the entry that they name; mem asks
+before an agent calls one of a guard."""
+
+
 def _parameters(work: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     return dict(inspect.signature(work, eval_str=True).parameters)
 
@@ -220,6 +225,7 @@ def callback(made: Made) -> Callable[..., Any]:
     def run(**values: Any) -> int:
         given = {name: values.pop(name) for name in shared}
         options = _shared(**{"dry_run": False, "tasks": [], **given})
+        options = options._replace(may_lift=made.name in LIFTING)
         if Filters in kinds:
             chosen = {name: values.pop(name) for name in filters}
             values[kinds[Filters]] = _filters(**chosen)

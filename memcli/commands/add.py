@@ -13,6 +13,7 @@ from memcli.index import lexical, view
 from memcli.index.citations import Citation, parse_citation, renewed, with_sketch
 from memcli.memory import changes
 from memcli.memory import values as allowed
+from memcli.memory.binding import strictness_of
 from memcli.memory.changes import ChangeSet, EntryChange, edited
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.filters import Filters
@@ -266,6 +267,7 @@ class _Near(NamedTuple):
     path: str
     level: str
     kind: str
+    binds: bool
 
 
 def _with_another_value(
@@ -279,7 +281,7 @@ def _with_another_value(
     replaced = [
         rival
         for rival in rivals
-        if rival.kind != "episode" and replaces(body, rival.text)
+        if rival.kind != "episode" and not rival.binds and replaces(body, rival.text)
     ]
     return replaced[0] if len(replaced) == 1 else None
 
@@ -426,6 +428,7 @@ def _found(app: App, request: AddRequest, text: str) -> Iterator[_Near]:
                 path=row.path,
                 level=row.place.level,
                 kind=candidate.kind,
+                binds=strictness_of(candidate.values) > 0,
             )
 
 

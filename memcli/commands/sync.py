@@ -16,7 +16,8 @@ from memcli.compaction.arrivals import Doors, let_in
 from memcli.compaction.merge import Unmergeable, merge
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
 from memcli.install.targets import Changes
-from memcli.memory.grammar import conflict_lines
+from memcli.memory.binding import refuse_loosening
+from memcli.memory.grammar import CROWDED, conflict_lines, is_crowded
 from memcli.memory.parser import parse
 from memcli.memory.values import Patch
 from memcli.project import git
@@ -167,6 +168,8 @@ class HomeRepository:
                 texts = self._merged(mine, head, theirs)
                 _refuse_secrets(texts, "the other side has it: take it out there")
             texts = _let_in(texts, mine, taken_back)
+            _refuse_crowds(texts)
+            refuse_loosening(mine.values(), texts.values())
             patches = self._patches(texts)
             if not dry_run:
                 head = self._written(patches, texts, head, theirs if taken else head)
@@ -384,6 +387,14 @@ def _refuse_secrets(texts: Texts, hint: str) -> None:
         for secret in find_secrets(text):
             line = text.count("\n", 0, secret.start) + 1
             raise RefusedError(f"~/{name}:{line}: holds a secret ({secret.kind})", hint)
+
+
+def _refuse_crowds(texts: Texts) -> None:
+    """Raises RefusedError for a file that could not be read again."""
+    for name, text in texts.items():
+        if is_crowded(text):
+            what = f"the other side makes ~/{name} too large: it {CROWDED}"
+            raise RefusedError(what, _ELSEWHERE)
 
 
 def _refuse_conflicts(texts: Texts) -> None:

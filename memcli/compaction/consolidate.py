@@ -22,6 +22,7 @@ from memcli.compaction.questions import (
 )
 from memcli.index import lexical
 from memcli.index.database import Index
+from memcli.memory.binding import binds
 from memcli.memory.changes import ChangeSet, Event, Spot, copied_values, new_values
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import derived_id
@@ -275,7 +276,8 @@ class Consolidation:
             self._add(operation, batch, ordinal)
             return
         spot = self._spot(target)
-        edited = spot is not None and self.changes.original(spot).touched
+        before = self.changes.original(spot) if spot is not None else target.entry
+        edited = spot is not None and (before.touched or binds(before))
         if spot is None or (edited and what != "reinforce"):
             reason = EDITED if edited else CHANGED
             self.changes.tell("skipped", target.path, [target.entry.id], reason)

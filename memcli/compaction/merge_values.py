@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from memcli.memory.binding import STRICTNESS
 from memcli.memory.changes import ARCHIVE_KEYS
 from memcli.memory.entry_values import read_values
 from memcli.memory.words import is_day
@@ -19,7 +20,6 @@ LATER_WINS = (
 
 EARLIER_WINS = ("created_at", "started_at")
 
-GUARD_RANK = {"deny": 2, "ask": 1}
 
 STATUS_RANK = {"retired": 2, "compacted": 1}
 
@@ -77,7 +77,7 @@ def _deciding(ours: Values, theirs: Values, merged: Values, key: str) -> Values 
 
 def _merge_value(key: str, base: Any, ours: Any, theirs: Any, preferred: str) -> Any:
     if key == "guard":  # the stricter stays, whoever changed it
-        return max(ours, theirs, key=lambda value: GUARD_RANK.get(str(value), 0))
+        return max(ours, theirs, key=lambda value: STRICTNESS.get(str(value), 0))
     if same(theirs, base):
         return ours
     if same(ours, base):

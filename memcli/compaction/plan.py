@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from memcli.errors import RefusedError, UsageError
 from memcli.index import view
 from memcli.memory.adoption import adopted
+from memcli.memory.binding import binds
 from memcli.memory.changes import ChangeSet, Event, Spot, new_values
 from memcli.memory.filters import Filters
 from memcli.memory.grammar import conflict_lines, derived_id, longer_first
@@ -226,7 +227,8 @@ class Member(NamedTuple):
 
     @property
     def writable(self) -> bool:
-        return self.source.writable
+        """Whether a run may change it: what binds is left to the person."""
+        return self.source.writable and not binds(self.original)
 
     @property
     def original(self) -> Entry:
@@ -342,7 +344,8 @@ class Compaction:
         """The live entries that may be changed, episodes left out, by key."""
         groups = defaultdict[Any, list[Member]](list)
         for member in self.members:
-            if member.live and member.writable and member.entry.kind != "episode":
+            may_change = member.live and member.source.writable
+            if may_change and member.entry.kind != "episode":
                 groups[key(member)].append(member)
         return [groups[name] for name in sorted(groups)]
 

@@ -23,6 +23,7 @@ from memcli.compaction.plan import (
 )
 from memcli.compaction.stages import end_stage
 from memcli.memory import arithmetic as vector
+from memcli.memory.binding import binds
 from memcli.memory.changes import copied_values
 from memcli.memory.grammar import derived_id
 from memcli.memory.prominence import age_days, half_life_decay
@@ -106,7 +107,7 @@ def follow_renames(work: Compaction, moves: Mapping[str, Mapping[str, str]]) -> 
     mem wrote."""
     for member in work.members:
         names = moves.get(member.entry.id)
-        ours = member.writable and member.place.store == "memory"
+        ours = member.source.writable and member.place.store == "memory"
         if names and ours and member.live and _renamed(work, member, names):
             pairs = sorted(names.items())
             changes = ", ".join(f"{old} is {new} now" for old, new in pairs)
@@ -119,7 +120,9 @@ def _renamed(work: Compaction, member: Member, names: Mapping[str, str]) -> bool
     paths = list(member.names("paths"))
     new_paths = [names.get(path.strip("/"), path) for path in paths]
     if new_paths != paths:
-        member.set(paths=new_paths)
+        # What binds goes on to bind the old name, too.
+        bound = paths if binds(before) else []
+        member.set(paths=list(dict.fromkeys((*bound, *new_paths))))
     if not member.original.touched:
         body = reduce(_renamed_in_code, names.items(), before.body)
         if body != before.body:
@@ -161,9 +164,7 @@ def _copy_order(member: Member) -> tuple[Any, ...]:
 def _merge_duplicates(work: Compaction) -> None:
     """Merge what says the same in one place; what only looks alike is told."""
     for group in work.groups(_mergeable_with):
-        # A rule that binds is never merged away.
-        free = [member for member in group if not member.entry.extra.get("guard")]
-        _merge_group(work, free)
+        _merge_group(work, [member for member in group if member.writable])
 
 
 def _merge_group(work: Compaction, group: Sequence[Member]) -> None:

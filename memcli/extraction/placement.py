@@ -18,6 +18,7 @@ from memcli.extraction.drafts import (
 from memcli.extraction.known_entries import KnownEntry, entries_of, norms_of
 from memcli.extraction.rules.words import rough
 from memcli.extraction.scopes import BY_NAME, ExtractionScope
+from memcli.memory.binding import binds
 from memcli.memory.changes import ChangeSet, new_values
 from memcli.memory.grammar import derived_id
 from memcli.memory.norms import with_bullets
@@ -225,6 +226,7 @@ class _Placement:
             and not one.archived
             and one.entry.kind != "episode"
             and one.entry.id not in self.touched
+            and not binds(one.entry)
         ]
 
     def _retire(self, one: KnownEntry, draft: FindingDraft, by: str = "") -> None:

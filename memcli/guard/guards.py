@@ -6,7 +6,8 @@ that its own patterns name. A broken pattern stops nothing, and is named."""
 import json
 import os
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +21,20 @@ from memcli.guard.patterns import (
 from memcli.index import view
 from memcli.index.filters import GUARD, keys_of_guarded
 from memcli.index.view import Candidate
+from memcli.memory.binding import STRICTNESS, loosened
 from memcli.memory.filters import Filters
 from memcli.memory.values import plain_id
 from memcli.named import NamedTuple
 from memcli.project import git, globs
 from memcli.sessions.tools import MOST, ToolCall
-from memcli.storage.files import is_mine
+from memcli.storage.files import Unreadable, is_mine, read_file
 from memcli.text.shell import Words, read_line
 
 ASK = "ask"
 DENY = "deny"
 MOST_INSIDE = 2_000
 """So many files of a folder are looked at that goes with all it holds."""
-MODES = (ASK, DENY)
+MODES = tuple(STRICTNESS)
 
 
 class Guard(NamedTuple):
@@ -68,13 +70,11 @@ class Guard(NamedTuple):
 
 class ToolUse(NamedTuple):
     """What a tool is about to do: a shell line's simple commands, and the files that
-    it changes, relative to the root (several names where links lead to one); `replaced`
-    are those of which anything may be taken out. `unread` says why it may do more than
-    that, "" where all of it is seen."""
+    it changes, relative to the root (several names where links lead to one). `unread`
+    says why it may do more than that, "" where all of it is seen."""
 
     commands: tuple[Words, ...] = ()
     files: tuple[str, ...] = ()
-    replaced: tuple[str, ...] = ()
     unread: str = ""
 
 
@@ -182,15 +182,12 @@ def _guard_of(candidate: Candidate, path: str) -> Guard:
     return read_guard(entry, candidate.title, candidate.values, place, path)
 
 
-def tool_use(root: Path, line: str, call: ToolCall) -> ToolUse:
-    """What a shell line and a tool's changes of files are, as guards see it."""
+def tool_use(root: Path, line: str, call: ToolCall, away: str = "") -> ToolUse:
+    """What a shell line and a tool's changes of files are, as guards see it. Where the
+    agent stands in a folder that is `away`, it is what they do below the root."""
     names: dict[str, None] = {}
-    replaced: dict[str, None] = {}
     for path in call.files:
-        names_here = dict.fromkeys(git.names_of(root, path))
-        names.update(names_here)
-        if path not in call.appends:
-            replaced.update(names_here)
+        names.update(dict.fromkeys(git.names_of(root, path)))
     reading = read_line(line)
     unread = reading.unread
     if len(call.files) >= MOST:
@@ -201,18 +198,21 @@ def tool_use(root: Path, line: str, call: ToolCall) -> ToolUse:
         walk = globs.Walk(path, MOST_INSIDE)
         inside = walk.find("**")
         for name in git.names_of(root, path) if inside else ():
-            within = dict.fromkeys(posixpath.join(name, each) for each in inside)
-            names.update(within)
-            replaced.update(within)
+            names.update(dict.fromkeys(posixpath.join(name, each) for each in inside))
         if walk.cut:
             unread = f"it changes a folder of {MOST_INSIDE:,} files and more"
-    commands = tuple(command.words for command in reading.commands if command.words)
-    return ToolUse(
-        commands=commands,
-        files=tuple(names),
-        replaced=tuple(replaced),
-        unread=unread,
+    commands = tuple(
+        command.words
+        for command in reading.commands
+        if command.words and (not away or lies_in(root, away, command.folder))
     )
+    return ToolUse(commands=commands, files=tuple(names), unread=unread)
+
+
+def lies_in(root: Path, *parts: str) -> bool:
+    """Whether a path, in parts, leads into the root."""
+    path = os.path.realpath(os.path.join(*parts))
+    return f"{path}{os.sep}".startswith(f"{root}{os.sep}")
 
 
 def judge(guard: Guard, use: ToolUse) -> Verdict | None:
@@ -306,27 +306,56 @@ LIFTING = tuple(
         "mem guard * --off*",
         "mem guard * --trust*",
         "mem undo*",
+        "mem forget*",
+        "mem merge-driver*",
         "mem init * --remove*",
     )
 )
-CHANGING = ("edit", "retire", "forget", "drop")
+"""Commands of mem that may lift any guard."""
+CHANGING = ("guard", "edit", "retire", "drop")
 """The verbs that change or end the entry which they name."""
 LOOKING = ("--suggest", "--replay", "--try")
 SETTING = ("--command", "--path", "--unless", "--ask", "--off")
+Foresight = Callable[[str, str], Sequence[str]]
+"""The texts that a file (its path, its text) may have after a call; none where that is
+not known."""
 
 
-def lifts(app: App, use: ToolUse, texts: Sequence[str]) -> str:
-    """What a call would do to a guard, in words; "" when it leaves them alone. `texts`
-    are what an edit takes out of a file."""
-    for command in use.commands:
+def lifts(
+    app: App, commands: Iterable[Words], call: ToolCall, foresee: Foresight
+) -> str:
+    """What a call would do to a guard, in words; "" when it leaves them alone."""
+    for command in commands:
         if fault := _lifts(app, _as_mem(command)):
             return fault
-    names = use.files if any(map(_touches_guard, texts)) else use.replaced
-    guarded = {guard.path for guard in find_guards(app)} if names else set()
-    for name in names:
-        if name in guarded:
+    changed = [path for path in call.files if path not in call.appends]
+    names = {guard.path for guard in find_guards(app)} if changed else set()
+    for name in sorted(names):
+        path = app.project.path_of(name)
+        is_changed = any(is_file(path, each) for each in changed)
+        is_inside = any(
+            lies_in(Path(os.path.realpath(each)), path) for each in call.wholes
+        )
+        if is_inside or (is_changed and _may_lift(path, foresee)):
             return f"this change of {name} would touch a guard"
     return ""
+
+
+def _may_lift(path: str, foresee: Foresight) -> bool:
+    """Whether a guard of a file may bind less after a change."""
+    try:
+        before = read_file(path).data.decode("utf-8", "replace")
+    except Unreadable:
+        return True
+    after = foresee(path, before)
+    return not after or any(loosened([before], [text]) for text in after)
+
+
+def is_file(path: str, other: str) -> bool:
+    """Whether two names are of one file, by links too."""
+    with suppress(OSError, ValueError):
+        return os.path.samefile(path, other)
+    return os.path.realpath(path) == os.path.realpath(other)
 
 
 def _as_mem(command: Words) -> Words:
@@ -339,27 +368,25 @@ def _as_mem(command: Words) -> Words:
 
 def _lifts(app: App, command: Words) -> str:
     """What a command of mem would do to a guard; "" for nothing."""
-    if not command:
-        return ""
     line = " ".join(command)
     if any(matches(pattern, command) for pattern in LIFTING):
         return f"`{line}` would lift or trust a guard"
-    verb = next((word for word in command[1:] if word in ("guard", *CHANGING)), "")
-    if not verb or _only_looks(verb, command):
-        return ""
     operands = [word for word in command[1:] if not word.startswith("-")]
+    verb = next((word for word in operands if word in CHANGING), "")
+    if not verb or (verb == "guard" and _only_looks(command, operands)):
+        return ""
     # What comes by a pipe to xargs, or from a variable, may be any entry.
-    hidden = operands[-1] in CHANGING or any("$" in word for word in operands)
+    hidden = operands[-1] == verb or any("$" in word for word in operands)
     if hidden or names_guard(app, operands):
         return f"`{line}` would change a guard or take it away"
     return ""
 
 
-def _only_looks(verb: str, command: Words) -> bool:
+def _only_looks(command: Words, operands: Sequence[str]) -> bool:
     """Whether a call of `mem guard` changes none."""
     options = {word.partition("=")[0] for word in command}
-    is_setting = not options.isdisjoint(SETTING)
-    return verb == "guard" and not is_setting and not options.isdisjoint(LOOKING)
+    looks = operands[-1] == "guard" or not options.isdisjoint(LOOKING)
+    return looks and options.isdisjoint(SETTING)
 
 
 def names_guard(app: App, words: Sequence[str]) -> bool:
@@ -367,16 +394,3 @@ def names_guard(app: App, words: Sequence[str]) -> bool:
     prefixes = [plain_id(word) for word in words if plain_id(word)]
     guards = find_guards(app)
     return any(guard.entry.startswith(each) for each in prefixes for guard in guards)
-
-
-def _touches_guard(text: str) -> bool:
-    keys = (
-        "guard",
-        "unless:",
-        "commands:",
-        "paths:",
-        "status:",
-        "*** Delete",
-        "*** Move",
-    )
-    return any(key in text for key in keys)

@@ -4,9 +4,11 @@ the command."""
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memcli.hooks.calls import HookApp, HookCall, Told
+from memcli.hooks.calls import HookApp, HookCall, HookProject, Told, has_memory
 from memcli.index import view
 from memcli.index.filters import (
     CORRECTIVE,
@@ -27,6 +29,7 @@ from memcli.sessions.tools import (
     is_reading,
     named_paths,
     shell_line,
+    takes_away,
     tool_call,
 )
 from memcli.storage.state import SessionLog, State, settled
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
 
 OF_MEM = re.compile(r"(?:\S*/)?mem (?:add|edit|keep)\b")
 """Commands by which an agent writes into memory."""
+MOST_ROOTS = 8
+"""So many projects are looked at for one call, the one at hand among them."""
 LINES = 3
 LINE_TOKENS = 75
 HINT = "Untrusted hint from earlier sessions"
@@ -47,12 +52,12 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
     """Corrections about what is at hand: at most three lines, each once in a
     context."""
     tool = tool_call(call.input, call.cwd)
-    if not app.is_ready():
-        return Told()
-    if app.guarded(lambda: has_guards(app.index.db)):
-        stopped = _stopped(app, state, call, tool)
-        if stopped.decision:
-            return stopped
+    is_ready = app.is_ready()
+    stopped = _stopped(app, state, call, acting(call)) if is_ready else Told()
+    if not stopped.decision:
+        stopped = elsewhere(app, call)
+    if stopped.decision or not is_ready:
+        return stopped
     # Gemini takes hints after the tool alone.
     if call.event == "BeforeTool" or not any(tool):
         return Told()
@@ -109,21 +114,63 @@ def _told(
     )
 
 
-def _stopped(app: HookApp, state: State, call: HookCall, tool: ToolCall) -> Told:
+def acting(call: HookCall) -> ToolCall:
+    """What a call may change: of a tool that is not known all that it names."""
+    if is_reading(call.tool):
+        return ToolCall()
+    tool = tool_call(call.input, call.cwd)
+    if tool.commands:
+        return tool
+    named = (*tool.files, *named_paths(call.input, call.cwd))
+    return tool._replace(files=named, wholes=named if takes_away(call.tool) else ())
+
+
+def elsewhere(app: HookApp, call: HookCall) -> Told:
+    """What the guards of other projects say of a call that acts there."""
+    tool = acting(call)
+    folders = (*tool.folders, *map(os.path.dirname, tool.files), *tool.wholes)
+    here = os.path.realpath(call.cwd)
+    roots = {app.project.root}
+    for folder in dict.fromkeys(map(os.path.realpath, folders)):
+        if folder == here:
+            continue
+        if len(roots) > MOST_ROOTS:
+            text = f"mem: this call acts in more than {MOST_ROOTS} projects"
+            return Told(text=text, decision="ask")
+        with HookApp(app.options, os.environ, Path(folder), HookProject) as other:
+            root = other.project.root
+            if root in roots:
+                continue
+            roots.add(root)
+            other.half = app.half
+            other.say = app.say
+            if root is None or not has_memory(other) or not other.is_ready():
+                continue
+            stopped = other.from_state(partial(_stopped_there, other, call), Told())
+            if stopped.decision:
+                return stopped
+    return Told()
+
+
+def _stopped_there(app: HookApp, call: HookCall, state: State) -> Told:
+    return _stopped(app, state, call, acting(call), away=os.path.realpath(call.cwd))
+
+
+def _stopped(
+    app: HookApp, state: State, call: HookCall, tool: ToolCall, away: str = ""
+) -> Told:
     """What a guard says of the call; without a decision where none stops it."""
+    if not app.guarded(lambda: has_guards(app.index.db)):
+        return Told()
     from memcli.guard import guards
 
     line = shell_line(call.input)
-    if is_reading(call.tool):
-        tool = ToolCall()
-    elif not line:
-        named = (*tool.files, *named_paths(call.input, call.cwd))
-        # An edit takes out what it says; a whole new text may lack anything.
-        kept = () if "content" in call.input else named
-        tool = tool._replace(files=named, appends=kept)
     root = app.project.root or app.project.cwd
-    use = guards.tool_use(root, line, tool)
-    stop = app.guarded(lambda: _judged(app, state, use, _taken_out(call)))
+    if away:
+        inside = tuple(path for path in tool.files if guards.lies_in(root, path))
+        tool = tool._replace(files=inside)
+    use = guards.tool_use(root, line, tool, away)
+    stop = app.guarded(lambda: _judged(app, state, use, call, tool))
     if not stop.decision:
         return Told()
     from memcli.guard import stops
@@ -150,10 +197,20 @@ class _Stop(NamedTuple):
     title: str = ""
 
 
-def _judged(app: HookApp, state: State, use: "ToolUse", texts: list[str]) -> _Stop:
+def _judged(
+    app: HookApp, state: State, use: "ToolUse", call: HookCall, tool: ToolCall
+) -> _Stop:
     from memcli.guard import guards
 
-    lifted = guards.lifts(app, use, texts)
+    def foresee(path: str, text: str) -> list[str]:
+        from memcli.sessions.foreseen import texts_after  # few calls edit memory
+
+        def is_it(name: str) -> bool:
+            return guards.is_file(os.path.join(call.cwd, name), path)
+
+        return texts_after(text, call.input, is_it)
+
+    lifted = guards.lifts(app, use.commands, tool, foresee)
     verdict = None if lifted else guards.strictest(app, use, state.trusted())
     if not lifted and (verdict is None or not verdict.mode):
         return _Stop()
@@ -175,21 +232,6 @@ def _item(entry: str, title: str, text: str = "") -> "Hit":
     from memcli.recall.hit import Hit
 
     return Hit(key=entry, layer="lessons", head=heading(title, ()), text=text)
-
-
-def _taken_out(call: HookCall) -> list[str]:
-    """What an edit takes out of a file: its old text; all that a whole new text or a
-    shell line could."""
-    names = (
-        "old_string",
-        "old_str",
-        "patch",
-        "input",
-        "patchText",
-        "command",
-        "content",
-    )
-    return [text for name in names if isinstance(text := call.input.get(name), str)]
 
 
 def _rules(app: HookApp, tool: ToolCall, line: str) -> list[Candidate]:

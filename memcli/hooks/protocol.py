@@ -286,11 +286,16 @@ def _event(
         return told
 
     with HookApp(Options(quiet=True), os.environ, cwd, HookProject) as app:
-        if not has_memory(app):
-            return ""
         app.half, app.almost = clock
         app.say = say
-        told = say(_with_state(app, verb, call))
+        if has_memory(app):
+            told = say(_with_state(app, verb, call))
+        elif verb == "pre-tool":
+            from memcli.hooks.before_tool import elsewhere
+
+            told = say(elsewhere(app, call))
+        else:
+            return ""
         size = f"{len(told.text)} characters" if told.text else ""
         return "; ".join(filter(None, (size, *app.notes)))
 

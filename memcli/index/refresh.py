@@ -24,7 +24,8 @@ from memcli.index.filters import (
 from memcli.index.prose import passages
 from memcli.index.sql import first_column, json_list, newest_chunk, number_of
 from memcli.index.whole import changing
-from memcli.memory.grammar import CROWDED, DETAIL, is_crowded
+from memcli.memory.binding import binds
+from memcli.memory.grammar import CROWDED, DETAIL, is_crowded, uncrowded
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.records import ruled_out
 from memcli.memory.values import Entry, Problem, plain_id
@@ -355,6 +356,7 @@ class _Writer:
         if linked is None:
             linked = known[3] if known else ""
         state = _State(mtime=0, size=file.size, identity="", linked=linked)
+        data: bytes | None = None
         try:
             data, mtime, size = read_file(file.path, file.base)
             state = state._replace(mtime=mtime, size=size, identity=digest(data))
@@ -365,21 +367,34 @@ class _Writer:
                 return False
             text = _indexable(data)
         except Unreadable as error:
-            self._refuse(file, state, error)
+            self._refuse(file, state, error, data)
             return None
         self._chunk(file, state, text, is_known=known is not None)
         return True
 
-    def _refuse(self, file: FoundFile, state: _State, error: Unreadable) -> None:
-        """Forget a file that cannot be read, and note why."""
-        self._forget(file.name)
+    def _refuse(
+        self, file: FoundFile, state: _State, error: Unreadable, data: bytes | None
+    ) -> None:
+        """Forget a file that cannot be read, and note why. What binds in it goes on to
+        bind: as far as its bytes can be read, else as it was known."""
         problem = Problem(
             path=file.name,
             line=error.line,
             message=str(error),
             severity="unreadable",
         )
-        self._note(file, state._replace(linked=""), [problem])
+        source = self._note(file, state._replace(linked=""), [problem])
+        self.db.execute("DELETE FROM relations WHERE source = ?", (source,))
+        if data is None:
+            bound = "SELECT chunk FROM occasions WHERE what = 'guard'"
+            self._delete_chunks(f"source = ? AND id NOT IN ({bound})", source)
+            return
+        self._delete_chunks("source = ?", source)
+        text = uncrowded(data.decode("utf-8", "replace"))
+        entries = parse(text, file.name).entries if "guard" in text else ()
+        live = file.place.store == "memory"
+        for entry in filter(binds, entries):
+            self._insert(source, rows(entry, live=live))
 
     def _chunk(
         self, file: FoundFile, state: _State, text: str, *, is_known: bool

@@ -48,10 +48,16 @@ CROWDED = f"has more than {MOST_PIECES:,} headings, list items and delimiters"
 
 def is_crowded(text: str) -> bool:
     """Whether a text has more pieces than a memory file may have."""
+    return len(uncrowded(text)) < len(text)
+
+
+def uncrowded(text: str) -> str:
+    """A text up to the last piece that a memory file may have."""
     if text.count("\n") + text.count("\r") < MOST_PIECES:
-        return False
+        return text
     pieces = re.compile(r"(?<![^\r\n])[ ]*[-+*#`~]").finditer(text)
-    return any(True for _ in islice(pieces, MOST_PIECES, None))
+    beyond = next(islice(pieces, MOST_PIECES, None), None)
+    return text[: beyond.start()] if beyond else text
 
 
 def with_line_feeds(text: str) -> str:

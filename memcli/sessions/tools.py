@@ -38,13 +38,14 @@ class ToolCall(NamedTuple):
     """The files that a tool will change or show, absolute; its shell command, and each
     simple one in it; `reads` are files that a shell command shows, `wholes` those that
     it changes with all that they hold, if they are folders, `appends` those that it
-    only adds to."""
+    only adds to, `folders` where its commands are called, all absolute."""
 
     files: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     wholes: tuple[str, ...] = ()
     appends: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
 
 
 def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
@@ -54,10 +55,10 @@ def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
         if isinstance(text, str) and "*** Begin Patch" in text:
             return ToolCall(_absolute(cwd, _patched().findall(text)))
     files = [name for key in PATHS if isinstance(name := given.get(key), str) and name]
-    if files or not command:
+    if not command:
         return ToolCall(_absolute(cwd, files))
     simple = read_line(command).commands
-    changed = _absolute(cwd, _changed(simple))
+    changed = _absolute(cwd, [*files, *_changed(simple)])
     appended = _absolute(cwd, _appended(simple))
     return ToolCall(
         files=tuple(dict.fromkeys((*changed, *appended))),
@@ -65,6 +66,7 @@ def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
         commands=parse_command(command, simple),
         reads=_absolute(cwd, _read(simple)),
         wholes=_absolute(cwd, _changed_whole(simple)),
+        folders=_absolute(cwd, [part.folder for part in simple]),
     )
 
 
@@ -96,6 +98,12 @@ def named_paths(given: Mapping[str, Any], cwd: str) -> tuple[str, ...]:
         texts = value if isinstance(value, (list, tuple)) else [value]
         found += [text for text in texts if isinstance(text, str) and _is_name(text)]
     return _absolute(cwd, found)
+
+
+def takes_away(tool: str) -> bool:
+    """Whether a tool of this name moves or removes what it is given, with all that it
+    holds."""
+    return _taking().search(tool.lower()) is not None
 
 
 def _is_name(text: str) -> bool:
@@ -277,6 +285,12 @@ def _word() -> str:
 def _edits() -> str:
     """What the names of tools that edit have in them."""
     return r"edit | write | patch | replace | create_file | insert"
+
+
+@verbose
+def _taking() -> str:
+    """What the names of tools that move or remove have in them."""
+    return r"move | rename | delete | remove | trash"
 
 
 def parse_command(command: str, simple: Sequence[ShellCommand]) -> tuple[str, ...]:

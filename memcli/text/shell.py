@@ -79,6 +79,10 @@ VALUED = {
 }  # fmt: skip
 VALUED["docker-compose"] = VALUED["docker"]
 """Options before a program's subcommand that take the next word as their value."""
+ENTERING = frozenset({
+    "-C", "--git-dir", "--work-tree", "--prefix", "--dir", "--project-directory",
+})  # fmt: skip
+"""Options that name the folder in which a program works."""
 NESTED = frozenset({"compose"})
 """Subcommands that have options of their own before what they are told to do."""
 
@@ -122,6 +126,8 @@ def read_line(line: str) -> Reading:
         reader.read(line[:MOST_CHARACTERS], DEEPEST)
     except EndlessError:
         reader.miss(f"it has more than {MOST_COMMANDS:,} commands")
+    except RecursionError:
+        reader.miss("it is nested too deep")
     if len(line) > MOST_CHARACTERS:
         reader.miss(f"it has more than {MOST_CHARACTERS:,} characters")
     commands = (*reader.found, *reader.guessed)
@@ -193,7 +199,9 @@ class _LineReader:
         arguments = _subcommand_first(words[1:], valued) if valued else words[1:]
         if program == "git":
             arguments = list(dropwhile(is_option, arguments))
-            folder = posixpath.join(folder, *_folders_of_git(words[1:]))
+        if valued:
+            entered = _entered(words[1:], only_first=program == "git")
+            folder = posixpath.join(folder, *entered)
         into.append(_as_command((program, *arguments), simple, folder))
 
 
@@ -290,13 +298,17 @@ def _operands(arguments: Sequence[str]) -> Iterator[str]:
             yield word
 
 
-def _folders_of_git(arguments: Sequence[str]) -> Iterator[str]:
-    """The folders into which git goes before it does anything."""
+def _entered(arguments: Sequence[str], *, only_first: bool) -> Iterator[str]:
+    """The folders into which a program goes before it does anything; `only_first`:
+    after its subcommand these options are others."""
     option = ""
     for word in arguments:
-        if option == "-C":
+        name, is_joined, value = word.partition("=")
+        if option in ENTERING:
             yield word
-        elif option not in VALUED["git"] and not is_option(word):
+        elif is_joined and name in ENTERING:
+            yield value
+        elif only_first and option not in VALUED["git"] and not is_option(word):
             return
         option = "" if option in VALUED["git"] else word
 

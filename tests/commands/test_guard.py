@@ -1,16 +1,21 @@
 """`mem guard`, and the answer that a guarded entry makes the pre-tool hook give."""
 
 import json
+import os
 import shutil
 from typing import Any
 
 import pytest
 
+from memcli.app import Options, opened
+from memcli.commands.retire import retire
+from memcli.errors import RefusedError
 from memcli.memory.parser import parse
 from tests.conftest import Project, Result
 
 RULE = "Never force push to main"
 FORCED = "git push --force origin main"
+STOPPED = ("ask", "deny")
 
 
 def guarded(project: Project, title: str = RULE, **values: Any) -> str:
@@ -489,3 +494,165 @@ def test_a_chosen_pattern_of_a_learned_entry_survives_off_and_on(project, lifted
         assert tried(project, "make docs").json["decision"] is None
     project.ok("guard", name[:8], "--ask")
     assert tried(project, "make docs").json["decision"] == "ask"
+
+
+def edit(project: Project, name: str = "Edit", **given: Any) -> str:
+    """What the hook decides of an edit of the memory file."""
+    given.setdefault("file_path", str(project.root / "MEMORY.md"))
+    return decision(call(project, "", tool_name=name, tool_input=given))
+
+
+TITLE = f"## {RULE}"
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("Edit", {"old_string": "guard: deny", "new_string": "status: retired"}),
+        ("Edit", {"old_string": "status: active", "new_string": "status: retired"}),
+        ("Edit", {"old_string": "type:", "new_string": "unless: ['git *']\ntype:"}),
+        ("Edit", {"old_string": TITLE, "new_string": "## Ask for anything"}),
+        ("Edit", {"old_string": "deny", "new_string": "ask"}),
+        ("Edit", {"old_string": "---\n", "new_string": "", "replace_all": True}),
+        ("Edit", {"old_string": "type:", "new_string": "x: [\ntype:"}),
+        ("Edit", {"old_string": "is not there", "new_string": "x"}),
+        (
+            "MultiEdit",
+            {
+                "edits": [
+                    {"old_string": "A body", "new_string": "B"},
+                    {"old_string": "guard", "new_string": "gard"},
+                ]
+            },
+        ),
+        ("mcp__fs__edit_file", {"edits": [{"oldText": "deny", "newText": "off"}]}),
+        ("mcp__fs__replace", {"search": "deny", "replacement": "off"}),
+        ("mcp__fs__apply", {"regex": "deny", "repl": "off"}),
+        ("mcp__fs__write_file", {"content": "# Memory\n"}),
+        ("Create", {"file_text": "# Memory\n"}),
+        ("mcp__fs__move_file", {"destination": "other.md"}),
+    ],
+)
+def test_an_edit_by_which_a_guard_binds_less_asks(project, tool, given):
+    """However it is spelled: the file is read as it will be."""
+    guarded(project)
+    assert edit(project, tool, **given) == "ask"
+
+
+def test_an_edit_by_which_a_guard_binds_as_before_passes(project):
+    """Whatever words it has."""
+    guarded(project)
+    guarded(project, "Never delete a tag", commands=["git tag -d *"])
+    text = project.read("MEMORY.md")
+    body = {"old_string": "A body.", "new_string": "status: retired, unless: asked"}
+    assert edit(project, **body) == ""
+    assert edit(project, edits=[{"old_string": "A body.", "new_string": "More."}]) == ""
+    assert edit(project, "Write", content=f"{text}\n## A note\n\nMore.\n") == ""
+    assert edit(project, "Write", content=text.replace("\n", "\r\n")) == ""
+    patch = "*** Begin Patch\n*** Update File: MEMORY.md\n@@\n-A body.\n+More.\n"
+    given = {
+        "tool_name": "apply_patch",
+        "tool_input": {"input": f"{patch}*** End Patch"},
+    }
+    assert call(project, "", **given) == ""
+    given["tool_input"] = {"input": patch.replace("-A body.", "-guard: deny")}
+    assert decision(call(project, "", **given)) == "ask"
+    other = str(project.root / "notes.md")
+    assert edit(project, file_path=other, old_string=".", new_string="x") == ""
+
+
+def test_nothing_but_a_person_lifts_a_guard(project):
+    """What is added, learned or due goes on beside it; whoever names another way to
+    lift it is told how a person does."""
+    rule = "The staging server listens on port 8080"
+    values = {"kind": "fact", "created_at": "2020-01-01", "importance": 0.1}
+    entry = guarded(project, rule, last_reinforced="2020-01-01", **values)
+    project.ok("add", "--kind", "fact", "The staging server listens on port 9090")
+    project.ok("compact", "--stale", "--promote")
+    talk = "User: From now on the staging server listens on port 7070.\n\nAssistant: Fine.\n"
+    project.ok("extract", "-", input=talk)
+    told = "User: Forget what I said about the staging server on port 8080.\n\nAssistant: Yes.\n"
+    project.ok("extract", "-", input=told)
+    project.ok("compact")
+    project.ok("retire-stage", "unknown")
+    assert [each["id"] for each in guards(project)] == [entry]
+    with (
+        opened(Options(str(project.root))) as app,
+        pytest.raises(RefusedError, match="lift the guard"),
+    ):
+        retire(app, [entry])
+    for line in (f"mem forget {rule}", "mem merge-driver a MEMORY.md b"):
+        assert decision(call(project, line)) == "ask"
+    assert [each["id"] for each in guards(project)] == [entry]
+    project.ok("retire", entry)
+    assert guards(project) == []
+
+
+def guards(project: Project) -> Any:
+    return project.mem("guard", "--json").json["guards"]
+
+
+def test_a_double_of_a_guard_does_not_take_its_place(project):
+    """An entry of the same id, that weighs more."""
+    entry = guarded(project)
+    double = project.entry(RULE, id=entry, type="directive", importance=1.0)
+    project.write("MEMORY.md", project.read("MEMORY.md") + double)
+    project.ok("compact")
+    assert [each["id"] for each in guards(project)] == [entry]
+
+
+@pytest.mark.parametrize(
+    "more", [b"\n\xff\n", b"\n# x" * 70_000], ids=["bytes", "headings"]
+)
+def test_what_cannot_be_read_goes_on_to_bind(project, more):
+    """As far as it can be read; an index that is built anew knows it, too."""
+    guarded(project)
+    assert decision(call(project, FORCED)) == "deny"
+    with (project.root / "MEMORY.md").open("ab") as file:
+        file.write(more)
+    assert decision(call(project, FORCED)) == "deny"
+    project.mem("index", "--rebuild")
+    assert decision(call(project, FORCED)) == "deny"
+
+
+def test_what_cannot_be_opened_binds_as_it_was_known(project):
+    guarded(project)
+    assert decision(call(project, FORCED)) == "deny"
+    os.truncate(project.root / "MEMORY.md", 17 << 20)
+    project.mem("index")
+    assert decision(call(project, FORCED)) == "deny"
+    assert edit(project, "Write", content="# Memory\n") == "ask"
+
+
+def test_shells_in_shells_without_end_are_asked_about(project):
+    guarded(project)
+    for line in ("$(" * 1000, '"${x' * 5000, "`" * 999):
+        assert decision(call(project, f"echo {line}")) == "ask", line[:9]
+
+
+def test_a_guard_holds_whoever_stands_elsewhere(project, tmp_path):
+    """In another project, or in none: by the folder in which a command works, and by
+    the file that is changed."""
+    guarded(project)
+    guarded(project, "The client is made", commands=None, paths=["gen/**"])
+    other = tmp_path / "other"
+    (other / ".git").mkdir(parents=True)
+    there = project.root
+    lines = [
+        f"git -C {there} push --force",
+        f"cd {there} && git push --force",
+        f"(cd {there}; git push --force)",
+        f"git --git-dir={there}/.git push --force",
+        f"pushd {there}; ls; git push --force",
+        f"rm -rf {there}/gen/api.py",
+        f"echo x > {there}/gen/api.py",
+        f"rm {there}/MEMORY.md",
+    ]
+    given = {"file_path": f"{there}/gen/api.py", "old_string": "a", "new_string": "b"}
+    for cwd in (other, tmp_path):
+        for line in lines:
+            assert decision(call(project, line, cwd=str(cwd))) in STOPPED, line
+        answer = call(project, "", cwd=str(cwd), tool_name="Edit", tool_input=given)
+        assert decision(answer) == "deny"
+        assert call(project, f"ls {there}; git push --force", cwd=str(cwd)) == ""
+        assert call(project, f"git -C {there} status", cwd=str(cwd)) == ""

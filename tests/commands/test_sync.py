@@ -188,6 +188,28 @@ def test_a_secret_of_the_other_side_is_not_sent_on(pair, remote, project):
     assert token not in two.text()
 
 
+@pytest.mark.parametrize("there", ["lifted", "crowded"])
+def test_the_other_side_lifts_no_guard_and_has_bounds(pair, remote, project, there):
+    """Nothing is written then, and what a person does is said."""
+    _, two = pair
+    guard = project.entry("Never force push", guard="deny", commands=["git push -f *"])
+    two.home.joinpath("MEMORY.md").write_text(guard)
+    two.mem("sync")
+    folder = remote.parent / "work"
+    project.git("clone", "-q", str(remote), str(folder))
+    text = guard.replace("guard: deny\n", "")
+    if there == "crowded":
+        text = guard + "---\nid: x\ntype: declarative\n---\n## A note\n\n" * 40_000
+    (folder / "MEMORY.md").write_text(text)
+    project.git("commit", "-qam", "x", cwd=folder)
+    project.git("push", "-q", cwd=folder)
+    done = two.mem("sync")
+    assert done.code == 5
+    said = "would lift the guard" if there == "lifted" else "too large"
+    assert said in done.err
+    assert two.text() == guard
+
+
 def test_a_link_inside_the_home_folder_is_written_through(
     pair,
 ):

@@ -1,0 +1,80 @@
+"""The entries that bind an agent (`guard`), and those that bind it less after a change
+than before. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from memcli.errors import RefusedError
+from memcli.memory.parser import parse
+from memcli.memory.values import Entry
+from memcli.named import NamedTuple
+
+STRICTNESS = {"ask": 1, "deny": 2}
+"""What a guard does, and how much it binds."""
+
+
+class Binding(NamedTuple):
+    """What an entry binds to: the more `commands` and `paths`, and the less `unless`,
+    the more it binds."""
+
+    entry: str
+    title: str
+    strictness: int
+    commands: frozenset[str]
+    paths: frozenset[str]
+    unless: frozenset[str]
+
+    def holds(self, before: "Binding") -> bool:
+        """Whether all that was bound before is bound by this one, in the same words."""
+        return (
+            self.title == before.title
+            and self.strictness >= before.strictness
+            and self.commands >= before.commands
+            and self.paths >= before.paths
+            and self.unless <= before.unless
+        )
+
+
+def strictness_of(values: Mapping[str, Any]) -> int:
+    """How much an entry with these values binds; 0 for not at all."""
+    return STRICTNESS.get(str(values.get("guard")), 0)
+
+
+def binds(entry: Entry) -> bool:
+    """Whether an entry binds: no more than a person may lift that."""
+    return strictness_of(entry.extra) > 0 and entry.status != "retired"
+
+
+def bindings(text: str) -> Iterator[Binding]:
+    """What the entries of a memory file bind to."""
+    entries = parse(text, "").entries if "guard" in text else ()
+    for entry in filter(binds, entries):
+        yield Binding(
+            entry=entry.id,
+            title=entry.title,
+            strictness=strictness_of(entry.extra),
+            commands=_texts(entry.extra.get("commands")),
+            paths=_texts(entry.extra.get("paths")),
+            unless=_texts(entry.extra.get("unless")),
+        )
+
+
+def _texts(given: object) -> frozenset[str]:
+    texts = given if isinstance(given, (list, tuple)) else [given or ()]
+    return frozenset(map(str, filter(None, texts)))
+
+
+def loosened(before: Iterable[str], after: Iterable[str]) -> list[Binding]:
+    """The entries of some texts that bind less in the texts that take their place."""
+    bound = [binding for text in before for binding in bindings(text)]
+    if not bound:
+        return []
+    left = [binding for text in after for binding in bindings(text)]
+    return [each for each in bound if not any(other.holds(each) for other in left)]
+
+
+def refuse_loosening(before: Iterable[str], after: Iterable[str]) -> None:
+    """Raises RefusedError where an entry would bind less than before."""
+    for guard in loosened(before, after):
+        what = f"this would lift the guard {guard.title!r}; nothing is written"
+        raise RefusedError(what, f"mem guard --off {guard.entry[:8]} lifts it")
