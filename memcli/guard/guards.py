@@ -6,7 +6,7 @@ that its own patterns name. A broken pattern stops nothing, and is named."""
 import json
 import os
 import posixpath
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from memcli.memory.filters import Filters
 from memcli.memory.values import plain_id
 from memcli.named import NamedTuple
 from memcli.project import git, globs
+from memcli.sessions.foreseen import texts_after
 from memcli.sessions.tools import MOST, ToolCall
 from memcli.storage.files import Unreadable, is_mine, read_file
 from memcli.text.shell import Words, read_line
@@ -304,6 +305,7 @@ LIFTING = tuple(
     parse_pattern(text)
     for text in (
         "mem guard * --off*",
+        "mem guard * --ask*",
         "mem guard * --trust*",
         "mem undo*",
         "mem forget*",
@@ -314,15 +316,10 @@ LIFTING = tuple(
 """Commands of mem that may lift any guard."""
 CHANGING = ("guard", "edit", "retire", "drop")
 """The verbs that change or end the entry which they name."""
-LOOKING = ("--suggest", "--replay", "--try")
-SETTING = ("--command", "--path", "--unless", "--ask", "--off")
-Foresight = Callable[[str, str], Sequence[str]]
-"""The texts that a file (its path, its text) may have after a call; none where that is
-not known."""
 
 
 def lifts(
-    app: App, commands: Iterable[Words], call: ToolCall, foresee: Foresight
+    app: App, commands: Iterable[Words], call: ToolCall, given: Mapping[str, Any]
 ) -> str:
     """What a call would do to a guard, in words; "" when it leaves them alone."""
     for command in commands:
@@ -332,26 +329,26 @@ def lifts(
     names = {guard.path for guard in find_guards(app)} if changed else set()
     for name in sorted(names):
         path = app.project.path_of(name)
-        is_changed = any(is_file(path, each) for each in changed)
         is_inside = any(
             lies_in(Path(os.path.realpath(each)), path) for each in call.wholes
         )
-        if is_inside or (is_changed and _may_lift(path, foresee)):
+        is_changed = any(_is_file(path, each) for each in changed)
+        if is_inside or (is_changed and _may_lift(path, given)):
             return f"this change of {name} would touch a guard"
     return ""
 
 
-def _may_lift(path: str, foresee: Foresight) -> bool:
-    """Whether a guard of a file may bind less after a change."""
+def _may_lift(path: str, given: Mapping[str, Any]) -> bool:
+    """Whether a guard of a file may bind less after a call."""
     try:
         before = read_file(path).data.decode("utf-8", "replace")
     except Unreadable:
         return True
-    after = foresee(path, before)
+    after = texts_after(before, given)
     return not after or any(loosened([before], [text]) for text in after)
 
 
-def is_file(path: str, other: str) -> bool:
+def _is_file(path: str, other: str) -> bool:
     """Whether two names are of one file, by links too."""
     with suppress(OSError, ValueError):
         return os.path.samefile(path, other)
@@ -373,20 +370,11 @@ def _lifts(app: App, command: Words) -> str:
         return f"`{line}` would lift or trust a guard"
     operands = [word for word in command[1:] if not word.startswith("-")]
     verb = next((word for word in operands if word in CHANGING), "")
-    if not verb or (verb == "guard" and _only_looks(command, operands)):
-        return ""
     # What comes by a pipe to xargs, or from a variable, may be any entry.
-    hidden = operands[-1] == verb or any("$" in word for word in operands)
-    if hidden or names_guard(app, operands):
+    hidden = operands[-1:] == [verb] != ["guard"] or "$" in line
+    if verb and (hidden or names_guard(app, operands)):
         return f"`{line}` would change a guard or take it away"
     return ""
-
-
-def _only_looks(command: Words, operands: Sequence[str]) -> bool:
-    """Whether a call of `mem guard` changes none."""
-    options = {word.partition("=")[0] for word in command}
-    looks = operands[-1] == "guard" or not options.isdisjoint(LOOKING)
-    return looks and options.isdisjoint(SETTING)
 
 
 def names_guard(app: App, words: Sequence[str]) -> bool:

@@ -202,15 +202,7 @@ def _judged(
 ) -> _Stop:
     from memcli.guard import guards
 
-    def foresee(path: str, text: str) -> list[str]:
-        from memcli.sessions.foreseen import texts_after  # few calls edit memory
-
-        def is_it(name: str) -> bool:
-            return guards.is_file(os.path.join(call.cwd, name), path)
-
-        return texts_after(text, call.input, is_it)
-
-    lifted = guards.lifts(app, use.commands, tool, foresee)
+    lifted = guards.lifts(app, use.commands, tool, call.input)
     verdict = None if lifted else guards.strictest(app, use, state.trusted())
     if not lifted and (verdict is None or not verdict.mode):
         return _Stop()

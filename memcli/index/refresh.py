@@ -24,7 +24,7 @@ from memcli.index.filters import (
 from memcli.index.prose import passages
 from memcli.index.sql import first_column, json_list, newest_chunk, number_of
 from memcli.index.whole import changing
-from memcli.memory.binding import binds
+from memcli.memory.binding import bound
 from memcli.memory.grammar import CROWDED, DETAIL, is_crowded, uncrowded
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.records import ruled_out
@@ -377,24 +377,18 @@ class _Writer:
     ) -> None:
         """Forget a file that cannot be read, and note why. What binds in it goes on to
         bind: as far as its bytes can be read, else as it was known."""
-        problem = Problem(
-            path=file.name,
-            line=error.line,
-            message=str(error),
-            severity="unreadable",
-        )
+        message = str(error)
+        problem = Problem(file.name, error.line, message, severity="unreadable")
         source = self._note(file, state._replace(linked=""), [problem])
         self.db.execute("DELETE FROM relations WHERE source = ?", (source,))
         if data is None:
-            bound = "SELECT chunk FROM occasions WHERE what = 'guard'"
-            self._delete_chunks(f"source = ? AND id NOT IN ({bound})", source)
+            known = "SELECT chunk FROM occasions WHERE what = 'guard'"
+            self._delete_chunks(f"source = ? AND id NOT IN ({known})", source)
             return
         self._delete_chunks("source = ?", source)
         text = uncrowded(data.decode("utf-8", "replace"))
-        entries = parse(text, file.name).entries if "guard" in text else ()
-        live = file.place.store == "memory"
-        for entry in filter(binds, entries):
-            self._insert(source, rows(entry, live=live))
+        for entry in bound(text, file.name) if file.place.store == "memory" else ():
+            self._insert(source, rows(entry, live=True))
 
     def _chunk(
         self, file: FoundFile, state: _State, text: str, *, is_known: bool

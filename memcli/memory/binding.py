@@ -45,10 +45,14 @@ def binds(entry: Entry) -> bool:
     return strictness_of(entry.extra) > 0 and entry.status != "retired"
 
 
+def bound(text: str, path: str = "") -> list[Entry]:
+    """The entries of a memory file that bind."""
+    return [*filter(binds, parse(text, path).entries)] if "guard" in text else []
+
+
 def bindings(text: str) -> Iterator[Binding]:
     """What the entries of a memory file bind to."""
-    entries = parse(text, "").entries if "guard" in text else ()
-    for entry in filter(binds, entries):
+    for entry in bound(text):
         yield Binding(
             entry=entry.id,
             title=entry.title,
@@ -66,11 +70,11 @@ def _texts(given: object) -> frozenset[str]:
 
 def loosened(before: Iterable[str], after: Iterable[str]) -> list[Binding]:
     """The entries of some texts that bind less in the texts that take their place."""
-    bound = [binding for text in before for binding in bindings(text)]
-    if not bound:
+    was = [binding for text in before for binding in bindings(text)]
+    if not was:
         return []
     left = [binding for text in after for binding in bindings(text)]
-    return [each for each in bound if not any(other.holds(each) for other in left)]
+    return [each for each in was if not any(other.holds(each) for other in left)]
 
 
 def refuse_loosening(before: Iterable[str], after: Iterable[str]) -> None:

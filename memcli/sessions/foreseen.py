@@ -1,122 +1,45 @@
 """What a file will say once an edit tool has done what it is told. Pure."""
 
-from collections.abc import Callable, Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Mapping
 from typing import Any
 
-from memcli.sessions.tools import PATCHES, shell_line
-from memcli.text.matching import verbose
+OLD = ("old_string", "old_str", "old_text", "oldText", "search", "find")
+NEW = ("new_string", "new_str", "new_text", "newText", "replacement", "replace")
+WHOLE = ("content", "contents", "file_text", "fileText")
+"""What edit tools call the text that they take out, the one they put in its place, and
+all that a file will say."""
 
-Names = Callable[[str], bool]
-"""Whether a name in a call is that of the file."""
 
-
-def texts_after(text: str, given: Mapping[str, Any], is_file: Names) -> list[str]:
+def texts_after(text: str, given: Mapping[str, Any]) -> list[str]:
     """The texts that a file may have after a tool's call; none where its input does not
-    tell."""
-    text = _with_line_feeds(text)
-    patches = [shell_line(given), *map(given.get, PATCHES)]
-    for patch in patches:
-        if isinstance(patch, str) and "*** Begin Patch" in patch:
-            return list(_patched(text, _with_line_feeds(patch), is_file))
-    edits = [given]
-    for value in given.values():
-        items = value if isinstance(value, (list, tuple)) else ()
-        edits += [item for item in items if isinstance(item, dict)]
-    changes = [change for edit in edits if (change := _change(edit))]
-    # A tool takes the first place or each; which one it is told in many ways.
-    readings = {_changed(text, changes, most) for most in (1, -1)} if changes else set()
-    return [] if None in readings else [each for each in readings if each is not None]
+    tell. A tool takes the first place or each; which one it is told in many ways."""
+    before = text.replace("\r\n", "\n")
+    edits = given.get("edits")
+    steps = [given, *(edits if isinstance(edits, list) else ())]
+    changes = [change for step in steps if (change := _change(step))]
+    once = _changed(before, changes, 1)
+    everywhere = _changed(before, changes, -1)
+    return [] if once is None or everywhere is None else [once, everywhere]
 
 
-def _with_line_feeds(text: str) -> str:
-    return text.replace("\r\n", "\n")
-
-
-@verbose(ignore_case=True)
-def _old() -> str:
-    """The key of the text that an edit takes out."""
-    return r"old (?: _? (?: string | str | text ) )? | search | find"
-
-
-@verbose(ignore_case=True)
-def _new() -> str:
-    """The key of the text that an edit puts there."""
-    return r"new (?: _? (?: string | str | text ) )? | replace | replacement"
-
-
-@verbose(ignore_case=True)
-def _whole() -> str:
-    """The key of all that a file will say."""
-    return r"contents? | file_? (?: text | content )"
-
-
-def _change(edit: Mapping[str, Any]) -> tuple[str, str] | None:
-    """What an edit takes out ("" for all there is) and puts there; None for nothing."""
-    texts = {key: text for key, text in edit.items() if isinstance(text, str)}
+def _change(step: object) -> tuple[str, str] | None:
+    """What a step takes out ("" for all there is) and puts there; None for nothing."""
+    texts = step if isinstance(step, Mapping) else {}
     old, new, whole = (
-        next((text for key, text in texts.items() if name.fullmatch(key)), None)
-        for name in (_old(), _new(), _whole())
+        next((str(texts[key]) for key in keys if key in texts), None)
+        for keys in (OLD, NEW, WHOLE)
     )
-    if old is not None:
-        return _with_line_feeds(old), _with_line_feeds(new or "")
-    return ("", _with_line_feeds(whole)) if whole is not None else None
+    if old is None:
+        return None if whole is None else ("", whole)
+    return old.replace("\r\n", "\n"), new or ""
 
 
 def _changed(text: str | None, changes: list[tuple[str, str]], most: int) -> str | None:
-    """The text after some changes; None where one finds nothing to change."""
+    """The text after changes; None without one, and where one finds nothing to
+    change."""
+    text = text if changes else None
     for old, new in changes:
         if text is None or old not in text:
             return None
         text = text.replace(old, new, most) if old else new
     return text
-
-
-@verbose(lines=True)
-def _section() -> str:
-    """The line with which a patch of another file begins."""
-    return r"^ \*\*\* [ ] (Add|Update|Delete) [ ] File: [ ] (.+?) [ \t]* $ \n?"
-
-
-@verbose(lines=True)
-def _hunk() -> str:
-    """The line with which another place of the file begins."""
-    return r"^ @@ .* $ \n?"
-
-
-def _patched(text: str, patch: str, is_file: Names) -> Iterator[str]:
-    """The text after a patch, once for each of its sections that is about the file."""
-    begins = [*_section().finditer(patch)]
-    ends = [*(match.start() for match in begins[1:]), len(patch)]
-    for match, end in zip(begins, ends, strict=True):
-        what, name = match.groups()
-        lines = patch[match.end() : end]
-        if not is_file(name):
-            continue
-        if what == "Delete" or "\n*** Move to:" in f"\n{lines}":
-            yield ""
-        elif what == "Add":
-            yield _side("+", lines)
-        else:
-            yield _changed(text, list(_hunks(lines)), 1) or ""
-
-
-def _hunks(lines: str) -> Iterator[tuple[str, str]]:
-    """What each hunk of a patch takes out, with what stands around it, and puts
-    there."""
-    places = [0]
-    for match in _hunk().finditer(lines):
-        places += match.span()
-    places.append(len(lines))
-    for start, end in [*pairwise(places)][::2]:
-        if hunk := lines[start:end]:
-            old = _side("-", hunk)
-            yield (old, _side("+", hunk))
-
-
-def _side(sign: str, hunk: str) -> str:
-    """The lines of a hunk that one side has."""
-    kept = (
-        line[1:] for line in hunk.splitlines(keepends=True) if line[:1] in (" ", sign)
-    )
-    return "".join(kept)

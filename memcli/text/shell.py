@@ -199,9 +199,7 @@ class _LineReader:
         arguments = _subcommand_first(words[1:], valued) if valued else words[1:]
         if program == "git":
             arguments = list(dropwhile(is_option, arguments))
-        if valued:
-            entered = _entered(words[1:], only_first=program == "git")
-            folder = posixpath.join(folder, *entered)
+        folder = posixpath.join(folder, *_entered(program, words[1:]))
         into.append(_as_command((program, *arguments), simple, folder))
 
 
@@ -298,9 +296,11 @@ def _operands(arguments: Sequence[str]) -> Iterator[str]:
             yield word
 
 
-def _entered(arguments: Sequence[str], *, only_first: bool) -> Iterator[str]:
-    """The folders into which a program goes before it does anything; `only_first`:
-    after its subcommand these options are others."""
+def _entered(program: str, arguments: Sequence[str]) -> Iterator[str]:
+    """The folders into which a program goes before it does anything. Behind git's
+    subcommand these options are others."""
+    if program not in VALUED:
+        return
     option = ""
     for word in arguments:
         name, is_joined, value = word.partition("=")
@@ -308,7 +308,7 @@ def _entered(arguments: Sequence[str], *, only_first: bool) -> Iterator[str]:
             yield word
         elif is_joined and name in ENTERING:
             yield value
-        elif only_first and option not in VALUED["git"] and not is_option(word):
+        elif program == "git" and option not in VALUED["git"] and not is_option(word):
             return
         option = "" if option in VALUED["git"] else word
 

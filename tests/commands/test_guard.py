@@ -549,14 +549,6 @@ def test_an_edit_by_which_a_guard_binds_as_before_passes(project):
     assert edit(project, edits=[{"old_string": "A body.", "new_string": "More."}]) == ""
     assert edit(project, "Write", content=f"{text}\n## A note\n\nMore.\n") == ""
     assert edit(project, "Write", content=text.replace("\n", "\r\n")) == ""
-    patch = "*** Begin Patch\n*** Update File: MEMORY.md\n@@\n-A body.\n+More.\n"
-    given = {
-        "tool_name": "apply_patch",
-        "tool_input": {"input": f"{patch}*** End Patch"},
-    }
-    assert call(project, "", **given) == ""
-    given["tool_input"] = {"input": patch.replace("-A body.", "-guard: deny")}
-    assert decision(call(project, "", **given)) == "ask"
     other = str(project.root / "notes.md")
     assert edit(project, file_path=other, old_string=".", new_string="x") == ""
 
