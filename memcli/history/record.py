@@ -228,7 +228,7 @@ class HistoryRecord(RecordContents):
 
     def settle(self) -> None:
         """Count anew which words are common, once a tenth of the record is new."""
-        total = self.sizes()[0]
+        total = self.parts()
         known = json.loads(self.note("stems") or "{}")
         if abs(total - known.get("", 0)) * 10 <= total:
             return

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
 from heapq import nlargest
+from itertools import chain
 from typing import TypeVar
 
 from memcli.index import weights
@@ -42,13 +43,6 @@ class Passing(NamedTuple):
 ALL = Passing()
 
 
-class TermMatches(NamedTuple):
-    """Of a term its idf, and its BM25 in each row that is scored."""
-
-    rarity: float
-    points: list[tuple[int, float]]
-
-
 class KnownTerm(NamedTuple):
     """A term, in how many texts it stands, and its idf."""
 
@@ -58,27 +52,26 @@ class KnownTerm(NamedTuple):
 
 
 class FullText:
-    """One full-text table, its columns weighted; `size` is the query for how many
-    texts it has, `most` for how many rows of a term are looked at (-1: all)."""
+    """One full-text table; `size` is the query for how many texts it has, `most` for
+    how many rows of a term are looked at (-1: all)."""
 
     def __init__(
         self,
         db: sqlite3.Connection,
         table: str,
-        columns: Sequence[float],
         *,
         size: str,
         most: int = -1,
     ) -> None:
         self.db = db
+        self.table = table
         self.most = most
         matching = f"FROM {table} WHERE {table} MATCH ?"
-        column_weights = ", ".join(map(str, columns))
         self._size = size
         self._count = f"SELECT count(*) FROM (SELECT 1 {matching} LIMIT ?)"
         newest = f"SELECT rowid {matching} ORDER BY rowid DESC LIMIT ?"
         self._rowids = f"SELECT json_group_array(rowid) FROM ({newest})"
-        self._scores = f"SELECT rowid, -bm25({table}, {column_weights}) {matching}"
+        self._scores = f"SELECT rowid, -bm25({table}) {matching}"
         self._number = cache(partial(number_of, db))
 
     def size(self) -> int:
@@ -114,8 +107,8 @@ class FullText:
 
     def matches(
         self, known: Sequence[KnownTerm], passing: Passing = ALL
-    ) -> Iterator[TermMatches]:
-        """The matches of each of these terms."""
+    ) -> Iterator[list[tuple[int, float]]]:
+        """Of each of these terms its BM25 in the rows that are scored."""
         many = sum(each.texts for each in known) > SCORED
         among = [json.dumps(self._leaders(known, passing))] if many else []
         # The plus keeps SQLite from asking FTS5 anew for each row.
@@ -130,8 +123,21 @@ class FullText:
             )
             factor = each.rarity / its_own
             scored = self.db.execute(scores, (quoted(each.term), *among))
-            points = [(row, score * factor) for row, score in passing.only(scored)]
-            yield TermMatches(each.rarity, points)
+            yield [(row, score * factor) for row, score in passing.only(scored)]
+
+    def fair(self, points: Mapping[int, float]) -> dict[int, float]:
+        """BM25 of rows, where length counts less than it does in FTS5."""
+        count, *words = sizes(self.db, self.table)
+        query = f"SELECT id, sz FROM {self.table}_docsize WHERE id {ONE_OF}"
+        mean = (sum(words) or 1) / (count or 1)
+        found = {}
+        for row, packed in self.db.execute(query, (json.dumps(list(points)),)):
+            length = sum(packed if packed.isascii() else unpacked(packed)) / mean
+            # BM25 with k = 1.2, its b of .75 replaced
+            as_it_is = 1.3 + 0.9 * length
+            as_wanted = 2.2 - 1.2 * weights.LENGTH * (1 - length)
+            found[row] = points[row] * as_it_is / as_wanted
+        return found
 
     def _leaders(self, known: Sequence[KnownTerm], passing: Passing) -> list[int]:
         """The rows that cover most of the query, where common words match very many."""
@@ -158,9 +164,7 @@ class Lexical(FullText):
     """The words of an index as it is; what was counted is known."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        columns = (weights.TITLE, 1.0, 1.0, 1.0, 1.0, 1.0)
-        size = "SELECT count(*) FROM chunks"
-        super().__init__(db, "chunks_fts", columns, size=size)
+        super().__init__(db, "chunks_fts", size="SELECT count(*) FROM chunks")
 
     def counts(self, words: Sequence[str]) -> list[int]:
         """In how many chunks each word stands, not counting where it stands beside
@@ -177,26 +181,17 @@ class Lexical(FullText):
         self, terms: Sequence[str], passing: Passing = ALL, pool: int = POOL
     ) -> dict[int, float]:
         """BM25 of the best-matching chunks, and of those that tie with the last of
-        them, of very many the newest; less where the terms that are met make up little
-        of the idf of all."""
+        them, of very many the newest."""
         scores = dict[int, float]()
-        covered = dict[int, float]()
-        whole_rarity = 0.0
-        for match in self.matches(self.known(terms), passing):
-            whole_rarity += match.rarity
-            for row, points in match.points:
-                scores[row] = scores.get(row, 0.0) + points
-                covered[row] = covered.get(row, 0.0) + match.rarity
-        share = {row: met / whole_rarity for row, met in covered.items()}
-        whole = weights.COVERAGE
-        fair = {
-            row: points * (1 - whole + whole * share[row])
-            for row, points in scores.items()
-        }
-        kept = top(fair, pool)
+        for row, points in chain.from_iterable(
+            self.matches(self.known(terms), passing)
+        ):
+            scores[row] = scores.get(row, 0.0) + points
+        kept = top(scores, pool)
         last = min(kept.values(), default=0.0) * (1 + 1e-9)
         old = old_ones(self.db, [row for row, score in kept.items() if score <= last])
-        return {row: score for row, score in kept.items() if row not in old}
+        whole = {row: score for row, score in kept.items() if row not in old}
+        return top(self.fair(whole), len(whole))
 
     def shown(self, hidden: Iterable[int]) -> Passing:
         """The chunks that a plain search shows: live, and of no hidden file."""
@@ -219,6 +214,25 @@ def old_ones(db: sqlite3.Connection, tied: Sequence[int]) -> set[int]:
         (json.dumps(tied), LEADERS),
     )
     return set(tied).difference(row[0] for row in newest)
+
+
+def sizes(db: sqlite3.Connection, table: str) -> list[int]:
+    """How many rows a full-text table has, and how many words each column."""
+    query = f"SELECT block FROM {table}_data WHERE id = 1"
+    return unpacked(db.execute(query).fetchone()[0]) or [0]
+
+
+def unpacked(packed: bytes) -> list[int]:
+    """Numbers as FTS5 packs them: seven bits a byte, the last one without the
+    eighth."""
+    numbers = list[int]()
+    number = 0
+    for byte in packed:
+        number = number << 7 | byte & 127
+        if byte < 128:
+            numbers.append(number)
+            number = 0
+    return numbers
 
 
 def idf(count: int, total: int) -> float:

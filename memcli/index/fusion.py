@@ -55,43 +55,22 @@ def _by_rank(scores: Mapping[int, float]) -> dict[int, float]:
 
 
 def blend(signals: Signals) -> dict[int, float]:
-    """The weighted sum of BM25, the cosine and how well each word is met."""
-    return _mixed(
-        [
-            (weights.LEXICAL, scale(signals.lexical)),
-            (weights.COSINE, scale(signals.cosine)),
-            (weights.WORDS, scale(signals.words)),
-        ]
-    )
+    """The sum of BM25, the cosine and how well each word is met, each relative to its
+    best."""
+    return _mixed([(1.0, scale(scores)) for scores in signals])
 
 
 def concise(signals: Signals, sizes: Mapping[int, int]) -> Signals:
     """The signals with less for what a text longer than `SHORT` meets by its length
     alone."""
     share = {
-        key: (weights.SHORT / size) ** weights.LONG
-        for key, size in sizes.items()
-        if size > weights.SHORT
+        key: weights.SHORT / size for key, size in sizes.items() if size > weights.SHORT
     }
 
     def less(scores: Mapping[int, float]) -> dict[int, float]:
         return {key: value * share.get(key, 1.0) for key, value in scores.items()}
 
     return signals._replace(lexical=less(signals.lexical), words=less(signals.words))
-
-
-def of_files(scores: Mapping[int, float], prose: Mapping[int, int]) -> dict[int, float]:
-    """Scores with more for sections of `prose` (its file) in a file about the task."""
-    files: dict[int, list[float]] = defaultdict(list)
-    own = dict(scores)
-    for key, file in prose.items():
-        own[key] = scores.get(key, 0.0)
-        files[file].append(own[key])
-    means = scale({file: sum(values) / len(values) for file, values in files.items()})
-    return own | {
-        key: own[key] * (1 + weights.OF_FILE * means[file])
-        for key, file in prose.items()
-    }
 
 
 def _mixed(parts: Sequence[tuple[float, Mapping[int, float]]]) -> dict[int, float]:

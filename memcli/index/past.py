@@ -95,31 +95,18 @@ def _matched(record: RecordContents, task: str) -> tuple[Rarity, list[Exchange]]
     points: dict[int, float] = defaultdict(float)
     has: dict[int, int] = defaultdict(int)
     for number, match in enumerate(words.matches(telling)):
-        for part, score in match.points:
+        for part, score in match:
             points[part] += score
             has[part // PARTS] |= 1 << number
     best = nlargest(MEASURED, points, key=points.__getitem__)
     plain: dict[int, float] = defaultdict(float)
     for part in best:
         plain[part // PARTS] = max(plain[part // PARTS], points[part])
-    fair = _fair(record, best, points)
+    fair: dict[int, float] = defaultdict(float)
+    for part, score in words.fair({part: points[part] for part in best}).items():
+        fair[part // PARTS] = max(fair[part // PARTS], score)
     asked = {each.term: each.rarity for each in known}
     return asked, _together(record.places(fair.keys()), fair, plain, has)
-
-
-def _fair(
-    record: RecordContents, parts: Collection[int], points: Mapping[int, float]
-) -> dict[int, float]:
-    """The score of each exchange or commit: that of its best part, which counts less
-    for being long than it does in FTS5."""
-    best: dict[int, float] = {}
-    for part, length in record.lengths(parts).items():
-        # BM25 with k = 1.2, its b of .75 replaced
-        as_it_is = 1.3 + 0.9 * length
-        as_wanted = 2.2 - 1.2 * weights.LENGTH * (1 - length)
-        score = points[part] * as_it_is / as_wanted
-        best[part // PARTS] = max(best.get(part // PARTS, 0.0), score)
-    return best
 
 
 def _together(

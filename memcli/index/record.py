@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from memcli.errors import DataError
-from memcli.index.fulltext import FullText
+from memcli.index.fulltext import FullText, sizes
 from memcli.memory.docs import Doc, DocPlace, touches, unpacked
 from memcli.storage.files import ONE_OF
 
@@ -65,30 +65,17 @@ class RecordContents:
         (exchanges, sessions), (commits, _) = self.rows(query)
         return {"exchanges": exchanges, "sessions": sessions, "commits": commits}
 
-    def sizes(self) -> list[int]:
-        """How many parts are searched, and how many words each column has."""
-        return _numbers(
-            self.rows("SELECT block FROM words_data WHERE id = 1")[0][0]
-        ) or [0]
-
-    def lengths(self, parts: Collection[int]) -> dict[int, float]:
-        """How long parts are, 1 being the mean of all."""
-        count, *words = self.sizes()
-        query = f"SELECT id, sz FROM words_docsize WHERE id {ONE_OF}"
-        sizes = self.rows(query, json.dumps(list(parts)))
-        all_words = sum(words) or 1
-        long = (
-            (part, size if size.isascii() else _numbers(size)) for part, size in sizes
-        )
-        return {part: sum(size) * count / all_words for part, size in long}
+    def parts(self) -> int:
+        """How many parts are searched."""
+        return sizes(self.db, "words")[0]
 
     def words(self) -> FullText:
         """The words of its parts as they are. Where many parts have a word, so many of
         them are looked at as say that it is common."""
-        parts = self.sizes()[0]
+        parts = self.parts()
         size = f"SELECT {parts}"
         common = max(COMMON, parts // COMMON_SHARE)
-        return FullText(self.db, "words", (1.0, 1.0), size=size, most=common)
+        return FullText(self.db, "words", size=size, most=common)
 
     def places(self, ids: Collection[int]) -> list[DocPlace]:
         """Where docs stand: those that count."""
@@ -168,19 +155,6 @@ def _short(db: sqlite3.Connection, unit: str) -> int:
         if not any(other.startswith(unit[:length]) for other in others)
     )
     return next(longer, max(len(unit), 7))
-
-
-def _numbers(packed: bytes) -> list[int]:
-    """Numbers as FTS5 packs them: seven bits a byte, the last one without the
-    eighth."""
-    numbers = list[int]()
-    number = 0
-    for byte in packed:
-        number = number << 7 | byte & 127
-        if byte < 128:
-            numbers.append(number)
-            number = 0
-    return numbers
 
 
 Contents = TypeVar("Contents", bound=RecordContents)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Self
 
 from memcli.index import fusion, lexical, weights
-from memcli.index.fulltext import POOL, idf, said_by, top
+from memcli.index.fulltext import POOL, said_by, top
 from memcli.index.lexical import Query
 from memcli.index.view import (
     Candidate,
@@ -65,7 +65,7 @@ class Matching:
         vectors and what stands beside it."""
         self.asked = asked = lexical.asked(task, self.source.counts)
         pool = max(POOL, 3 * self.config.limit)
-        points = _matched(self.source, asked, pool)
+        points = self.source.lexical((*asked.terms, *asked.concepts), pool)
         # None without usable vectors: words alone
         lane = self._lane(task, asked, points) or Lane("bm25", 0.0, Signals(points, {}))
         self.mode = lane.mode
@@ -153,7 +153,7 @@ class Matching:
         if not lexical:  # by their vectors alone
             cosines = signals.cosine
             nearest = [c for c in nearest if cosines.get(c.rowid, 0.0) >= self.floor]
-        fused = self._fused(nearest, signals)
+        fused = fusion.scale(fusion.FUSIONS[self.mode](signals))
         best: dict[str, Match] = {}
         for chunk in nearest:
             by_words = lexical.get(chunk.rowid, 0.0)
@@ -170,13 +170,6 @@ class Matching:
             )
         return best
 
-    def _fused(self, chunks: Iterable[Candidate], signals: Signals) -> dict[int, float]:
-        """The relevance of chunks, the best 1.0; a file of prose speaks for its
-        sections."""
-        fused = fusion.FUSIONS[self.mode](signals)
-        prose = {c.rowid: c.source for c in chunks if not c.values.get("written")}
-        return fusion.scale(fusion.of_files(fused, prose))
-
     def _lend(self, task: str, matches: dict[str, Match]) -> None:
         if not self.config.context or not matches:
             return
@@ -187,10 +180,7 @@ class Matching:
             task, [(entry, self.chosen[entry].title) for entry in near]
         )
         # What the task does not name by its title gains nothing.
-        shares = {
-            entry: self.config.context * weights.LENT * title
-            for entry, title in titles.items()
-        }
+        shares = {entry: self.config.context * title for entry, title in titles.items()}
         total = fusion.lend(own, beside, shares)
         most = max(total.values()) or 1.0
         for entry, relevance in total.items():
@@ -221,20 +211,6 @@ class Matching:
             near = self.source.passage(candidate._replace(part=part))
             self._passages[candidate.rowid] = near
         return self._passages[candidate.rowid]
-
-
-def _matched(store: Source, asked: Query, pool: int) -> dict[int, float]:
-    """BM25 of the best chunks, with what the concepts of a task add to it under other
-    names: points by their idf, relative to the best of each."""
-    scores = store.lexical(asked.terms, pool)
-    for concept in asked.concepts:
-        points_of = store.lexical((concept,), pool)
-        rarity = idf(store.counts((concept,))[0], store.size())
-        best = max(points_of.values(), default=1.0)
-        for row, points in points_of.items():
-            share = points / best
-            scores[row] = scores.get(row, 0.0) + weights.TRANSLATED * rarity * share
-    return top(scores, pool)
 
 
 def _concise(signals: Signals, chunks: Iterable[Candidate]) -> Signals:

@@ -92,7 +92,7 @@ def _understand_words(
     stops = {word for word in written if not is_content(word)}
     known = _vectors(vocabulary, local, [*content, *stops])
     distinct = [word for word in content if word in known]
-    rarity = dict.fromkeys(stops & known.keys(), weights.STOP_WORD)
+    rarity = dict.fromkeys(stops & known.keys(), 1.0)
     rarity.update(zip(distinct, idf(distinct), strict=True))
     words = {
         word: Word(

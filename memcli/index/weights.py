@@ -2,32 +2,19 @@
 
 Figures are of the development halves in docs/benchmarks.md, over memory files of
 repositories, turns, facts, functions and long sessions; `python -m tests.bench.choose`
-measures what a change of each does. What moved nothing in most of them went: the share
-of a text that meets the task, the share of a title as a signal, what kind of thing is
-asked for, less for sections of a few words."""
+measures what a change of each does. What helped in few of them went."""
 
-# What a text has of the words of a task.
-TITLE = 1.5  # a word of the title counts so much, one of the text 1
-COVERAGE = 0.6  # share of BM25 that depends on how much of the task is met
+# What a text has of the words of a task, in memory files and in history.
 PHRASE = 0.1  # what a phrase of the task adds; the contract asks for one
-TRANSLATED = 3.0  # points by idf of a concept under another name
-
-# How words and vectors become one relevance, each relative to the best.
-LEXICAL = 0.30
-COSINE = 0.40
-WORDS = 0.35
-SHORT = 400  # characters from which on a text meets words by its length
-LONG = 0.7  # and how much less: of long sessions 42 first instead of 19
-
-OF_LINEAR = 0.7  # share of the cosine in the linear fusion, as the contract has it
-RANK_CONSTANT = 60  # of reciprocal rank fusion (Cormack et al. 2009)
-STOP_WORD = 0.5  # what a stop word weighs in the vector of a task, by idf
+LENGTH = 0.35  # how much a text counts less for being long; FTS5's .75 puts a
+# bare subject before the message that gives the reason (6 of 26 first, and 17)
+SHORT = 400  # characters from which on an entry meets words by its length: of long
+# sessions 42 first instead of 19
 LIKENESS = 0.2  # below this cosine two words have nothing to do with each other
 
-# What a section of prose has of its file, and an entry of what stands beside it.
-OF_FILE = 0.6  # what the mean of its file adds: right file first, 3 of 100
-LENT = 1.2  # what a best neighbour, the next or the one after it, adds where
-# the task names the title
+# Fusions of the contract; the blend gives BM25, cosine and words one weight.
+OF_LINEAR = 0.7  # share of the cosine in the linear fusion, as the contract has it
+RANK_CONSTANT = 60  # of reciprocal rank fusion (Cormack et al. 2009)
 
 # Marks that lower a hit.
 OUTDATED = 0.8  # it names what the code has no more
@@ -39,8 +26,6 @@ NEAR = {"local": 0.28, "other": 0.30}
 NEAR_STEP = 0.03  # so much more for every doubling beyond 500 texts
 
 # History: exchanges and commits.
-LENGTH = 0.35  # how much a part counts less for being long; FTS5's .75 puts a
-# bare subject before the message that gives the reason (6 of 26 first, and 17)
 SAID_BESIDE = 0.5  # of what exchanges beside it lend (`lend`, as in files): of
 # 1,018 questions 73 first, 70 without
 SENTENCE = 1.0  # what the nearest sentences add to a stretch, as a whole and word by
@@ -56,21 +41,6 @@ CLEAR = 0.55  # strength from which on standing entries give way, and a hook
 SAID = 0.6  # share of its words that is said already: it is not told again
 OF_RELEVANCE = 0.1  # share of an entry's relevance by which it stands in one list with
 # history, where it has less of the task's words
-
-# Which sentences of an exchange are shown, by points: chosen by hand, none of them
-# measured alone.
-ABOUT = 0.5  # for each word of the task or title, by its idf to the mean of all
-OF_TITLE = 0.5  # what a word of the title says of what one of the task does
-SETTLES = 0.7  # for each word of a rule or of a decision
-MARKED = 0.35  # for each number, constant or code span
-SPEAKER = {"person": 0.6, "error": -1.0}
-RECAP = 1.4  # where it sums up
-LATER = 2.0  # for the last exchange of a stretch
-LAST = 0.4  # at the end of what is said in one go
-OPENING = 0.8  # less for what was asked: it is known
-EMPTY = 1.5  # less for thanks and plans, for a question, for a word alone
-REPEATED = 0.7  # share of its words that a shown sentence has: it is not shown
-FILLED = 0.9  # share of the room from which on no further one is looked for
 
 # Which paragraphs of an entry are shown, by the weights of the terms in them.
 ALONE = 0.5  # what the best paragraph of a run adds by itself

@@ -14,6 +14,7 @@ from memcli.text.matching import regex, verbose
 
 BULLETS = ("- ", "* ", "+ ", "• ")
 LONGEST = 420  # characters of the longest sentence that is shown whole
+MOST = 5  # words of each kind that count in one sentence
 
 
 @verbose
@@ -76,37 +77,6 @@ def _recap() -> str:
     """
 
 
-@verbose(ignore_case=True)
-def _talk() -> str:
-    """The beginning of thanks, plans and offers."""
-    return r"""
-        ^ \W* (?: no \W* $ | thanks? | thank\ you | great | perfect | ok(?:ay)? | sure | yes
-          | no\ problem | sounds\ good | looks\ good | lgtm | ship\ it | done
-          | let\ me\b | i['’]?ll\b | i\ will\b | i['’]?m\ going\ to\b
-          | now\ (?: let | i )\b | looking\ at | first,?\ (?: let | i )\b
-          | want\ me\ to | should\ i\b | shall\ i\b | would\ you | do\ you\ want
-          | danke | merci | gracias | спасибо | 谢谢 )
-    """
-
-
-@verbose
-def _marked() -> str:
-    """What is set off: code, quotations, numbers, arrows, constants."""
-    return r"""
-        ` [^`\n]+ `
-      | ['"“] [^'"”\n]{1,40} ['"”]
-      | \b \d+ (?: [.,]\d+ )? \b
-      | -> | => | →
-      | \b [A-Z][A-Z_]{2,} \b
-    """
-
-
-@verbose
-def _question() -> str:
-    """The end of a question."""
-    return r"""[?？] \s* [)"'*_]* $"""
-
-
 class SaidSentence(NamedTuple):
     """A sentence of an exchange: who said it, where it stands (exchange, text, place in
     it)."""
@@ -129,8 +99,7 @@ def excerpt(
         return [("person", commit_excerpt(hit.doc, asked, room))]
     sentences = list(_sentences(hit.docs[hit.best : hit.best + AFTER + 1]))
     about = _about(asked, hit.doc)
-    total = max((each.place[0] for each in sentences), default=0) + 1
-    scored = ((_weight(each, about, total), each) for each in sentences)
+    scored = ((_weight(each, about), each) for each in sentences)
     weighed = sorted(scored, key=lambda item: (-item[0], item[1].place))
     chosen = _within(room, weighed, [_words(text) for text in known])
     runs = groupby(chosen, lambda each: (each.speaker, each.place[:2]))
@@ -149,13 +118,12 @@ def _within(
     chosen: list[SaidSentence] = []
     used = 0
     for weight, each in weighed:
-        enough = bool(chosen) and (weight <= 0 or used > weights.FILLED * room)
-        if enough:
+        if chosen and weight <= 0:
             break
         words = _words(each.text)
         fits = not chosen or used + len(each.text) <= room
         if fits and all(
-            len(words & other) <= weights.REPEATED * len(words) for other in seen
+            len(words & other) <= weights.SAID * len(words) for other in seen
         ):
             chosen.append(each)
             seen.append(words)
@@ -176,7 +144,7 @@ def commit_excerpt(doc: Doc, asked: Rarity, room: int) -> str:
         if len(_words(part)) > 2  # "Fixes #12" alone says nothing
     ]
     chosen = []
-    for each in sorted(pieces, key=lambda each: (-_weight(each, about, 1), each.place)):
+    for each in sorted(pieces, key=lambda each: (-_weight(each, about), each.place)):
         if len(each.text) + 1 <= left:
             chosen.append(each)
             left -= len(each.text) + 1
@@ -191,7 +159,7 @@ def _about(asked: Rarity, doc: Doc) -> dict[str, float]:
     found = {stem(term): rarity for term, rarity in asked.items()}
     mean = sum(asked.values()) / len(asked) if asked else 1.0
     for word in _words(doc.title):
-        found.setdefault(word, weights.OF_TITLE * mean)
+        found.setdefault(word, mean)
     return found
 
 
@@ -232,20 +200,14 @@ def _split(text: str) -> Iterator[str]:
             )
 
 
-def _weight(each: SaidSentence, about: Mapping[str, float], total: int) -> float:
+def _weight(each: SaidSentence, about: Mapping[str, float]) -> float:
+    """How many words of the task and of a decision a sentence has, one of the task
+    being worth more the rarer it is; as much as one such word is that it sums up, that
+    it ends what was said, or that the person said it."""
     words = _words(each.text)
-    if not words or (len(words) == 1 and _talk().match(each.text)):
-        return -1.0  # a yes, a no or thanks
+    if len(words) < 2 or each.speaker == "error":
+        return -1.0
     mean = sum(about.values()) / len(about) if about else 1.0
-    score = weights.ABOUT * min(sum(about.get(word, 0.0) for word in words) / mean, 5.0)
-    score += weights.SETTLES * min(len(_settles().findall(each.text.lower())), 4)
-    score += weights.MARKED * min(len(_marked().findall(each.text)), 4)
-    score += weights.SPEAKER.get(each.speaker, 0.0) + weights.RECAP * each.recap
-    score += weights.LATER * (each.place[0] / total) + weights.LAST * each.last
-    if total > 1 and each.place[:2] == (0, 0):
-        score -= weights.OPENING  # what was asked is known
-    if _talk().match(each.text):
-        score -= weights.EMPTY
-    if _question().search(each.text):
-        score -= weights.EMPTY
-    return score if len(words) >= 2 else score - weights.EMPTY
+    asked = min(sum(about.get(word, 0.0) for word in words) / mean, MOST)
+    settled = min(len(_settles().findall(each.text.lower())), MOST)
+    return asked + settled + each.recap + each.last + (each.speaker == "person")

@@ -38,22 +38,19 @@ STEPS: Final = (0.6, 1.6)  # what a number is tried times
 SEED: Final = 7
 OFF: Final[Mapping[str, float]] = {
     "PHRASE": 0.0,
-    "LEXICAL": 0.0,
-    "COSINE": 0.0,
-    "WORDS": 0.0,
-    "LONG": 0.0,
-    "OF_FILE": 0.0,
-    "LENT": 0.0,
-    "TRANSLATED": 0.0,
+    "SHORT": 1e9,
+    "LIKENESS": 0.0,
     "LENGTH": 0.75,
     "SAID_BESIDE": 0.0,
     "SENTENCE": 0.0,
 }
-"""The numbers that are chosen, and what each is when it does nothing. What FTS5 is told
-when a module is loaded, what is asked of the store (its answers are kept), and the
-gate are not among them."""
-OF_HISTORY: Final = frozenset({"LENGTH", "SAID_BESIDE", "SENTENCE"})
-"""The numbers of history alone; the others are of memory."""
+"""The numbers that are chosen, and what each is when it does nothing; those of the gate
+are not among them."""
+OF_TIER: Final[Mapping[bool, frozenset[str]]] = {
+    False: frozenset({"PHRASE", "SHORT", "LIKENESS", "LENGTH"}),
+    True: frozenset({"LIKENESS", "LENGTH", "SAID_BESIDE", "SENTENCE"}),
+}
+"""The numbers of memory, and those of history."""
 LOCAL: Final = Local()
 Key = tuple[bool, tuple[tuple[str, float], ...]]
 
@@ -85,7 +82,8 @@ class Remembered:
             return value
 
         def kept(*asked: Any) -> Any:
-            key = hashlib.sha256(repr((name, asked)).encode()).digest()
+            of_store = weights.LENGTH, weights.LIKENESS
+            key = hashlib.sha256(repr((name, asked, of_store)).encode()).digest()
             if key not in self.known:
                 self.known[key] = pickle.dumps(value(*asked))
             return pickle.loads(self.known[key])
@@ -161,9 +159,7 @@ class Bench:
         """The scores of the questions to memory or to history: what the other tier's
         numbers are changes nothing."""
         own = {
-            name: value
-            for name, value in numbers.items()
-            if (name in OF_HISTORY) is history
+            name: value for name, value in numbers.items() if name in OF_TIER[history]
         }
         key = (history, tuple(sorted(own.items())))
         if key not in self.known:

@@ -99,15 +99,6 @@ def test_stems_keep_three_letters():
     ]
 
 
-def test_a_section_gains_by_its_file():
-    """Of equal sections the one whose file is about the task comes first; entries
-    stay."""
-    files = {1: 7, 2: 7, 3: 8, 4: 8}
-    actual = fusion.of_files({1: 0.5, 2: 0.4, 3: 0.5, 6: 0.5}, files)
-    assert actual[1] > actual[3] > actual[4] == 0.0
-    assert actual[6] == 0.5
-
-
 def test_neighbours_lend_by_the_square_of_their_relevance():
     """A strong neighbour lends, next to it or one farther away; a weak one next to
     nothing."""
