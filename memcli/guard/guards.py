@@ -18,6 +18,7 @@ from memcli.guard.patterns import (
     matches,
     parse_pattern,
 )
+from memcli.guard.pushes import with_branches
 from memcli.index import view
 from memcli.index.filters import GUARD, keys_of_guarded
 from memcli.index.view import Candidate
@@ -202,12 +203,16 @@ def tool_use(root: Path, line: str, call: ToolCall, away: str = "") -> ToolUse:
             names.update(dict.fromkeys(posixpath.join(name, each) for each in inside))
         if walk.cut:
             unread = f"it changes a folder of {MOST_INSIDE:,} files and more"
-    commands = tuple(
+    commands = [
         command.words
         for command in reading.commands
         if command.words and (not away or lies_in(root, away, command.folder))
+    ]
+    return ToolUse(
+        commands=tuple(with_branches(root, commands)),
+        files=tuple(names),
+        unread=unread,
     )
-    return ToolUse(commands=commands, files=tuple(names), unread=unread)
 
 
 def lies_in(root: Path, *parts: str) -> bool:

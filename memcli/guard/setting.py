@@ -27,6 +27,8 @@ def guard_values(
     values |= {key: list(texts) for key, texts in given.items() if texts}
     if "commands" not in values and "paths" not in values:
         values |= _suggested_for(entry, values)
+    elif _is_unchosen(entry.extra):
+        values |= _named_beside(entry, values)
     has_exceptions = values.get("unless") or entry.extra.get("unless")
     is_found = entry.extra.get("session_id") or entry.extra.get("source")
     if is_found and not has_exceptions:
@@ -65,6 +67,22 @@ def _suggested_for(entry: Entry, given: dict[str, object]) -> dict[str, object]:
     return patterns | suggested_values(made, given)
 
 
+def _named_beside(entry: Entry, given: dict[str, object]) -> dict[str, object]:
+    """Of the patterns that a session left beside an entry, and that were not given,
+    those alone which its words name."""
+    folders = () if entry.extra.get("session_id") else _texts(entry.extra.get("paths"))
+    made = suggest(entry.title, body_of(entry.body, entry.title))
+    made = in_folders(made, folders)
+    left = [key for key in KEYS if key in entry.extra and key not in given]
+    return {key: list(getattr(made, key)) or None for key in left}
+
+
+def _is_unchosen(values: Mapping[str, object]) -> bool:
+    """Whether patterns of an entry come from elsewhere: nobody has chosen them."""
+    was_chosen = "unless" in values or bool(values.get("guard"))
+    return bool(values.get("session_id") or values.get("source")) and not was_chosen
+
+
 def patterns_of(
     title: str, body: str, values: Mapping[str, object], past: Sequence[str] = ()
 ) -> Suggestion:
@@ -73,10 +91,9 @@ def patterns_of(
     the folders in which they hold, and no ban. An entry whose guard was ever on has the
     key `unless`: its patterns were chosen."""
     written = Suggestion(**{key: _texts(values.get(key)) for key in KEYS})
-    was_chosen = "unless" in values or bool(values.get("guard"))
-    is_learned = bool(values.get("session_id")) and not was_chosen
-    is_imported = bool(values.get("source")) and not is_learned and not was_chosen
-    if is_imported and not written.commands:
+    is_unchosen = _is_unchosen(values)
+    is_learned = is_unchosen and bool(values.get("session_id"))
+    if is_unchosen and not is_learned and not written.commands:
         return in_folders(suggest(title, body, past), written.paths)
     if is_learned or not (written.commands or written.paths):
         return for_entry(title, body, written, past)

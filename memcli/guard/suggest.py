@@ -188,7 +188,9 @@ def _commands(text: str, programs: Collection[str]) -> Iterator[str]:
         about = not idiom.files or changes_files().search(text) is not None
         if about and idiom.said.search(text):
             meant += _of_named_tools(idiom.commands, text)
-    yield from meant
+    branches = _branches(text)
+    for command in meant:
+        yield from _to_branches(command, branches)
     if not any(command.startswith("git push") for command in meant):
         yield from _of_git(text)  # "force push to main" leaves a plain push alone
 
@@ -214,16 +216,27 @@ def _tools_of(pattern: str) -> Iterator[str]:
         yield words[2]
 
 
+BRANCH = (
+    r"(?: main | master | develop | production | prod | release [\w/-]* | trunk ) \b"
+)
+
+
 @verbose(ignore_case=True)
 def to_branch() -> str:
-    """Pushing or committing to a branch that is named."""
-    return r"""
+    """Pushing or committing to branches that are named."""
+    return rf"""
         \b (?P<verb> push | commit | merge ) (?:es|s|ing|ed|ting)? \b
         (?: \s (?: anything | directly | straight | code | changes | it | them | commits ) )*
         (?: \s (?: to | on | into | onto ) (?P<onto>) )? \s (?: the \s | origin/ | our \s )*
-        `? (?P<branch> main | master | develop | production | prod | release [\w/-]* | trunk ) \b
+        (?P<branches> `? {BRANCH} (?: `? (?: \s? [,/] | \s (?:or|and|nor) ) \s? `? {BRANCH} )* )
         (?(onto) | (?! \s \w ) )   # "commit production keys" names no branch
     """
+
+
+@verbose(ignore_case=True)
+def branch_name() -> str:
+    """The name of a branch that many have."""
+    return BRANCH
 
 
 @verbose(ignore_case=True)
@@ -245,13 +258,28 @@ def git_verb() -> str:
     """
 
 
+def _branches(text: str) -> list[str]:
+    """The branches that a clause is about, where it is about pushing to some."""
+    stretches = [match["branches"] for match in to_branch().finditer(text)]
+    stretches += [match["branch"] for match in pushed_behind().finditer(text)]
+    names = [name for stretch in stretches for name in branch_name().findall(stretch)]
+    return list(dict.fromkeys(names))
+
+
+def _to_branches(command: str, branches: Sequence[str]) -> Iterator[str]:
+    """A command that pushes, as one to these branches alone."""
+    if not branches or not command.startswith("git push") or "--mirror" in command:
+        yield command
+        return
+    stem = command.removesuffix("*")
+    before = stem if stem.endswith("+") else f"{stem}* "
+    for branch in branches:
+        yield from (f"{before}{branch}", f"{before}*:{branch}")
+
+
 def _of_git(text: str) -> Iterator[str]:
-    for match in to_branch().finditer(text):
-        branch = match["branch"]
-        yield f"git push * {branch}"
-        yield f"git push * *:{branch}"
-    for match in pushed_behind().finditer(text):
-        yield f"git push * {match['branch']}"
+    if branches := _branches(text):
+        yield from _to_branches("git push ", branches)
     alone = pushed_behind().sub(" ", text)
     for match in git_verb().finditer(alone):
         if is_noun().search(alone[: match.start() + 1]):

@@ -102,6 +102,13 @@ def head_of(tree_top: Path) -> str:
     return ""
 
 
+def branch_of(tree_top: Path) -> str:
+    """The branch that is checked out, "" for none."""
+    folder = git_dir(tree_top)
+    text = read_first_line(folder / "HEAD") if folder else ""
+    return text.partition("refs/heads/")[2]
+
+
 def under_way(tree_top: Path) -> str:
     """What git is in the middle of in a work tree ("merge", "rebase", ...), "" for
     nothing."""

@@ -445,6 +445,41 @@ def test_words_go_before_what_was_at_hand(project):
     assert (one["id"], one["paths"]) == (name, ["docs/**"])
 
 
+def test_what_was_at_hand_does_not_bind_beside_what_is_given(project):
+    """A pattern that a person gives is one; what ran beside the correction is none, but
+    what the sentence names is."""
+    left = {"commands": ["yarn playwright*"], "paths": ["src/**"], **LEARNED}
+    name = guarded(project, "Never change the lock by hand", **left)
+    project.ok("guard", name[:8], "--path", "yarn.lock")
+    assert tried(project, "yarn.lock").json["decision"] == "deny"
+    assert tried(project, "yarn playwright test").json["decision"] is None
+    name = guarded(project, "Never run `make lock` here", **left)
+    project.ok("guard", name[:8], "--path", "yarn.lock")
+    assert tried(project, "make lock").json["decision"] == "deny"
+    assert tried(project, "yarn playwright test").json["decision"] is None
+    assert tried(project, "src/a.py").json["decision"] is None
+
+
+@pytest.mark.parametrize("branch", ["main", "feature"])
+def test_a_ban_on_pushes_to_a_branch_is_of_that_branch(project, branch):
+    """Also where a push names none: the branch that is checked out is pushed."""
+    project.git("checkout", "-q", "-B", branch)
+    name = guarded(project, "Never force push to main or master", guard="", commands=[])
+    project.ok("guard", name[:8])
+    for line in (
+        "git push -f origin main",
+        "git push origin HEAD:master --force",
+        "git push origin +main",
+        "git switch main && git push --force",
+    ):
+        assert tried(project, line).json["decision"] == "deny", line
+    for line in ("git push", "git push -f origin feature", "git push origin main"):
+        assert tried(project, line).json["decision"] is None, line
+    bare = "deny" if branch == "main" else None
+    for line in ("git push --force", "git push -f origin HEAD"):
+        assert tried(project, line).json["decision"] == bare, line
+
+
 def test_what_was_at_hand_never_stops_what_the_lesson_prescribes(
     project,
 ):
