@@ -130,7 +130,7 @@ def export(
         hint = f"mem export {' | '.join(TARGETS)}"
         raise UsageError("export: no target is named", hint)
     quiet = mem.options.quiet
-    report = export(mem, target)
+    report = export(mem, target, out)
     written = view.export_text(report, raw=raw)
     count_problems(report.problems, quiet=quiet)
     if out:
@@ -159,7 +159,11 @@ def _hand_over(mem: App, report: "ExportReport", out: str, written: str) -> None
     else:
         whole = report.target == "json"
         patches = in_file(mem.project, out, written, whole=whole)
-        _write(mem, patches, f"wrote {out}", f"{out} is up to date")
+        places = [os.path.relpath(patch.path, mem.project.cwd) for patch in patches]
+        changed = f"wrote {''.join(places)}"
+        if places != [os.path.normpath(out)]:
+            changed += f", which {out} reads"
+        _write(mem, patches, changed, f"{out} is up to date")
 
 
 def _write(

@@ -9,6 +9,7 @@ from memcli.app import App
 from memcli.commands.show import standing
 from memcli.errors import DataError, UsageError, one_of
 from memcli.exchange import exporter as handout
+from memcli.exchange import importers, rule_places
 from memcli.exchange.exporter import ExportNote, Handout
 from memcli.exchange.path_rules import (
     FILES,
@@ -27,6 +28,7 @@ from memcli.project.context import Project, base_of, nothing_written, read_known
 from memcli.project.listing import PRIVATE, FoundFile, marks
 from memcli.storage.durable import write_output
 from memcli.storage.files import read_text, refuse_links
+from memcli.text.matching import verbose
 
 RULES_TARGET = "claude-rules"
 TARGETS = ("claude", RULES_TARGET, "agents-md", "json")
@@ -56,11 +58,17 @@ class ExportReport(NamedTuple):
     rules: Mapping[str, RuleFile]
 
 
+@verbose
+def _include() -> str:
+    """The sign by which a file for Claude Code includes another, and its path."""
+    return r"(?<!\S) @ ( [\w~./-]+ )"
+
+
 def export(
-    app: App, target: str, *, lines: int = 200, size: int = 25_000
+    app: App, target: str, out: str = "", *, lines: int = 200, size: int = 25_000
 ) -> ExportReport:
-    """What is live in view, no proxy store; for the repository no global level
-    either."""
+    """What is live in view, no proxy store; for the repository no global level either.
+    Nothing goes back into the file `out` that was imported from it."""
     one_of("target", target, TARGETS)
     files, problems = _files(app.project, Filters(no_global=target != "json"))
     nearest: dict[str, Exported] = {}  # each id once, from the nearest file
@@ -73,7 +81,7 @@ def export(
     exported.sort(key=lambda each: (-each.weight, each.file.path, each.entry.start))
     notes: list[ExportNote] = []
     if target not in ("json", RULES_TARGET):
-        notes = [*_norms(files), *_lessons(exported)]
+        notes = [*_norms(files), *_lessons(_from_elsewhere(app.project, exported, out))]
     section = handout.compose(notes, lines=lines, size=size)
     rules = rule_files(_about_paths(exported)) if target == RULES_TARGET else {}
     return ExportReport(
@@ -137,6 +145,40 @@ def _lessons(kept: Sequence[Exported]) -> Iterator[ExportNote]:
     return (_note(each.entry) for each in kept if each.entry.kind != "episode")
 
 
+def _from_elsewhere(
+    project: Project, kept: Sequence[Exported], out: str
+) -> list[Exported]:
+    """The entries that were not imported from what stands in the file `out`."""
+    if not out or project.root is None:
+        return list(kept)
+    known = set(map(os.path.realpath, _with_included(_written_path(project, out))))
+    form = f"{importers.RULES}:"
+    elsewhere = []
+    for each in kept:
+        source = str(each.entry.extra.get("source") or "").removeprefix(form)
+        if os.path.realpath(project.root / source) not in known:
+            elsewhere.append(each)
+    return elsewhere
+
+
+def _with_included(path: Path) -> list[Path]:
+    """A file, and the files with rules for agents that it includes."""
+    text = path.read_text("utf-8", "replace") if path.is_file() else ""
+    named = [path.parent / name.rstrip(".") for name in _include().findall(text)]
+    included = [each for each in named if rule_places.is_rule_file(each, each.name)]
+    return [path, *filter(Path.is_file, included)]
+
+
+def _place_of(project: Project, out: str) -> str:
+    """Where the section of the file `out` stands: in it, or in one that it includes, so
+    that agents which read that one find it, too."""
+    own, *included = _with_included(_written_path(project, out))
+    for file in (own, *included) if included else ():
+        if git_hooks.EXPORTED in read_text(file):
+            return str(file)
+    return str(included[-1]) if included else out
+
+
 def _note(entry: Entry) -> ExportNote:
     return ExportNote(
         group="rules" if entry.kind in RULES else "lessons",
@@ -164,7 +206,8 @@ def in_file(
     def put(before: str | None) -> str | None:
         return f"{text}\n" if text and whole else _with_section(before, text)
 
-    return _changed(project, out, put)
+    place = out if whole else _place_of(project, out)
+    return _changed(project, place, put)
 
 
 def in_folder(project: Project, out: str, rules: Mapping[str, RuleFile]) -> list[Patch]:

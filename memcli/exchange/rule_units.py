@@ -16,7 +16,7 @@ from memcli.memory.dates import date_in
 from memcli.text.matching import verbose
 
 TITLE = 100
-RULE_WORDS = 4  # A list item of fewer words is no rule by itself
+RULE_WORDS = 4  # An item of fewer words that forbids nothing is no rule by itself
 _MARKS = "#>*-+ \t"
 
 
@@ -160,10 +160,10 @@ def _parted(
 
 def _stands(block: _RuleBlock) -> bool:
     """Whether a block is a rule that is understood without what is around it."""
-    if block.sort == "other" or len(block.words.split()) < RULE_WORDS:
-        return False
-    kind = kind_of(block.words)
-    return kind == "policy" or (kind == "preference" and block.sort != "step")
+    kind = "fact" if block.sort == "other" else kind_of(block.words)
+    is_long = len(block.words.split()) >= RULE_WORDS
+    is_way = kind == "preference" and is_long and block.sort != "step"
+    return kind == "policy" or is_way
 
 
 def _rule(block: _RuleBlock, heading: str, lead: _RuleBlock | None = None) -> RuleUnit:

@@ -275,3 +275,29 @@ def test_a_dry_run_prints_the_diff_and_writes_nothing(project):
     assert "+++ /dev/null" in out or "\n-" in out
     assert project.read("CLAUDE.md") == before
     assert project.mem("export", *fresh, "--dry-run").out == ""
+
+
+@pytest.mark.parametrize("text", ["", "See @AGENTS.md\n"])
+def test_a_file_that_reads_another_is_not_told_twice(project, text):
+    """The section stands once, in the file that a link or an include leads to, without
+    what was imported from there."""
+    project.write("AGENTS.md", RULES_OF_SHOP)
+    if text:
+        project.write("CLAUDE.md", text)
+    else:
+        (project.root / "CLAUDE.md").symlink_to("AGENTS.md")
+    project.remembers("Freeze time in cart tests", "At midnight it fails.")
+    project.ok("import", "AGENTS.md")
+    done = project.ok("export", "claude", "--out", "CLAUDE.md")
+    assert done.out == "wrote AGENTS.md, which CLAUDE.md reads\n"
+    after = project.read("AGENTS.md")
+    assert after.count("mock the cart") == after.count("Freeze time") == 1
+    assert not text or project.read("CLAUDE.md") == text
+    project.ok("export", "agents-md", "--out", "AGENTS.md")
+    assert project.read("AGENTS.md") == after
+    assert "mock the cart" in project.ok("export", "claude").out
+    project.ok("export", "claude", "--out", "CLAUDE.md", "--remove")
+    assert project.read("AGENTS.md") == RULES_OF_SHOP
+
+
+RULES_OF_SHOP = "# Shop\n\n- Never mock the cart.\n"
