@@ -54,11 +54,6 @@ class _Removed(NamedTuple):
         return is_home(self.file.path), self.entry.id
 
     @property
-    def words(self) -> list[str]:
-        """Its title and the lines of its body that are long enough to be told by."""
-        return [line for line in self.lines if len(line) >= LEAST]
-
-    @property
     def lines(self) -> list[str]:
         """Its title and the lines of its body by which it is known again."""
         return lines_of(f"{self.entry.title}\n{self.entry.body}")
@@ -89,7 +84,7 @@ def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenR
         _check_one_each(removed)
         if not removed:
             raise UsageError("a section of prose is yours: take it out", "mem edit ID")
-        lines.extend(line for gone in removed for line in gone.words)
+        lines.extend(line for gone in removed for line in _words(gone.entry))
         patches = [
             *filter(None, (_cleared(app, file, removed, lines) for file in files))
         ]
@@ -103,7 +98,7 @@ def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenR
 
     report = app.write(plan, VERB, dry_run=dry_run)
     if not dry_run:
-        _from_the_rest(app, [gone.entry.id for gone in removed])
+        _from_the_rest(app, [gone.entry.id for gone in removed], lines)
         _from_exports(app, lines)
     left = tuple(_left(app, removed, lines))
     return report._replace(exchanges=exchanges, left=left)
@@ -120,17 +115,34 @@ def _finish(app: App) -> set[str]:
     last_write = app.workspace.last_write()
     if last_write is None or last_write.verb != VERB or not last_write.patches:
         return set()
-    removed_ids: set[str] = set()
+    gone: dict[str, Entry] = {}
     for back in last_write.patches:
         now = {entry.id for entry in parse(back.before or "", "").entries}
-        removed_ids |= {entry.id for entry in parse(back.after or "", "").entries} - now
-    _from_the_rest(app, sorted(removed_ids))
-    return removed_ids
+        before = parse(back.after or "", "").entries
+        gone |= {entry.id: entry for entry in before if entry.id not in now}
+    _from_the_rest(
+        app, list(gone), [row for each in gone.values() for row in _words(each)]
+    )
+    return set(gone)
 
 
-def _from_the_rest(app: App, ids: Sequence[str]) -> None:
+def _words(entry: Entry) -> list[str]:
+    """The title and the lines of the body of an entry that are long enough to be told
+    by."""
+    lines = lines_of(f"{entry.title}\n{entry.body}")
+    return [line for line in lines if len(line) >= LEAST]
+
+
+def _from_the_rest(app: App, ids: Sequence[str], lines: Sequence[str]) -> None:
     """Take the entries out of undo, the index and the page."""
-    app.workspace.forget_undo(ids)
+
+    def clean(text: str) -> str:
+        memory = parse(text, "")
+        places = [n for n, entry in enumerate(memory.entries) if entry.id in ids]
+        changes = [EntryChange(at=place, remove=True) for place in places]
+        return _blotted(edited(memory, changes).text, lines)
+
+    app.workspace.forget_undo(ids, clean)
     _from_index(app)
     _from_page(app)
 

@@ -61,6 +61,18 @@ class WriteRecord(NamedTuple):
     undoes: str = ""
     note: tuple[str, ...] = ()
 
+    def cleaned(self, clean: Callable[[str], str]) -> "WriteRecord":
+        """The record without what `clean` takes out of its texts."""
+        steps = []
+        for step in self.steps:
+            before, after = (
+                None if text is None else clean(text.decode()).encode()
+                for text in (step.before, step.after)
+            )
+            if before != after:
+                steps.append(step._replace(before=before, after=after))
+        return self._replace(steps=tuple(steps), temps=(), made=(), note=())
+
     def says(self, needles: Sequence[bytes]) -> bool:
         """Whether one of these stands in a text of before or after."""
         texts = [step.before or b"" for step in self.steps]
@@ -137,31 +149,25 @@ class Journals:
                 if rank and (rank >= UNDO_RECORDS or total > UNDO_BYTES):
                     path.unlink()
 
-    def forget(self, needles: Sequence[str]) -> None:
-        """Delete the undo records of every root in whose texts one of these stands;
-        those that cannot be read go too. The last of a root stays without its texts,
-        so that nobody takes back what is older in its place."""
+    def forget(self, needles: Sequence[str], clean: Callable[[str], str]) -> None:
+        """Clean the texts of the undo records of every root in which one of these
+        stands; what cannot be read goes. A record that is left without a text stays, so
+        that nobody takes back what is older in its place."""
+        encoded = [needle.encode() for needle in needles]
         with refusing(self.state):
             for key in os.listdir(private_dir(self._undo.parent)):
                 folder = self._undo.parent / key
-                self._forget_in(folder, [needle.encode() for needle in needles])
-
-    def _forget_in(self, folder: Path, needles: Sequence[bytes]) -> None:
-        durable.sweep([folder])
-        last: WriteRecord | None = None
-        for path in reversed(_records(folder)):
-            try:
-                record = unpacked(path)
-            except (DataError, OSError):
-                path.unlink(missing_ok=True)
-                continue
-            if not record.says(needles):
-                continue
-            if last is None:
-                last = record._replace(steps=(), temps=(), made=(), note=())
-                self.save(path, packed(last))
-            else:
-                path.unlink(missing_ok=True)
+                durable.sweep([folder])
+                for path in _records(folder):
+                    try:
+                        record = unpacked(path)
+                        if record.says(encoded):
+                            cleaned = record.cleaned(clean)
+                            if cleaned.says(encoded):
+                                cleaned = cleaned._replace(steps=())
+                            self.save(path, packed(cleaned))
+                    except (DataError, OSError, UnicodeDecodeError):
+                        path.unlink(missing_ok=True)
 
     def legible(self, journal: Path) -> WriteRecord | None:
         """None after moving aside what is no journal: it must not block all later

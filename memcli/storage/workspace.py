@@ -135,6 +135,8 @@ class Workspace:
             if newest is None:
                 return []
             record = journal.unpacked(newest)
+            if not record.steps:
+                newest.unlink()
             inverse = WriteRecord(
                 root=self._root,
                 verb="undo",
@@ -149,8 +151,7 @@ class Workspace:
     def _back(self, record: WriteRecord) -> tuple[Step, ...]:
         if not record.steps:
             what = f"mem {record.verb} of {record.time} keeps no words to bring back"
-            hint = "mem list shows what stands and can be changed"
-            raise RefusedError(f"{what}; nothing older is taken back, either", hint)
+            raise RefusedError(what, "another mem undo takes back what is older")
         steps = []
         for step in (step.inverse for step in reversed(record.steps)):
             self._target(str(step.path))
@@ -162,9 +163,11 @@ class Workspace:
             steps.append(back)
         return tuple(steps)
 
-    def forget_undo(self, entry_ids: Sequence[str]) -> None:
-        """Delete the undo records whose files hold one of these entries."""
-        self._journals.forget(entry_ids)
+    def forget_undo(
+        self, entry_ids: Sequence[str], clean: Callable[[str], str]
+    ) -> None:
+        """Clean the texts of the undo records whose files hold one of these entries."""
+        self._journals.forget(entry_ids, clean)
 
     def last_write(self, *, certain: bool = False) -> LastWrite | None:
         """Return what undo would take back, None when there is nothing. Takes no lock.

@@ -63,3 +63,22 @@ def right(project: Project, said: str, meant: str) -> bool:
 def test_what_is_meant_is_retired_and_only_that(project, said, meant):
     """One repository for each."""
     assert right(project, said, meant)
+
+
+def test_what_was_written_beside_a_forgotten_entry_can_be_taken_back(project):
+    """Undo names what it cannot bring back, then takes back the writes around it,
+    without the words that are gone."""
+    project.ok("add", "Freeze the clock in cart tests")
+    project.ok("add", "The vault of the shop opens with a hammer")
+    project.ok("add", "The footer is rendered on the server")
+    gone = project.entries()[1]
+    project.ok("forget", gone.id[:8])
+    refused = project.ends(5, "undo")
+    assert "keeps no words" in refused.err
+    assert "took back add" in project.ok("undo").out
+    assert [entry.title for entry in project.entries()] == [
+        "Freeze the clock in cart tests"
+    ]
+    project.ends(5, "undo")
+    assert "took back add" in project.ok("undo").out
+    assert not any("hammer" in path.read_text() for path in project.root.glob("*.md"))
