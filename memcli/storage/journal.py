@@ -69,7 +69,7 @@ class WriteRecord(NamedTuple):
                 None if text is None else clean(text.decode()).encode()
                 for text in (step.before, step.after)
             )
-            if before != after:
+            if (before or b"").split() != (after or b"").split():
                 steps.append(step._replace(before=before, after=after))
         return self._replace(steps=tuple(steps), temps=(), made=(), note=())
 
@@ -151,23 +151,38 @@ class Journals:
 
     def forget(self, needles: Sequence[str], clean: Callable[[str], str]) -> None:
         """Clean the texts of the undo records of every root in which one of these
-        stands; what cannot be read goes. A record that is left without a text stays, so
-        that nobody takes back what is older in its place."""
+        stands; what cannot be read goes, and what is left without a text. The last of a
+        root stays, so that nobody takes back what is older in its place."""
         encoded = [needle.encode() for needle in needles]
         with refusing(self.state):
             for key in os.listdir(private_dir(self._undo.parent)):
                 folder = self._undo.parent / key
                 durable.sweep([folder])
-                for path in _records(folder):
+                known = _records(folder)
+                for path in known:
                     try:
-                        record = unpacked(path)
-                        if record.says(encoded):
-                            cleaned = record.cleaned(clean)
-                            if cleaned.says(encoded):
-                                cleaned = cleaned._replace(steps=())
-                            self.save(path, packed(cleaned))
+                        self._clean(path, encoded, clean, is_last=path == known[-1])
                     except (DataError, OSError, UnicodeDecodeError):
                         path.unlink(missing_ok=True)
+
+    def _clean(
+        self,
+        path: Path,
+        needles: Sequence[bytes],
+        clean: Callable[[str], str],
+        *,
+        is_last: bool,
+    ) -> None:
+        record = unpacked(path)
+        if not record.says(needles):
+            return
+        cleaned = record.cleaned(clean)
+        if cleaned.says(needles):
+            cleaned = cleaned._replace(steps=())
+        if cleaned.steps or is_last:
+            self.save(path, packed(cleaned))
+        else:
+            path.unlink()
 
     def legible(self, journal: Path) -> WriteRecord | None:
         """None after moving aside what is no journal: it must not block all later
