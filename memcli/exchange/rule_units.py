@@ -217,42 +217,23 @@ def _before_lead(block: _RuleBlock) -> list[_RuleBlock]:
 
 
 def _blocks(body: str) -> Iterator[_RuleBlock]:
-    lines: list[str] = []
-    sort = ""
-    fence = ""
-    after_blank = False
-    for line in body.split("\n"):
-        mark = grammar.MARK.first.match(line)
-        behind = grammar.open_behind(mark, fence) if mark else fence
-        if fence:
-            begins = ""
-        elif behind:
-            begins = "other"
-        else:
-            begins = _sort_of(line, sort, after_blank=after_blank)
-        if begins and lines:
-            yield _RuleBlock(sort, "\n".join(lines).strip("\n"))
-            lines = []
-        sort = begins or sort
-        lines.append(line)
-        fence = behind
-        after_blank = not line.strip() or (not fence and begins == "other")
-    if sort:
-        yield _RuleBlock(sort, "\n".join(lines).strip("\n"))
+    for found in _block().finditer(body):
+        sort = "step" if found["step"] else str(found.lastgroup)
+        yield _RuleBlock(sort, found[0].rstrip())
 
 
-def _sort_of(line: str, sort: str, *, after_blank: bool) -> str:
-    """The sort of the block that a line begins, "" where it goes on with one."""
-    if not line.strip():
-        return ""
-    mark = _item().match(line)
-    if mark:
-        return "step" if mark["step"] else "item"
-    if line.lstrip().startswith("|"):
-        return "" if sort == "other" else "other"
-    is_indented = line[:1].isspace() and sort in ("item", "step")
-    is_wrapped = sort not in ("", "other") and not after_blank
-    return "" if is_indented or is_wrapped else "prose"
+@verbose(lines=True)
+def _block() -> str:
+    """Code, a table, an item of a list with what is below it, or a paragraph."""
+    mark = r"(?: [-*+] | \d{1,3} [.)] ) [ \t]"
+    begins = rf"[ \t]* (?: \n | \Z | `{{3}} | ~~~ | \| ) | {mark}"
+    return rf"""
+        ^ (?: [ ]{{0,3}} (?P<fence> `{{3,}} | ~{{3,}} ) (?s: .*? ) (?: ^ [ ]{{0,3}} (?P=fence) | \Z )
+          | (?: [ \t]* \| .* \n? )+ ) (?P<other>)
+      | ^ (?: (?P<step> \d{{1,3}} [.)] [ \t] ) | [-*+] [ \t] ) .*
+          (?: \n (?! {begins} ) .+ | (?: \n [ \t]* )* \n [ \t]+ \S .* )* (?P<item>)
+      | ^ .* \S .* (?: \n (?! {begins} ) .+ )* (?P<prose>)
+    """
 
 
 def _joined(blocks: Sequence[_RuleBlock]) -> str:

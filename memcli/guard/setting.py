@@ -25,13 +25,10 @@ def guard_values(
         mode = ASK
     values: dict[str, object] = {"guard": mode}
     values |= {key: list(texts) for key, texts in given.items() if texts}
-    if "commands" not in values and "paths" not in values:
+    if _is_unchosen(entry.extra) or values.keys().isdisjoint(KEYS[:2]):
         values |= _suggested_for(entry, values)
-    elif _is_unchosen(entry.extra):
-        values |= _named_beside(entry, values)
     has_exceptions = values.get("unless") or entry.extra.get("unless")
-    is_found = entry.extra.get("session_id") or entry.extra.get("source")
-    if is_found and not has_exceptions:
+    if _is_found(entry.extra) and not has_exceptions:
         values["unless"] = []  # says that a person chose the patterns: `patterns_of`
     checked = read_guard(entry.id, entry.title, {**entry.extra, **values}, "", "")
     for pattern, reason in checked.faults:
@@ -54,11 +51,15 @@ def consent() -> str:
 
 
 def _suggested_for(entry: Entry, given: dict[str, object]) -> dict[str, object]:
-    """The patterns to set beside those `given`, from what the entry says. Raises
-    UsageError where it says none."""
+    """The patterns to set beside those `given`, from what the entry says: what ran
+    beside a correction is no match for what a person gives. Raises UsageError where
+    there is none."""
     body = body_of(entry.body, entry.title)
-    made = patterns_of(entry.title, body, entry.extra)
-    if not made.commands and not made.paths:
+    is_given = not given.keys().isdisjoint(KEYS)
+    is_beside = is_given and "session_id" in entry.extra
+    left = {key: None for key in KEYS if is_beside}
+    made = patterns_of(entry.title, body, {**entry.extra, **left})
+    if not (made.commands or made.paths or is_given):
         what = f"{entry.id[:8]}: what it forbids is not clear from its words"
         hint = f"mem guard {entry.id[:8]} --command 'git push --force*'"
         raise UsageError(what, hint)
@@ -67,20 +68,15 @@ def _suggested_for(entry: Entry, given: dict[str, object]) -> dict[str, object]:
     return patterns | suggested_values(made, given)
 
 
-def _named_beside(entry: Entry, given: dict[str, object]) -> dict[str, object]:
-    """Of the patterns that a session left beside an entry, and that were not given,
-    those alone which its words name."""
-    folders = () if entry.extra.get("session_id") else _texts(entry.extra.get("paths"))
-    made = suggest(entry.title, body_of(entry.body, entry.title))
-    made = in_folders(made, folders)
-    left = [key for key in KEYS if key in entry.extra and key not in given]
-    return {key: list(getattr(made, key)) or None for key in left}
+def _is_found(values: Mapping[str, object]) -> bool:
+    """Whether an entry was learned or imported."""
+    return bool(values.get("session_id") or values.get("source"))
 
 
 def _is_unchosen(values: Mapping[str, object]) -> bool:
-    """Whether patterns of an entry come from elsewhere: nobody has chosen them."""
+    """Whether nobody has chosen the patterns of an entry that was found."""
     was_chosen = "unless" in values or bool(values.get("guard"))
-    return bool(values.get("session_id") or values.get("source")) and not was_chosen
+    return _is_found(values) and not was_chosen
 
 
 def patterns_of(
