@@ -115,6 +115,100 @@ def gradle_configured() -> str:
     """
 
 
+def _elements(text: str) -> Iterator[Any]:
+    """The elements of an XML text without their name spaces. Raises ValueError for one
+    that declares entities, which can grow without end."""
+    from xml.etree import ElementTree  # few repositories have such a manifest
+
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise ValueError("it declares entities")
+    for element in ElementTree.fromstring(text.lstrip("\ufeff")).iter():
+        if isinstance(element.tag, str):
+            element.tag = element.tag.rpartition("}")[2]
+            yield element
+
+
+def maven_profiles(text: str) -> Iterator[str]:
+    """The ids of the profiles of Maven."""
+    for element in list(_elements(text)):
+        if element.tag == "profile":
+            yield str(element.findtext("id") or "").strip()
+
+
+@verbose(lines=True)
+def _dotted_task() -> str:
+    """A module of a task of mix."""
+    return r"^ [ \t]* defmodule [ \t]+ Mix\.Tasks\. ([\w.]+) \s+ do"
+
+
+def _mix_modules(text: str) -> Iterator[str]:
+    for name in _dotted_task().findall(text):
+        parts = (
+            re.sub(r"(?<=[a-z\d])(?=[A-Z])", "_", part) for part in name.split(".")
+        )
+        yield ".".join(parts).lower()
+
+
+@verbose
+def _aliases_head() -> str:
+    """Where the list of aliases of mix begins."""
+    return r"\b aliases (?: \(\) )? (?: : \s* | ,? \s+ do:? \s+ ) \["
+
+
+@verbose
+def _part_of_list() -> str:
+    """A key of a list of Elixir, a text, a remark, or a bracket."""
+    return r"""
+        (?: "(?P<quoted>[\w.]+)" | \b(?P<plain>\w+) ) : (?=\s)
+      | "[^"\n]*" | \#[^\n]* | (?P<opened> [\[({] ) | (?P<closed> [\])}] )
+    """
+
+
+def _mix_aliases(text: str) -> Iterator[str]:
+    head = _aliases_head().search(text)
+    depth = 1
+    for part in _part_of_list().finditer(text, head.end()) if head else ():
+        key = part["quoted"] or part["plain"]
+        if key and depth == 1:
+            yield key
+        if part["opened"]:
+            depth += 1
+        if part["closed"]:
+            depth -= 1
+        if depth == 0:
+            return
+
+
+def mix(text: str) -> list[str]:
+    """The aliases of mix, and the modules that are tasks."""
+    return [*_mix_aliases(text), *_mix_modules(text)]
+
+
+@verbose
+def _rake_line() -> str:
+    """A namespace or a task of rake: its indentation, which it is, and its name."""
+    return r"""
+        ([ \t]*) (namespace | task | multitask | file | [\w:]+ Task \. (?: new | create ) )
+        [ (]+ :? ["']? ([\w:.-]+)
+    """
+
+
+def rake(text: str) -> Iterator[str]:
+    """Tasks with the namespaces that they stand in, as the indentation tells."""
+    around: list[tuple[int, str]] = []
+    for line in text.splitlines():
+        declared = _rake_line().match(line)
+        if declared is None:
+            continue
+        depth = len(declared[1])
+        around = [outer for outer in around if outer[0] < depth]
+        name = declared[3].rstrip(":")
+        if declared[2] == "namespace":
+            around.append((depth, name))
+        else:
+            yield ":".join([*(outer for _, outer in around), name])
+
+
 def nox(text: str) -> Iterator[str]:
     """The sessions of nox, by their name or the one that the decorator gives."""
     for node in ast.parse(text).body:
@@ -216,6 +310,17 @@ def cargo_names(part: str) -> Callable[[str], Iterator[str]]:
             yield str(_table(settings, "package").get("name", ""))
 
     return read
+
+
+def dotnet_tools(text: str) -> Iterator[str]:
+    """The commands of local tools of .NET."""
+    tools = _table(json.loads(text), "tools")
+    for name in tools:
+        listed = _table(tools, name).get("commands")
+        commands = map(str, listed) if isinstance(listed, list) else [name]
+        for command in commands:
+            yield command
+            yield command.removeprefix("dotnet-")
 
 
 @verbose(lines=True)

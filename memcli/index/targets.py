@@ -80,8 +80,17 @@ _OF_GRADLE = _words(
     javadoc projects properties publish publishToMavenLocal tasks test testClasses
     wrapper"""
 )
+_OF_MIX = _words(
+    """app.config app.start app.tree archive archive.build archive.install clean cmd
+    compile compile.all deps deps.clean deps.compile deps.get deps.tree deps.unlock
+    deps.update do escript.build escript.install eval format help hex.publish local.hex
+    local.rebar new release run test xref"""
+)
 
 _OF_BUN = _OF_NODE | {"build", "pm", "repl", "test", "x"}
+_OF_RAILS = _words(
+    """console dbconsole destroy generate new plugin routes runner server test"""
+)
 _OF_PYTHON = sys.stdlib_module_names | {"build", "pip", "pytest", "twine"}
 
 _CARGO_FILE = "Cargo.toml"
@@ -135,9 +144,13 @@ TOOLS: Mapping[str, Tool] = {
         _in("build.gradle *.gradle.kts *.gradle", manifests.matches(manifests.gradle)),
         configured=manifests.matches(manifests.gradle_configured),
     ),
+    "mvn -P": Tool({"pom.xml": manifests.maven_profiles}),
     "script": Tool(_SCRIPTS),
     "tox -e": Tool(_TOX),
     "nox -s": Tool({"noxfile.py": manifests.nox}),
+    "rake": Tool(_in("Rakefile rakefile *.rake", manifests.rake)),
+    "mix": Tool(_in("mix.exs *.ex", manifests.mix)),
+    "dotnet": Tool({"dotnet-tools.json": manifests.dotnet_tools}),
     "port": Tool(
         {
             **_in(
@@ -166,6 +179,16 @@ def _behind_colon(target: str) -> str:
     return target.rpartition(":")[2]
 
 
+def _without_sign(target: str) -> str:
+    """A profile of Maven without the sign that turns it on or off."""
+    return target.lstrip("!+-?=")
+
+
+def _without_arguments(target: str) -> str:
+    """A task of rake without its arguments."""
+    return target.partition("[")[0]
+
+
 def _without_choice(target: str) -> str:
     """A session of nox without the Python and the parameters that it is run with."""
     return re.sub(r"(?:-[23]\.\d+)?(?:\(.*)?$", "", target)
@@ -174,6 +197,8 @@ def _without_choice(target: str) -> str:
 def _as_path(target: str) -> str:
     return target.replace(".", "/")
 
+
+_RAKE = CommandForm("rake", bare=True, several=True, spelled=_without_arguments)
 
 CALLS: Mapping[str, tuple[CommandForm, ...]] = {
     "npm": (
@@ -243,6 +268,11 @@ CALLS: Mapping[str, tuple[CommandForm, ...]] = {
             spelled=_behind_colon,
         ),
     ),
+    "mvn": (
+        CommandForm(
+            "mvn -P", option=("-P", "--activate-profiles"), spelled=_without_sign
+        ),
+    ),
     "poetry": (CommandForm("script", before=("run",), valued=_POETRY_VALUED),),
     "hatch": (CommandForm("script", before=("run",), valued=("-e", "--env")),),
     "pdm": (CommandForm("script", before=("run",), bare=True),),
@@ -258,6 +288,13 @@ CALLS: Mapping[str, tuple[CommandForm, ...]] = {
             spelled=_without_choice,
         ),
     ),
+    "rake": (_RAKE,),
+    "rails": (_RAKE._replace(built_in=_OF_RAILS),),
+    "mix": (
+        CommandForm("mix", bare=True, built_in=_OF_MIX),
+        CommandForm("mix", before=("do",), several=True),
+    ),
+    "dotnet": (CommandForm("dotnet", before=("tool", "run"), bare=True),),
     "python": (
         CommandForm("python -m", option=("-m",), built_in=_OF_PYTHON, spelled=_as_path),
     ),
@@ -266,6 +303,7 @@ CALLS: Mapping[str, tuple[CommandForm, ...]] = {
 
 _SAME = {
     **dict.fromkeys(("gradlew", "gradlew.bat"), "gradle"),
+    **dict.fromkeys(("mvnw", "mvnd"), "mvn"),
     **dict.fromkeys(("gmake", "bmake"), "make"),
     **dict.fromkeys(("python3", "py"), "python"),
     "composer.phar": "composer",

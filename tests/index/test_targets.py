@@ -234,6 +234,14 @@ def test_what_is_no_regular_file_is_skipped_and_named(project, tmp_path, kind):
 
 
 @pytest.mark.unit
+def test_a_manifest_that_declares_entities_is_not_parsed():
+    """Entities of XML can grow without end."""
+    bomb = '<!DOCTYPE p [<!ENTITY a "aa">]><p><profile><id>&a;</id></profile></p>'
+    with pytest.raises(ValueError, match="entities"):
+        targets.declared("mvn -P", "pom.xml", bomb)
+
+
+@pytest.mark.unit
 def test_every_tool_is_called_by_some_program():
     """A row of one table without the other would never be asked."""
     called = {call.tool for calls in targets.CALLS.values() for call in calls}
