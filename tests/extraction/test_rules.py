@@ -320,14 +320,13 @@ PLAIN = "No, never wait longer than an hour, because the limit is per hour."
 @pytest.mark.parametrize(("turns", "said", "paths"), [
     (["edit", "exchange"], PLAIN, (TWO[1], TWO[0])),  # the last edit first
     (["edit", "build"], PLAIN, (TWO[1], TWO[0])),  # beside the last command
-    (["edit"], "No, our retry never waits longer than an hour.", TWO),  # hinted at
     (["edit"], "No, the http client never sends cookies.", (TWO[1], TWO[0])),
     (["read"], "No, src/retry.py must never wait longer.", (TWO[0],)),  # named
     (["read"], PLAIN, ()),
 ])  # fmt: skip
 def test_a_correction_has_a_place(turns, said, paths):
-    """The files of the exchange: those it names, else by a hint, else by the last
-    edit."""
+    """The files of the exchange: those it names, else those that were edited, the last
+    one first."""
     known = {
         "edit": [call("Edit", file_path=f"/repo/{name}") for name in TWO],
         "read": [call("Read", file_path=f"/repo/{name}") for name in TWO],

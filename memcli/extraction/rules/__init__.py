@@ -70,13 +70,6 @@ _CLAUSE = r"""(?xi)
               | it | this | that | they | we | i | use | not | instead | denn | aber | car
               | mais | pero | ma | mas | но | а ) [ ] )
 """
-# What begins so is only half of what is said.
-_SUBORDINATE = r"""(?xi)
-    (?: if | when | because | to | since | unless | although | while | before | after
-      | as | for | given | even | once | wenn | weil | um | falls | si | quand | cuando | para | se
-      | quando | если | когда | чтобы ) [ ]
-"""
-
 _ORDERS = {"lasting", "for good", "must", "forbid", "forbids", "ask first", "order"}
 
 
@@ -181,16 +174,11 @@ def title(text: str, longest: int = TITLE) -> str:
 def first_clauses(text: str, longest: int) -> str:
     """The longest beginning of a text that ends where a clause does and is not too
     long; the text itself where there is none."""
-    if len(text) <= longest or is_half(text):
+    if len(text) <= longest:
         return text
     found = (each.start() for each in regex(_CLAUSE).finditer(text))
     ends = [end for end in found if longest // 5 <= end <= longest]
     return text[: ends[-1]] if ends else text
-
-
-def is_half(text: str) -> bool:
-    """Whether a text begins with a condition, a reason or a time."""
-    return regex(_SUBORDINATE).match(text) is not None
 
 
 def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
@@ -272,7 +260,7 @@ def about(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The files and commands that a sentence names of what the agent did or read;
     without them, and beside a test, also the last command and the files that were
-    edited since the request before, those first whose name the sentence hints at."""
+    edited since the request before."""
     deeds = _Deeds(fold(body))
     for index in range(turn - 1, max(0, turn - NEAR) - 1, -1):
         deeds.look(turns[index])
@@ -314,17 +302,11 @@ class _Deeds:
         named = {command.partition(" ")[0] for command in self.commands} - tests
         if not self.last or self.files or named:
             return
-        edited = [path for paths, _ in self.last for path in paths]
-        self.files = sorted(edited, key=self._hints_at, reverse=True)
+        self.files = [path for paths, _ in self.last for path in paths]
         self.commands.append(self.last[0][1])
 
     def _names(self, path: str) -> bool:
         return bool({path.lower(), basename(path).lower()} & self.said)
-
-    def _hints_at(self, path: str) -> bool:
-        """Whether all words of a file's name are said: "the http client"."""
-        stem = basename(path).partition(".")[0].lower()
-        return {*re.split(r"[\W_]+", stem)} <= {*re.split(r"[\W_]+", self.low)}
 
     def _names_command(self, command: str, line: str) -> bool:
         program, _, rest = command.partition(" ")
