@@ -46,6 +46,7 @@ ROUGH = 0.5
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 TWICE = "said twice in this session"
 LEARNED = "learned already"
+OUTDATED = "said otherwise since"
 THROWN = "thrown out before"
 UNKNOWN = "taken back, but nothing like it is known"
 RETIRE = "retire"
@@ -268,13 +269,8 @@ class _Placement:
             self.dropped[LEARNED] += 1
         elif same is not None:
             self._strengthen(same, draft)
-        elif draft.proposed:
-            self.fresh.append((target, mine))
-            self.proposed.append(draft)
         else:
-            self.fresh.append((target, mine))
-            self._supersede(draft, target)
-            self._add(draft, scope, target)
+            self._learn_new(draft, scope, target)
 
     def _refuse(self, draft: FindingDraft, refusal: Refusal | None) -> None:
         """Count what was taken back before, and say what would write it again."""
@@ -283,15 +279,31 @@ class _Placement:
             again = f"mem add --again {shlex.quote(draft.finding.title)}"
             self.refused.append(f"{refusal}; {again}")
 
-    def _supersede(self, draft: FindingDraft, target: str) -> None:
-        """Retire the one entry of the level that has another value for the same
-        thing. Several are a series and stay."""
+    def _learn_new(
+        self, draft: FindingDraft, scope: ExtractionScope, target: str
+    ) -> None:
+        """Write or propose what nothing says yet, and retire the entry that has another
+        value for the same thing, unless that one is of a later day."""
+        rival = self._rival(draft, target)
+        if rival is not None and rival.entry.created_at > draft.day:
+            self.dropped[OUTDATED] += 1
+            return
+        self.fresh.append((target, claim(draft_body(draft))))
+        if draft.proposed:
+            self.proposed.append(draft)
+            return
+        if rival is not None:
+            self._retire(rival, draft, by=draft.id)
+        self._add(draft, scope, target)
+
+    def _rival(self, draft: FindingDraft, target: str) -> KnownEntry | None:
+        """The one entry of the level that has another value for the same thing. Several
+        are a series and stay."""
         place = self.context.targets[target][1]
         mine = draft_body(draft)
         rivals = [one for one in self._retirable() if one.file.place == place]
         old = [one for one in rivals if replaces(mine, one.entry.body)]
-        if len(old) == 1:
-            self._retire(old[0], draft, by=draft.id)
+        return old[0] if len(old) == 1 else None
 
     def _same(
         self, draft: FindingDraft, place: Place, mine: Claim

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.commands.talk import Talk, saved
 from tests.conftest import Project
 
 VALUES = [
@@ -74,3 +75,18 @@ def test_the_old_value_is_told_nowhere(project, old, new, gone):
     told = everything_told(project, new)
     assert gone not in told
     assert new.rpartition(" ")[2] in told
+
+
+@pytest.mark.parametrize(
+    ("day", "live"), [("2025-01-05", "9090"), ("2026-11-21", "8080")]
+)
+def test_a_session_of_before_supersedes_nothing(project, day, live):
+    """A backlog that is read late has the old value; of the same day the last holds."""
+    project.ok("add", "The gateway listens on port 9090")
+    said = Talk(project.root, "s-old", day).user(
+        "Remember that the gateway listens on port 8080."
+    )
+    result = project.ok("extract", saved(project, said))
+    entries = [one for one in project.entries() if one.status != "retired"]
+    assert [live in one.body for one in entries] == [True]
+    assert ("said otherwise since" in result.out) == (live == "9090")
