@@ -40,6 +40,13 @@ EVENTS = {
     "tool-failed": ("PostToolUseFailure",),
 }
 """The events that are answered, and what agents call them, the usual name first."""
+NEEDED: dict[str, tuple[str, type]] = {
+    "prompt": ("prompt", str),
+    "pre-tool": ("tool_input", dict),
+    "tool-failed": ("error", str),
+    "instructions-loaded": ("file_path", str),
+}
+"""What an agent says with an event, without which there is nothing to answer."""
 # compiled by the first text that may have one
 _ODD = "[\ud800-\udfff]"
 
@@ -79,14 +86,17 @@ class Told(NamedTuple):
     """What a guard says of a tool's call: deny, ask or nothing; `text` has the reason."""
 
 
-def parse_payload(data: bytes) -> HookCall | None:
-    """What an agent says in a JSON object; None when it says nothing that can be
-    used."""
+def parse_payload(data: bytes, verb: str = "") -> HookCall | None:
+    """What an agent says of an event in a JSON object; None when it says nothing that
+    can be used."""
     try:
         values = json.loads(data) if len(data) < MOST_BYTES else None
     except (ValueError, RecursionError):
         return None
-    return call_of(values) if isinstance(values, dict) else None
+    if not isinstance(values, dict):
+        return None
+    key, kind = NEEDED.get(verb, ("session_id", str))
+    return call_of(values) if isinstance(values.get(key), kind) else None
 
 
 def call_of(values: Mapping[str, Any]) -> HookCall | None:

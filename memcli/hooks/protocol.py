@@ -89,7 +89,7 @@ def _served(
     if agent not in DECISIONS:
         return f"unknown agent {agent[:50]!a}"
     data = read_stdin()
-    call = parse_payload(data)
+    call = parse_payload(data, verb)
     if call is None:
         return f"{len(data)} bytes that are no call"
     if verb == "prompt":

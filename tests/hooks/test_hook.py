@@ -865,16 +865,21 @@ def test_an_odd_payload_troubles_nobody(shop, verb):
 
 
 def test_what_is_unknown_is_a_line_in_the_log(shop):
-    """An event and an agent that mem does not know, a payload without a session."""
+    """An event and an agent that mem does not know, a payload without a session or
+    without what its event is about."""
     known = json.dumps({**WHOLE, "cwd": str(shop.root)})
+    bare = json.dumps({"session_id": SESSION, "cwd": str(shop.root)})
+    events = ("prompt", "pre-tool", "tool-failed", "instructions-loaded")
     for words, data in (
         (("sideways",), known),
         (("prompt", "--harness", "nobody\n"), known),
         (("prompt", "--harness", "claude"), "{}"),
+        *(((event,), bare) for event in events),
     ):
         assert shop.mem("hook", *words, input=data) == Result(0, "", "")
     lines = (state_dir() / LOG).read_text(encoding="utf-8").splitlines()
-    assert len(lines) == 3
+    assert len(lines) == 3 + len(events)
+    assert all("bytes that are no call" in line for line in lines[2:])
     assert "unknown event" in lines[0] and "unknown agent 'nobody" in lines[1]
     assert "2 bytes that are no call" in lines[2]
 
