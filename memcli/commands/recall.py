@@ -27,6 +27,7 @@ from memcli.recall.hit import Hit
 from memcli.recall.present import Showing
 from memcli.recall.search import Search
 from memcli.text.controls import for_prompt
+from memcli.text.secrets import find_secrets
 
 
 def recall(app: App, request: RecallRequest) -> RecallReport:
@@ -71,7 +72,7 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
             known.own_tokens,
         )
     )
-    if request.session:
+    if request.session and not find_secrets(request.session):
         _log(app, request.session, report)
     return report
 

@@ -234,12 +234,20 @@ def _text(root: Path, commit: str, name: str) -> str:
 
 
 def blobs(root: Path, names: Sequence[str]) -> Iterator[str]:
-    """The text of each blob (`COMMIT:./PATH`, or its own name), "" where it is none.
-    Git is asked by lines: no name may hold a line end."""
+    """The text of each blob (`COMMIT:./PATH`, or its own name), "" where it is none."""
     for start in range(0, len(names), AT_ONCE):
-        asked = "".join(f"{name}\n" for name in names[start : start + AT_ONCE])
+        group = names[start : start + AT_ONCE]
+        asked = "".join(f"{_in_a_line(root, name)}\n" for name in group)
         process = git.run(["cat-file", "--batch"], root, given=asked)
         yield from parse_batch(process.stdout)
+
+
+def _in_a_line(root: Path, name: str) -> str:
+    """The name of a blob as git takes it in a line: by its content, where a path holds
+    the end of one."""
+    if "\n" not in name:
+        return name
+    return _git(root, "rev-parse", "--verify", "--quiet", name).strip()
 
 
 AT_ONCE = 50  # texts that git is asked for in one call

@@ -6,10 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from memcli.guard.clauses import parts_of, span
 from memcli.guard.patterns import matches, parse_pattern
+from memcli.guard.said_commands import command_words, runs_next
 from memcli.index.lexical import STOP_WORDS
 from memcli.memory.words import stem, word_forms
 from memcli.text.shell import Words
 
+VERBS = ("run", "use", "execute", "call", "start", "launch", "invoke", "through", "with")
+"""Words behind which the text of a rule names a program, as full-text search knows
+them."""
+NEAR = 3  # so many words may stand between
 _WORD = r"[^\W\d_][\w-]*"
 
 
@@ -21,6 +26,9 @@ def expression(commands: Iterable[Words]) -> str:
         if len(words) > 1:
             pair = re.findall(r"\w+", " ".join(words[:2]))
             wanted[f'"{" ".join(pair)}"'] = None
+        if program := " ".join(re.findall(r"\w+", words[0])):
+            near = (f'NEAR("{verb}" "{program}", {NEAR})' for verb in VERBS)
+            wanted.update(dict.fromkeys(near))
         for option in _options(words):
             terms = [f'"{word}"' for word in option]
             wanted[f"({' AND '.join(terms)})"] = None
@@ -40,11 +48,26 @@ def _names(clause: str, words: Words) -> bool:
         return True
     if any(each.startswith("--") and each in words for each in code):
         return True
+    if _is_run_alone(clause, words[0]):
+        return True
     said = {stem(form) for form in word_forms(clause.lower())}
     return any(
         said.issuperset(map(stem, (_told(words), *option)))
         for option in _options(words)
     )
+
+
+def _is_run_alone(clause: str, program: str) -> bool:
+    """Whether a clause says of a program, and of no one command of it, that it is
+    run."""
+    plain = clause.replace("`", "")
+    for found in re.finditer(rf"(?<![\w./-]){re.escape(program)}(?![\w/-])", plain):
+        behind = re.split(r"[^\w\s-]", plain[found.end() :])[0].split()
+        # "eslint or prettier": what stands before is run as well.
+        before = re.sub(r"[\w./-]+,? (?:or|and|nor) \Z", "", plain[: found.start()])
+        if runs_next().search(before) and not command_words(behind):
+            return True
+    return False
 
 
 def _in_plain(clause: str, words: Words) -> Iterator[str]:

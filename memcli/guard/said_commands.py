@@ -79,7 +79,7 @@ STOP = frozenset(
     because since while until not it them my our your all every new only instead of
     commands command files file packages package dependencies anything scripts tests
     migrations outside inside under through processes containers into over against
-    locally globally version history branches changes""".split()
+    anymore locally globally version history branches changes""".split()
 )
 SINGLE = frozenset(
     """git make go next mix just python python3 node expo kill php black pod find turbo
@@ -112,7 +112,7 @@ def named_commands(text: str, programs: Collection[str] = KNOWN) -> Iterator[str
     plain = re.sub(r"^\s*install(?:ing)?\b.*", "", plain)  # what is installed runs not
     listed = ""  # a beginning of the text that ends with a command
     for match in command_in_text().finditer(plain):
-        words = _cut(match["rest"].split())
+        words = command_words(match["rest"].split())
         before = plain[: match.start()].removeprefix(listed)
         if not _is_meant(before, match["program"], words):
             continue
@@ -262,7 +262,7 @@ def _other_names(bare: str) -> Iterator[str]:
             yield bare.replace(option, other)
 
 
-def _cut(words: Sequence[str]) -> list[str]:
+def command_words(words: Sequence[str]) -> list[str]:
     """The words that belong to a command, up to the first that is prose."""
     found = []
     for word, after in pairwise([*words, ""]):

@@ -14,7 +14,7 @@ _TAGS = r"""
   | command-(?: name | message | args | contents | stdout )
   | bash-(?: input | stdout | stderr )
   | [a-z-]{0,40}-hook | hook[-_][a-z]{1,20}
-  | user_shell_command | user_instructions | environment_context | environment_details
+  | user_shell_command | user_action | user_instructions | environment_context | environment_details
   | instructions | permissions[ ]instructions | collaboration_mode | skill
   | subagent_notification | turn_aborted | task-notification | ide_[a-z_]{1,40}
   | new-diagnostics | persisted-output | session_context | additional_metadata

@@ -50,7 +50,7 @@ def _notes() -> str:
         \[Request[ ]interrupted[ ]by[ ]user [^\]\n]{0,40} \]
       | ^ [ \t]* \#[ ]AGENTS\.md[ ]instructions (?: [ ]for[ ] [^\n]{0,1000} )? $
       | ^ [ \t]* Caveat:[ ]The[ ]messages[ ]below[ ]were[ ]generated[ ]by[ ]the[ ]user
-        [ ]while[ ]running[ ]local [^\n]{0,400} $
+        [ ]while[ ]running[ ]local [^\n]{0,400} (?: \n [^\n]{1,400} ){0,4} $
     """
 
 
@@ -65,7 +65,8 @@ def _not_typed() -> str:
     """How a text begins that a harness put in."""
     return r"""
         \s{0,8}
-        (?: \#[ ]AGENTS\.md \b
+        (?: \#[ ]AGENTS\.md \b | < command-(?: name | message ) >
+          | User[ ]initiated[ ]a[ ]review[ ]task
           | Use[ ]the[ ]` [\w:.-]{1,80} `[ ]skill[ ]from[ ]`
           | Launching[ ]skill: | The[ ]user[ ]just[ ]ran[ ]/
           | Implement[ ]the[ ]plan[ ]as[ ]specified,[ ]it[ ]is[ ]attached[ ]for[ ]your

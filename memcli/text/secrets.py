@@ -1,7 +1,7 @@
 """Credentials by their shape, their place or their name, and text without them."""
 
 import re
-from bisect import bisect
+from bisect import bisect, bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
 from itertools import zip_longest
@@ -95,15 +95,37 @@ def _sought() -> Literals:
 
 
 def find_secrets(text: str) -> list[Span]:
-    """The credentials in `text`: ascending, disjoint, the more specific kind first
-    choice."""
+    """The credentials in `text`, as it stands and as its codes of characters (`%2D`)
+    are meant: ascending, disjoint, the more specific kind first choice."""
+    plain = _find_plain(text)
+    codes = [*_coded().finditer(text)] if "%" in text else []
+    if not codes:
+        return plain
+    decoded = _coded().sub(lambda code: chr(int(code[1], 16)), text)
+    places = [code.start() - 2 * number for number, code in enumerate(codes)]
+    meant = (
+        secret._replace(
+            start=secret.start + 2 * bisect_left(places, secret.start),
+            end=secret.end + 2 * bisect_left(places, secret.end),
+        )
+        for secret in _find_plain(decoded)
+    )
+    return _joined([*plain, *meant])
+
+
+@verbose
+def _coded() -> str:
+    """A letter, a digit or a sign of a token, by its number: as nobody writes them."""
+    return r"% ( 2[Dd] | 3[0-9] | 4[1-9A-Fa-f] | 5[0-9AaFf] | 6[1-9A-Fa-f] | 7[0-9Aa] )"
+
+
+def _find_plain(text: str) -> list[Span]:
     there = _sought().within(text)
     if not there:
         return list(picked_alone(text))
     text = text.replace("\\\n", "  ")  # a line that goes on is one line
     lowered_text = lowered(text)
     keys = private_keys(text) if _PRIVATE in lowered_text else ()
-    result: list[Span] = []
     named = (
         *keys,
         *_shaped(text, lowered_text, there),
@@ -115,6 +137,12 @@ def find_secrets(text: str) -> list[Span]:
         *picked_alone(text),
         *likely_secrets(text, lowered_text, there),
     )
+    return _joined(candidates)
+
+
+def _joined(candidates: Iterable[Span]) -> list[Span]:
+    """Spans in order; those that overlap are one, of the kind that came first."""
+    result: list[Span] = []
     for secret in sorted(candidates, key=lambda span: span.start):
         if result and secret.start < result[-1].end:
             result[-1] = result[-1]._replace(end=max(result[-1].end, secret.end))

@@ -367,6 +367,15 @@ def test_nothing_ranked_is_exit_0_with_one_line(project):
     project.ok("recall", "zebra", "--check")
 
 
+def test_a_secret_is_no_name_of_a_session(filled):
+    """What a token was given for by mistake is in no file."""
+    token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    filled.ok("recall", "cache", "--session", token)
+    options = Options(str(filled.root))
+    with App(options, dict(os.environ), filled.root) as app, app.state() as history:
+        assert history.recalled(token) == []
+
+
 def test_a_session_remembers_what_was_chosen_for_its_task(filled):
     """Ranked hits and workflows; no memory file changes."""
     path = filled.root / "MEMORY.md"

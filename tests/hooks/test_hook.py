@@ -587,13 +587,16 @@ def test_a_command_brings_its_correction_up(shop, command, found):
         ("Run `make lint all` before a push", "false", "make lint all"),
         ("Do not git push -n, it hides errors", "git push -n", "git push -q"),
         ("Amend the last commit for a typo", "false", "git commit --amend"),
+        ("Never run jest", "jest --watch", "vitest --watch"),
+        ("Never use eslint or prettier", "prettier --write .", "black ."),
+        ("Never run jest snapshots", "false", "jest --ci"),
     ],
 )
 def test_a_rule_that_forbids_a_command_in_words_is_told_before_it(
     shop, rule, about, beside
 ):
-    """Where it names it in code, by its first two words, or by what it is told to do
-    and an option; a rule that asks for a command is not told before it."""
+    """Where it names it in code, by its first two words, by the program that is not to
+    be run, or by what it is told to do and an option; a rule that asks for a command is not told before it."""
     shop.write("tasks/rule.md", shop.entry(rule, "", type="directive"))
     assert (rule in tool(shop, session="a", command=about)) == (about != "false")
     assert rule not in tool(shop, session="b", command=beside)

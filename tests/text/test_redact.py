@@ -75,6 +75,19 @@ def test_engineering_prose_keeps_every_character(line):
     assert find_secrets(line) == [] and redact_secrets(line) == line
 
 
+def test_a_token_by_the_numbers_of_its_characters_is_found():
+    """All of them, or some; around it the text stays as it is."""
+    token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    whole = "".join(f"%{ord(letter):02X}" for letter in token)
+    for coded in (whole, token.replace("_", "%5F"), token.replace("A", "%41")):
+        said = redact_secrets(f"see %41 %20 ?q={coded}&b=%62 for more")
+        assert coded not in said
+        assert said.startswith("see %41 %20 ?q=[secret removed")
+        assert said.endswith("&b=%62 for more")
+    link = "https://example.org/%41bc?next=%2Fhome%3Fa%3D1"
+    assert redact_secrets(link) == link
+
+
 def test_an_assignment_inside_an_innocent_one_is_seen():
     assert redact_secrets("secret: password: hunter2").endswith(
         ": [secret removed: password]"
