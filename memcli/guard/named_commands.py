@@ -11,7 +11,17 @@ from memcli.index.lexical import STOP_WORDS
 from memcli.memory.words import stem, word_forms
 from memcli.text.shell import Words
 
-VERBS = ("run", "use", "execute", "call", "start", "launch", "invoke", "through", "with")
+VERBS = (
+    "run",
+    "use",
+    "execute",
+    "call",
+    "start",
+    "launch",
+    "invoke",
+    "through",
+    "with",
+)
 """Words behind which the text of a rule names a program, as full-text search knows
 them."""
 NEAR = 3  # so many words may stand between

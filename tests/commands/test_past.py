@@ -164,3 +164,12 @@ def test_why_a_file_is_as_it_is(project):
     commits = project.mem("why", "src/cart.py", "--json").json["rows"]
     alike = [row["text"] for row in commits if row["title"].startswith("Round the")]
     assert alike == ["The bank does."]  # as a branch's commit and its merge
+
+
+def test_a_file_with_a_line_end_in_its_name_is_no_hindrance(project):
+    """Git takes such a name in no line; the lives of the others are told."""
+    project.write("docs/memory/a\nb.md", "# Rule\n\nOtters swim.\n")
+    project.write("MEMORY.md", project.entry("Otters swim", id="otter"))
+    project.git("add", "-A")
+    project.git("commit", "-qm", "one")
+    assert "added" in project.ok("log", "otter").out
