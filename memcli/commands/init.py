@@ -345,9 +345,11 @@ def _workflow(top: Path, request: InitRequest, notes: list[str]) -> list[Target]
     it is not."""
     try:
         spec = "" if request.remove else request.source or distribution.for_ci(top)
-    except UsageError as error:
+    except UsageError:
         if not request.everything:
             raise
-        notes.append(f"{repository.WORKFLOW} left out: {error.what} ({error.hint})")
+        notes.append(
+            "no workflow for CI: name what it installs: mem init --ci --from SPEC"
+        )
         return []
     return [repository.workflow(top, spec)]

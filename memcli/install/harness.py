@@ -62,7 +62,7 @@ def desktop_fault() -> str:
     is_lasting = not (Path(program).parent.parent / "pyvenv.cfg").exists()
     if first == "/usr/local/bin" and is_lasting:
         how += f", or: sudo ln -s {shlex.quote(program)} {first}/mem"
-    return f"an agent that is started from the desktop does not find {program}: {how}"
+    return f"an agent started from the desktop does not find mem: {how}"
 
 
 class AgentSettings(NamedTuple):
@@ -237,7 +237,7 @@ def _target(
     tracked = top is not None and path.exists() and is_tracked(path, top)
     of_user = settings.scope == "user"
     shared = settings.scope == "shared" or tracked
-    next = "start a new session of your agent: its hooks are read then"
+    next = "start a new session of your agent, which reads its hooks then"
     if by_server:
         next = f"{SERVER}; {next}"
     if settings.harness == "codex":

@@ -286,7 +286,11 @@ def _done(
         names = rows.setdefault((verb, target.what), [])
         names.append(project.name_of(target.path))
     for (verb, what), names in rows.items():
-        yield f"{verb} {', '.join(names)}: {what}"
+        folders = set(map(os.path.dirname, names))
+        listed = ", ".join(names)
+        if len(names) > 1 and len(folders) == 1 and "" not in folders:
+            listed = f"{''.join(folders)}/ ({', '.join(map(os.path.basename, names))})"
+        yield f"{verb} {listed}: {what}"
 
 
 def _verb(target: Target, patch: Patch, *, remove: bool) -> str:

@@ -93,16 +93,18 @@ def push_text(report: PushReport) -> str:
 def history_text(report: HistoryReport) -> str:
     """One line of what is kept and what was new."""
     new = report.added
-    counts = (
-        f"{count(report.sessions, 'session')} and {count(report.commits, 'commit')}"
-    )
+    kept = _taken(report.sessions, report.commits)
+    added = _taken(new.sessions, new.commits)
+    if not (new.sessions or new.commits):
+        added = "nothing"
+    elif added == kept:
+        added = "all"
     size = in_megabytes(new.bytes)
-    added = "nothing is new"
-    if new.sessions or new.commits:
-        agents = f" of {count(len(new.agents), 'agent')}" if new.agents else ""
-        sessions = f"{count(new.sessions, 'session')}{agents}"
-        added = f"new: {sessions} and {count(new.commits, 'commit')}"
-    return f"{counts} are kept, {size}; {added} ({report.seconds:.0f} s)"
+    return f"history: {kept}, {size}; new: {added} ({report.seconds:.0f} s)"
+
+
+def _taken(sessions: int, commits: int) -> str:
+    return f"{count(sessions, 'session')}, {count(commits, 'commit')}"
 
 
 def history_keys(report: HistoryReport) -> Keys:

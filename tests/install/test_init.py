@@ -529,7 +529,9 @@ def test_ci_is_told_what_to_install(project, monkeypatch):
     before = snapshot(project.root)
     done = project.mem("init", "--ci")
     assert done.code == 2 and "--from" in done.err and snapshot(project.root) == before
-    assert "mem.yml left out" in project.mem("init", "--all").out
+    assert (
+        "no workflow for CI: name what it installs" in project.mem("init", "--all").out
+    )
     project.mem("init", "--ci", "--from", "git+https://example.org/o/r@1")
     assert "'git+https://example.org/o/r@1'" in project.read(repository.WORKFLOW)
 
