@@ -3,9 +3,9 @@ tokens."""
 
 import datetime
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import compress
 
 from memcli.hooks.calls import HookApp, in_time
 from memcli.hooks.instructions import Instructions
@@ -21,6 +21,7 @@ from memcli.recall import budget
 from memcli.recall.answer import Layers
 from memcli.recall.budget import Pools
 from memcli.recall.hit import Hit
+from memcli.text.matching import verbose
 
 START_TOKENS = 600
 AGAIN_TOKENS = 600
@@ -37,11 +38,16 @@ AGAIN = 5
 UNITS = 5
 UNIT_TOKENS = 150
 EPISODES = 2  # the newest, by title and handle: none is known to bear on the task yet
-FEEDBACK = re.compile(r"(?:^|/)feedback[_-][^/]*\.md$")
-"""Files in which an agent keeps what a person told it: their rules."""
-OF_FEEDBACK = re.compile(r"---\n(?:.*\n)*?\s*type:\s*feedback\s*\n")
-"""The front matter of such a file, whatever it is called."""
 NEWEST = 200  # so many of the newest entries and sections are looked through for them
+
+
+@verbose
+def _feedback() -> str:
+    """The path and the beginning of a file in which an agent keeps a person's rule."""
+    return r"""
+        (?: .* / )? feedback [_-] [^/\n]* \.md \n                # its name says so
+      | .* \n --- \n (?: .+ \n )*? [ ]* type: [ ]* feedback \n  # its front matter does
+    """
 
 
 def standing(
@@ -145,7 +151,9 @@ class _Start:
         headings of prose: title and handle alone, for the agent to ask for. What has no
         date is no news: it waits for a prompt about it."""
         sections = self._prose()
-        rules = [each.entry for each in sections if self._is_feedback(each)][:UNITS]
+        beginnings = (f"{self._path(each)}\n{each.text}" for each in sections)
+        is_rule = map(_feedback().match, beginnings)
+        rules = [each.entry for each in compress(sections, is_rule)][:UNITS]
         dated = [each.entry for each in sections if each.date]
         newest = [entry for entry in dated if entry not in rules]
         room = UNIT_TOKENS
@@ -164,11 +172,6 @@ class _Start:
             item for item in others if budget.tokens(title_of(item)) >= budget.HEADING
         ]
         return [*first, *saying[:UNITS]]
-
-    def _is_feedback(self, section: Candidate) -> bool:
-        """Whether a section begins a file in which an agent keeps a person's rule."""
-        is_named_so = FEEDBACK.search(self._path(section)) is not None
-        return is_named_so or OF_FEEDBACK.match(section.text) is not None
 
     def _path(self, section: Candidate) -> str:
         return self.layers.found.in_view[section.source].path
