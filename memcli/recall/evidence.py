@@ -78,7 +78,8 @@ def focus(
     parts = {part: query.build(part).terms for part in sentences(text)}
     also = query.concepts(text) if power == weights.ASKED else []
     every = (*query.build(text, counts).terms, *also)
-    weighed = said_by(every, counts(every), total)
+    # As if there were some more: in a memory of five texts no word is rare.
+    weighed = said_by(every, counts(every), total + weights.FEW)
     says: dict[str, float] = {}
     for part, terms_here in parts.items():
         known = [weighed[term] for term in terms_here if term in weighed]
@@ -257,17 +258,19 @@ def _run(
     found: Sequence[Mapping[str, float]], sizes: Sequence[int], room: int
 ) -> tuple[int, int]:
     best_run = (0, 1)
-    most = (-1.0, 0)
+    most = -1.0
     for start in range(len(sizes)):
         met: dict[str, float] = {}
         used = 0
+        alone = 0.0
         for end in range(start, len(sizes)):
             used += sizes[end]
             if used > room and end > start:
                 break
             met.update(found[end])
+            alone = max(alone, sum(found[end].values()))
             # Of two that say as much, the shorter.
-            score = round(sum(met.values()), 6), -used
+            score = sum(met.values()) + weights.ALONE * alone - weights.SHORTER * used
             if score > most:
                 best_run = (start, end + 1)
                 most = score
