@@ -170,7 +170,7 @@ def _by_meaning(
         pairs = list(islice(likenesses, len(own)))
         to_whole = max((whole for whole, _ in pairs), default=0.0)
         to_words = max((word for _, word in pairs), default=0.0)
-        total[place] += weights.SENTENCE * (to_whole + to_words)
+        total[place] += to_whole + to_words
     ranked = sorted(total, key=total.__getitem__, reverse=True)
     return [hits[place] for place in ranked]
 
@@ -194,7 +194,7 @@ def _hit(
     best = next(at for at, doc in enumerate(docs) if doc.turn == place.turn)
     met = each.terms.bit_count()
     enough = met > 1 or len(asked) == 1
-    above = (each.points - background) / weights.FULL if enough else 0.0
+    above = (each.points - background) / weights.CLEAR if enough else 0.0
     return PastStretch(
         docs=tuple(docs),
         best=best,

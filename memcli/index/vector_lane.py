@@ -257,7 +257,7 @@ def look(index: Index, config: Config, embedder: Embedder, asked: Asked) -> Lane
         if state is None or state[:2] != (embedder.provider, embedder.model):
             have = f"are of {state.name}" if state else "are missing"
             raise UsageError(f"the vectors {have}", "mem index makes them")
-        least = floor(config.min_cosine, embedder.provider, index.words.size())
+        least = floor(config.min_cosine, index.words.size())
         meaning = understand(index.vectors, index.words.idf, embedder, task, words)
         signals = lane(index, embedder, meaning, lexical, least / 2, passing)
     except Damaged:
@@ -298,12 +298,11 @@ def lane(
     return Signals(lexical, cosine, by_words(index.vectors, task, loaded))
 
 
-def floor(min_cosine: float, provider: str, size: int) -> float:
+def floor(min_cosine: float, size: int) -> float:
     """The cosine from which one of `size` texts is near by its vector alone."""
     if min_cosine >= 0:
         return min_cosine
-    least = weights.NEAR.get(provider, weights.NEAR["other"])
-    return least + weights.NEAR_STEP * math.log2(max(size, MANY) / MANY)
+    return weights.NEAR + weights.NEAR_STEP * math.log2(max(size, MANY) / MANY)
 
 
 def fusion(name: str, provider: str) -> str:

@@ -22,46 +22,36 @@ RULED_OUT = 0.001  # the record of a decision that does not hold ranks last
 WALKED = 0.5  # what is left of a hit's score one edge of weight 1 away from it
 
 # From which cosine on a text is near by its vector alone: a text of word salad is not.
-NEAR = {"local": 0.28, "other": 0.30}
+NEAR = 0.3
 NEAR_STEP = 0.03  # so much more for every doubling beyond 500 texts
 
 # History: exchanges and commits.
 SAID_BESIDE = 0.5  # of what exchanges beside it lend (`lend`, as in files): of
 # 1,018 questions 73 first, 70 without
-SENTENCE = 1.0  # what the nearest sentences add to a stretch, as a whole and word by
-# word, the best by BM25 being 1: of 1,018 questions 76 first, 73 without
 ALIKE = 0.2  # cosine of words from which two are about one thing
-FULL = 24.0  # points above the background that are as strong as any need be
-GATE = 0.15  # strength from which on a hit is shown: 21 of 100 unrelated prompts
+CLEAR = 13.2  # points above the background from which on standing entries give way,
+# and a hook tells it: 1 of 100 unrelated prompts has as much, each of 31 decisions more
+GATE = 0.27  # share of these from which on a hit is shown: 21 of 100 unrelated prompts
 # have as much, each of 31 decisions has more
 COVERED = 0.5  # share of the task from which on it is shown all the same
-CLEAR = 0.55  # strength from which on standing entries give way, and a hook
-# tells it: 1 of 100 unrelated prompts has as much, each of 31 decisions has more
-
 SAID = 0.6  # share of its words that is said already: it is not told again
 OF_RELEVANCE = 0.1  # share of an entry's relevance by which it stands in one list with
 # history, where it has less of the task's words
 
-# Which paragraphs of an entry are shown, by the weights of the terms in them.
-ALONE = 0.5  # what the best paragraph of a run adds by itself
-SHORTER = 1e-6  # less for each token: of two that say as much, the shorter
-
 # The gate of prompts: what the terms say that are met, and the cosine, reach
-# `inject_min` to be told and LIKELY to be pointed at. These four and `inject_min` were
-# chosen by cross-validation over 36 repositories so that of prompts that memory does not
-# answer 2 % are told anything and 10 % pointed anywhere; docs/benchmarks.md has the
-# figures of the parts that were left out.
-LIKELY = 0.34
+# `inject_min` to be told and LIKELY to be pointed at. LIKELY to TERMS and `inject_min`
+# were chosen by cross-validation over 36 repositories so that of prompts that memory
+# does not answer 2 % are told anything and 10 % pointed anywhere; docs/benchmarks.md
+# has the figures of the parts that were left out.
+LIKELY = 0.34  # by terms alone, standing entries that bear on a task less give way
 QUESTION = 0.15  # so much less is enough where a sentence asks
-BESIDE = 0.4  # the share of this that is enough beside what reaches it or is told
 BY_CHANCE = 0.15
 TERMS = 3  # so much more for every doubling of a prompt's terms beyond 2 ** 3
-SHARES = (0.2, 1.0, 0.25, 0.05)  # of the best term, the second, the third, each
-# but the best: one term alone is nothing
+SHARES = (0.2, 1.0, 0.05)  # of the best term, the second, each but the best: one
+# term alone is nothing
 ASKED = 0.5  # power of a word's rarity in other projects where a sentence asks
 STATED = 1.25  # and in others; one power for both tells 20 of 121 less
 CONCEPT = 0.05  # rarity of a concept under another name: 0.8 tells 20 less
 FEW = 10  # texts more, as it were: in a memory of five no word is rare
-WORTH = 0.5  # share of the best sentence's strength that another must have
-BEARS = 0.40  # strength of what terms say from which on a text bears on a task, so
-# that standing entries that do not give way
+WORTH = 0.5  # share of the best sentence's strength that another must have, and of
+# the bar that is enough beside what reaches it or is told

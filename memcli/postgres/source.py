@@ -165,7 +165,7 @@ class SharedIndex:
         vectors.keep(VectorState(embedder.provider, embedder.model, "", whole=True))
         if embedder.provider == "local":
             self._embed(embedder, DIM)
-        floor = vector_lane.floor(config.min_cosine, embedder.provider, self.size())
+        floor = vector_lane.floor(config.min_cosine, self.size())
         fusion = vector_lane.fusion(config.fusion, embedder.provider)
         rarity = self._index.words.idf
         meaning = vector_lane.understand(vectors, rarity, embedder, task, asked)

@@ -125,9 +125,8 @@ KEYS: Mapping[str, Key] = {
     ),
     "min_cosine": Key(
         number(-1, 1),
-        "cosine from which an entry is near by its vector alone; -1 is 0.28 with "
-        "the local embedder, 0.3 with others, and 0.03 more for every doubling "
-        "above 500 chunks",
+        "cosine from which an entry is near by its vector alone; -1 is 0.3, "
+        "and 0.03 more for every doubling above 500 chunks",
         anyone=True,
     ),
     "context": Key(

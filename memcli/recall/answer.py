@@ -123,7 +123,7 @@ class Layers:
         if len(self.found.asked.terms) < 2:
             # One word alone is no evidence; here it is all that there is.
             return lambda title, text: any(evidence.together(title, text, asked))
-        return lambda title, text: evidence.bears(title, text, asked, weights.BEARS)
+        return lambda title, text: evidence.bears(title, text, asked, weights.LIKELY)
 
     def _standing(
         self, ranked: Sequence[Scored], bears: Callable[[str, str], bool]
@@ -316,16 +316,12 @@ def told(found: OwnMatching, text: str, amended: Collection[str] = ()) -> Bearin
     best = sorted(clear, key=clear.__getitem__, reverse=True)
     # What is about this memory points at what stands beside the best, too.
     is_met = clear or max(likely.values(), default=0.0) >= enough
-    pointed = _reaching(likely, enough * weights.BESIDE) if is_met else []
+    least = enough * weights.WORTH
+    pointed = [entry for entry, met in likely.items() if is_met and met >= least]
     return Bearing(
         clear=layers.showing.each("ranked", best, short=True),
         likely=layers.showing.each("ranked", pointed, short=True),
     )
-
-
-def _reaching(strengths: dict[str, float], least: float) -> list[str]:
-    """The entries whose strength reaches a bar."""
-    return [entry for entry, strength in strengths.items() if strength >= least]
 
 
 class Met(NamedTuple):

@@ -258,19 +258,17 @@ def _run(
     found: Sequence[Mapping[str, float]], sizes: Sequence[int], room: int
 ) -> tuple[int, int]:
     best_run = (0, 1)
-    most = -1.0
+    most = (-1.0, 0)
     for start in range(len(sizes)):
         met: dict[str, float] = {}
         used = 0
-        alone = 0.0
         for end in range(start, len(sizes)):
             used += sizes[end]
             if used > room and end > start:
                 break
             met.update(found[end])
-            alone = max(alone, sum(found[end].values()))
             # Of two that say as much, the shorter.
-            score = sum(met.values()) + weights.ALONE * alone - weights.SHORTER * used
+            score = round(sum(met.values()), 6), -used
             if score > most:
                 best_run = (start, end + 1)
                 most = score

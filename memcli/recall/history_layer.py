@@ -80,7 +80,7 @@ class HistoryLayer:
     @property
     def strong(self) -> bool:
         """Whether the best hit is far above what matches by chance."""
-        return bool(self.hits) and self.hits[0].strength >= weights.CLEAR
+        return bool(self.hits) and self.hits[0].strength >= 1.0
 
     def speaks(self, room: int) -> bool:
         """Whether it has anything to say in so many tokens."""

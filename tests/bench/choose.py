@@ -42,13 +42,12 @@ OFF: Final[Mapping[str, float]] = {
     "LIKENESS": 0.0,
     "LENGTH": 0.75,
     "SAID_BESIDE": 0.0,
-    "SENTENCE": 0.0,
 }
 """The numbers that are chosen, and what each is when it does nothing; those of the gate
 are not among them."""
 OF_TIER: Final[Mapping[bool, frozenset[str]]] = {
     False: frozenset({"PHRASE", "SHORT", "LIKENESS", "LENGTH"}),
-    True: frozenset({"LIKENESS", "LENGTH", "SAID_BESIDE", "SENTENCE"}),
+    True: frozenset({"LIKENESS", "LENGTH", "SAID_BESIDE"}),
 }
 """The numbers of memory, and those of history."""
 LOCAL: Final = Local()

@@ -77,7 +77,7 @@ def test_explain_shows_the_cosine(garage):
     """`vector` is the cosine, `lexical` 0 where no word is shared; relevance of the
     best is 1."""
     (hit,) = garage.mem("recall", "--ranked", "--json", "--explain", "car").hits
-    assert hit["factors"]["vector"] >= weights.NEAR["local"]
+    assert hit["factors"]["vector"] >= weights.NEAR
     assert (hit["factors"]["lexical"], hit["factors"]["relevance"]) == (0.0, 1.0)
     text = garage.mem("recall", "--ranked", "--explain", "--format", "text", "car").out
     assert "vector 0." in text
@@ -93,11 +93,10 @@ def test_min_cosine_is_the_floor(garage):
     """What is asked for decides: everything at 0, nothing at 1."""
     assert recalled(garage, "car", "--set", "min_cosine=1") == []
     assert recalled(garage, "car", "--set", "min_cosine=0")[0] == "Automobile"
-    assert vector_lane.floor(-1.0, "local", 100) == weights.NEAR["local"]
-    assert vector_lane.floor(-1.0, "openai", 100) == weights.NEAR["other"]
-    assert vector_lane.floor(0.0, "local", 100) == 0.0
-    assert vector_lane.floor(-1.0, "local", 1000) == pytest.approx(
-        weights.NEAR["local"] + weights.NEAR_STEP
+    assert vector_lane.floor(-1.0, 100) == weights.NEAR
+    assert vector_lane.floor(0.0, 100) == 0.0
+    assert vector_lane.floor(-1.0, 1000) == pytest.approx(
+        weights.NEAR + weights.NEAR_STEP
     )
 
 
