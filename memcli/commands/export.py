@@ -163,7 +163,8 @@ def _from_elsewhere(
 
 def _with_included(path: Path) -> list[Path]:
     """A file, and the files with rules for agents that it includes."""
-    text = path.read_text("utf-8", "replace") if path.is_file() else ""
+    with nothing_written(path.name):
+        text = read_text(path) if path.is_file() else ""
     named = [path.parent / name.rstrip(".") for name in _include().findall(text)]
     included = [each for each in named if rule_places.is_rule_file(each, each.name)]
     return [path, *filter(Path.is_file, included)]
