@@ -154,7 +154,7 @@ _OPENING = r"""
     (?<! \w ) < (?= [A-Za-z/!|?] )
   | < (?= [/!?] | [A-Za-z][\w:-]* [\s/] )            # a tag, no `List<int>`
   | < (?= [A-Za-z][\w:-]+ $ )                        # nor `a<b`, which loads nothing
-  | < (?= [^\s<>]* ` )                                # an address holds a backtick
+  | < (?= (?: (?! &lt; ) [^\s<>] )* ` )               # an address holds a backtick
   | (?<! \\ ) (?: \\\\ )* !\[                         # escaped by an odd number
 """
 """Where a tag or an image begins; for a pattern."""
