@@ -349,7 +349,7 @@ def test_the_likely_is_pointed_at_by_meaning(project):
     project.write("MEMORY.md", "\n\n".join(map(project.entry, ABOUT_OTHERS)))
     project.commit()
     project.mem("index")
-    said = heard(project, "prompt", prompt="which day do we deploy?")
+    said = heard(project, "prompt", prompt="when do we deploy?")
     assert "- Deploys go out on Tuesdays alone · id " in said
     assert said.count("\n- ") <= 2
     unrelated = "write a regex that matches IPv4 addresses"
