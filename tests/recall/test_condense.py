@@ -186,6 +186,8 @@ def test_who_is_in_a_hurry_asks_once(project, api, monkeypatch):
     assert len(api.seen) == 1
 
 
+# The connection of the call that is not waited for closes when it likes.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_slow_api_is_not_waited_for(project, api, monkeypatch):
     """Neither one that answers late nor one that ignores its own limit."""
     monkeypatch.setattr(condense, "ANSWER", 0.05)
