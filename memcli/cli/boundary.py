@@ -21,7 +21,6 @@ T = TypeVar("T")
 # an option's text to its value; a UsageError says what is allowed
 Parser = Callable[[Any], Any]
 NOTHING_THEN = "mem: nothing was remembered then"
-MOST_BYTES = 64 << 10  # the longest text of an entry that is taken without a word
 
 
 def guarded(work: Callable[[], Any]) -> int:
@@ -142,14 +141,7 @@ def read_entry(words: Sequence[str]) -> str:
     """The text of an entry: words, or standard input for a lone `-`, which must be
     text."""
     piped = list(words) == ["-"]
-    text = _decoded(read_stdin()) if piped else read_words(words)
-    size = len(text.encode())
-    if size > MOST_BYTES:
-        what = f"the text has {size:,} bytes, more than a memory is worth"
-        raise RefusedError(
-            what, f"say it in {MOST_BYTES:,} bytes, or keep it in a file of its own"
-        )
-    return text
+    return _decoded(read_stdin()) if piped else read_words(words)
 
 
 def _decoded(data: bytes) -> str:

@@ -35,6 +35,8 @@ from memcli.text.secrets import find_secrets
 IMPORTANCE_OF_KIND = {"policy": 0.95, "preference": 0.95, "pitfall": 0.8}
 """As mem extract writes what a person rules, wants or warns of; without a kind it is
 0.5."""
+MOST_BYTES = 64 << 10
+"""The longest text of an entry that is taken."""
 _MARKUP = re.compile(r"\s*(```|~~~|([-*_=])\2{2,}\s*$)")
 """A line that opens a code fence or is a rule: no title."""
 
@@ -80,6 +82,16 @@ class AddReport(NamedTuple):
     """(id, title) of what had another value for the same thing."""
 
 
+def refuse_long(text: str) -> None:
+    """Raises RefusedError for more than an entry may hold."""
+    size = len(text.encode())
+    if size > MOST_BYTES:
+        what = f"the text has {size:,} bytes, more than a memory is worth"
+        raise RefusedError(
+            what, f"say it in {MOST_BYTES:,} bytes, or keep it in a file of its own"
+        )
+
+
 def add(app: App, request: AddRequest, *, dry_run: bool = False) -> AddReport:
     """Append an entry, or reinforce the one that says the same. Refuses secrets (exit
     5)."""
@@ -101,6 +113,7 @@ def add(app: App, request: AddRequest, *, dry_run: bool = False) -> AddReport:
     text = strip_private(strip_controls(request.text)).strip()
     title = in_line(request.title)
     outcome = in_line(request.outcome)
+    refuse_long(f"{title}{text}")
     request = request._replace(
         level=level, text=text, title=title, outcome=outcome, **lists
     )

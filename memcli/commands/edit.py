@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.app import App
-from memcli.commands.add import cited, cited_anew, globs_below
+from memcli.commands.add import cited, cited_anew, globs_below, refuse_long
 from memcli.errors import DataError, MemError, RefusedError, UsageError, one_of
 from memcli.extraction.drafts import confirmed
 from memcli.index.upkeep import Located, locate_one, twins
@@ -170,6 +170,7 @@ def _by_options(app: App, request: EditRequest) -> EditReport:
 def _new_body(body: str, request: EditRequest) -> str:
     """The text below its heading, and the title in the heading."""
     if request.body is not None:
+        refuse_long(request.body)
         head = _HEADING.match(body)
         text = request.body.strip()
         body = f"{head[0]}\n{text}" if head else text

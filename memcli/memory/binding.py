@@ -11,6 +11,8 @@ from memcli.named import NamedTuple
 
 STRICTNESS = {"ask": 1, "deny": 2}
 """What a guard does, and how much it binds."""
+MOST_PATTERNS = 200
+"""So many patterns of one entry, of each kind, bind."""
 
 
 class Binding(NamedTuple):
@@ -65,7 +67,7 @@ def bindings(text: str) -> Iterator[Binding]:
 
 def _texts(given: object) -> frozenset[str]:
     texts = given if isinstance(given, (list, tuple)) else [given or ()]
-    return frozenset(map(str, filter(None, texts)))
+    return frozenset(map(str, filter(None, texts[:MOST_PATTERNS])))
 
 
 def loosened(before: Iterable[str], after: Iterable[str]) -> list[Binding]:

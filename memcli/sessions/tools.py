@@ -2,6 +2,7 @@
 shell line."""
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,7 @@ def shell_line(given: Mapping[str, Any]) -> str:
         value = given.get(key)
         if isinstance(value, (list, tuple)) and value:
             wrapped = len(value) == 3 and value[1] in ("-c", "-lc")
-            value = value[-1] if wrapped else " ".join(map(str, value))
+            value = value[-1] if wrapped else shlex.join(map(str, value))
         if isinstance(value, str):
             return value
     return ""

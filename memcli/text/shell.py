@@ -22,6 +22,8 @@ from memcli.text.shell_words import (
 
 MOST_CHARACTERS = 200_000
 MOST_WORDS = 2_000
+MOST_READ = 40_000
+"""So many words of all commands together are read, those of wrappers read twice."""
 DEEPEST = 8
 """So many shells within shells are opened."""
 
@@ -144,6 +146,7 @@ class _LineReader:
         self.guessed: list[ShellCommand] = []
         """What a wrapper runs if its options are read in another way."""
         self.unread = ""
+        self._words = 0
 
     def miss(self, reason: str) -> None:
         """Note that the line may run more than was found."""
@@ -167,6 +170,10 @@ class _LineReader:
             self.miss(f"a command of it has more than {MOST_WORDS:,} words")
         into = self.found
         for words in _unwrapped(simple.words[:MOST_WORDS]):
+            self._words += len(words)
+            if self._words > MOST_READ:
+                self.miss(f"its commands have more than {MOST_READ:,} words")
+                break
             self._add(words, simple, deep, into)
             into = self.guessed
         if into is self.found and (simple.writes or simple.appends):

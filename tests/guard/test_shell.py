@@ -237,6 +237,7 @@ UNREAD = [
     f"echo {'x' * MOST_CHARACTERS}",
     "echo " + "$(" * 20 + ")" * 20,
     "eval " * 20 + "ls",
+    f"env {'-a b ' * 990}true; git push",
 ]
 
 
