@@ -273,8 +273,10 @@ def say_changes(mem: App, report: "Changes", *, remove: bool, of: str = "") -> N
     words = "\n".join(done or ("everything is in place already",))
     wrote(mem, report, lambda report: words)
     if mem.options.dry_run:
-        for line in ("mem: dry run, nothing is written; it would say:", *report.done):
-            say(line, quiet=mem.options.quiet)
+        say(
+            f"mem: dry run, nothing is written; it would say:\n{words}",
+            quiet=mem.options.quiet,
+        )
     elif not mem.options.json:
         for line in report.next:
             say(f"next: {line}", quiet=mem.options.quiet)

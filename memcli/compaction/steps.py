@@ -131,13 +131,14 @@ def _renamed(work: Compaction, member: Member, names: Mapping[str, str]) -> bool
 
 
 def _renamed_in_code(body: str, names: tuple[str, str]) -> str:
-    """The body with a file's new name in each code span and link that has the old."""
+    """The body with a file's new name in each code span and link that has the old,
+    behind the same `./`."""
     old, new = names
     bare = re.escape(old.removeprefix("./").rstrip("/"))
-    name = re.compile(rf"(?<![\w./-])(?:\./)?{bare}(?!/?[\w-]|\.\w)")
+    name = re.compile(rf"(?<![\w./-])((?:\./)?){bare}(?!/?[\w-]|\.\w)")
 
     def renamed(span: re.Match[str]) -> str:
-        return name.sub(lambda _: new, span[0])
+        return name.sub(lambda named: named[1] + new, span[0])
 
     return re.sub(r"`[^`\n]*`|\]\([^)\s]*\)", renamed, body)
 

@@ -9,29 +9,54 @@ from memcli.compaction.plan import Compaction, CompactRequest, read_files
 from memcli.compaction.steps import follow_renames
 from memcli.diagnostics.scene import Check, Mended, Scene, passed, remark, warning
 from memcli.index import anchors
-from memcli.index.fates import Anchor, Fate, gone_text
+from memcli.index.fates import LOST, Anchor, Fate, gone_text
 from memcli.memory.values import LEVELS
 from memcli.memory.words import count
 from memcli.project import git
 from memcli.storage.files import ONE_OF
 
 _UNTOLD = "SELECT count(*), sum(witness != '') FROM anchors WHERE state = 'untold'"
+_LOOKED = f"""SELECT (
+    SELECT count(DISTINCT entry) FROM anchors JOIN anchored USING (kind, name)
+    WHERE {LOST}
+), EXISTS (
+    SELECT 1 FROM meta WHERE key = 'anchors' AND json_extract(value, '$.head') = ?
+    AND json_extract(value, '$.chunk') >= (SELECT coalesce(max(id), 0) FROM chunks)
+) AND NOT EXISTS (SELECT 1 FROM anchors WHERE state = 'untold')"""
+"""How many entries name what is gone, and whether the last check was at this commit, of
+every entry, and found all out."""
 _Gone = Mapping[str, Sequence[tuple[Anchor, Fate]]]
 
 
 def check_names(scene: Scene) -> Iterator[Check]:
-    """One row for all, as part of the whole report."""
-    gone = _gone(scene)
+    """One row for all, as far as it was looked at, as part of the whole report."""
+    head = _head(scene)
+    if not head:
+        return
+    kept = scene.app.kept if scene.index.there else None
+    looked = kept and kept.looked(
+        lambda index: index.db.execute(_LOOKED, (head,)).fetchone()
+    )
+    gone, is_all = looked or (0, 0)
     if gone:
-        detail = f"{count(len(gone), 'entry names', 'entries name')} what the code has no more"
-        yield warning("stale", detail, hint="mem doctor --stale")
-    elif gone is not None:
+        yield warning(
+            "stale",
+            f"{count(gone, 'entry names', 'entries name')} what the code has no more",
+            hint="mem doctor --stale",
+        )
+    elif is_all and not scene.index.behind:
         yield passed("stale", "no entry names what the code has no more")
+    else:
+        yield remark(
+            "stale",
+            "not all that entries name has been held against the code of today",
+            hint="mem doctor --stale",
+        )
 
 
 def check_stale(scene: Scene) -> Iterator[Check]:
     """A row for each entry that names what is gone or moved."""
-    findings = _gone(scene, update=True)
+    findings = _gone(scene)
     if findings is None:
         yield remark("stale", "there is no git history here to hold memory against")
         return
@@ -83,17 +108,19 @@ def _why_untold(
     return why, "mem doctor --stale"
 
 
-def _gone(scene: Scene, *, update: bool = False) -> _Gone | None:
+def _head(scene: Scene) -> str:
+    """The commit that memory is held against; "" without one, and without memory."""
+    top = scene.repository.top
+    return git.head_of(top) if top and scene.app.project.listing.files else ""
+
+
+def _gone(scene: Scene) -> _Gone | None:
     """By entry, the names it holds that are gone, from an index that is brought up
-    to date if need be; None without git."""
+    to date; None without git."""
     app = scene.app
-    root = scene.app.project.root
-    if scene.repository.top is None or root is None or not app.project.listing.files:
+    root = app.project.root
+    if root is None or not _head(scene):
         return None
-    if not update:
-        if not app.kept.exists:
-            return None
-        return app.kept.looked(anchors.gone)
     app.refresh(embed=False)
     app.guarded(lambda: anchors.update(app.index, root, seconds=60, again=True))
     return anchors.gone(app.index)
@@ -114,7 +141,7 @@ def mend_names(scene: Scene, *, dry_run: bool) -> Mended:
     """Write the new name of a renamed file into `paths` and the code spans of what mem
     wrote."""
     app = scene.app
-    moves = anchors.moves(_gone(scene, update=True) or {})
+    moves = anchors.moves(_gone(scene) or {})
 
     def plan() -> Mended:
         read = read_files(app.project, CompactRequest(levels=LEVELS))

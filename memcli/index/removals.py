@@ -16,6 +16,7 @@ from memcli.text.matching import verbose
 BATCH = 50  # places that one question to git is about
 QUOTING = 3  # files that have a name in quotes: the code works with such files
 HOPS = 5  # renames that one place is followed through
+CANDIDATES = 3  # places that are told where it is not clear which is the new one
 
 
 class Removal(NamedTuple):
@@ -112,10 +113,9 @@ def _ignored(tree: WorkTree, places: set[str]) -> set[str]:
     asked = "check-ignore", "--no-index", "--verbose", "--stdin", "-z"
     answer = tree.git(*asked, given=given) if given else None
     fields = (answer or "").split("\0")
-    patterns = fields[2::4]
-    asked_places = fields[3::4]
     ignored: set[str] = set()
-    for pattern, place in zip(patterns, asked_places, strict=False):
+    # each is the source, the line, the pattern and the place
+    for pattern, place in zip(fields[2::4], fields[3::4], strict=False):
         wanted = _last_part(pattern)
         name = _last_part(place)
         # `*.log` says nothing of the one file that was tracked
@@ -154,22 +154,23 @@ def _quoting(tree: WorkTree, names: Iterable[str]) -> Counter[str]:
 def _fate(tree: WorkTree, anchor: Anchor, removals: Sequence[Removal]) -> Fate:
     """What the last of these removals made of a place: that of the very path that is
     named, if there is one. Where several places had the name, none is told as new."""
-    name = anchor.text.removeprefix("./").rstrip("/")
-    exact = [each for each in removals if each.place == name]
-    places = {each.place for each in removals}
-    is_one_place = bool(exact) or len(places) == 1
-    removal = (exact or removals)[0]
+    name = anchor.end.strip("/")
+    meant = [each for each in removals if each.place == name] or removals
+    removal = meant[0]
     commit, day, _ = removal.logged.fields
-    now = ""
+    found = set[str]()
     if anchor.kind == "glob":
-        now = _moved_glob(tree, anchor, removal.logged)
-    elif is_one_place:
-        now = _renamed(tree, commit, removal.place)
+        found = _moved_glob(tree, anchor, removal.logged)
+    elif _is_plain(anchor, removals):
+        commits = dict.fromkeys(each.logged for each in meant)
+        found = _renamed(tree, list(commits), removal.place)
+    now = " or ".join(sorted(filter(None, found))[:CANDIDATES])
+    is_divided = len(found) > 1
     return Fate(
-        state=MOVED if now else GONE,
+        state=GONE if is_divided or not now else MOVED,
         commit=commit,
         day=day,
-        now=now,
+        now=f"perhaps {now}" if is_divided else now,
         at=_place(tree, removal),
     )
 
@@ -216,66 +217,67 @@ def _generating() -> str:
     return r"/ _* (?: templates? | fixtures? | testdata | examples? | samples? ) _* /"
 
 
-def _renamed(tree: WorkTree, commit: str, place: str) -> str:
-    """Where a file or folder has gone since a commit that took it, or what lay in it;
-    "" for nowhere."""
-    last = "log", "-1", "--diff-filter=D", "--no-renames", "--format=%h", "--"
+def _renamed(tree: WorkTree, commits: Sequence[Logged], place: str) -> set[str]:
+    """Where a file or folder has gone since commits that took it, the newest first, or
+    what lay in it; with "" where that is not all, or not one place."""
     for _ in range(HOPS):
-        place = _gone_to(tree, commit, place)
-        is_there = place in tree.ends.get(_last_part(place), ())
-        if not place or is_there:
-            return place
-        commit = (tree.git(*last, literal(place)) or "").strip()
-        if not commit:
-            return ""
-    return ""
+        found = _gone_to(tree, commits, place)
+        there = {each for each in found if each in tree.ends.get(_last_part(each), ())}
+        if len(found) > 1:
+            return {"", *there}
+        place = "".join(found)
+        if there or not place:
+            return there
+        commits = tree.removed(literal(place)) or []
+        if not commits:
+            break
+    return set()
 
 
-def _gone_to(tree: WorkTree, commit: str, place: str) -> str:
-    """What a commit renamed a file to; of a folder, where most of its renamed files
-    went under their own names."""
-    renames = _renames(tree, commit)
-    folders = Counter[str]()
-    for old, new in renames.items():
-        if old.startswith(f"{place}/"):
-            below = old.removeprefix(place)
-            folder = new.removesuffix(below) if new.endswith(below) else ""
-            folders[folder] += 1
-    best = max(folders, key=folders.__getitem__, default="")
-    is_most = 2 * folders[best] > folders.total()
-    return renames.get(place, best if is_most else "")
+def _gone_to(tree: WorkTree, commits: Sequence[Logged], place: str) -> set[str]:
+    """What the last of these commits renamed a file to; of a folder, where all of them
+    renamed its files to, and "" for one that the last removed."""
+    taken = dict.fromkeys(commits[0].names, "")
+    if place in taken:
+        return {_renames(tree, commits[:1]).get(place, "")}
+    renames = taken | _renames(tree, commits[:BATCH])
+    return _folders(
+        renames, (name for name in renames if name.startswith(f"{place}/")), place
+    )
 
 
-def _renames(tree: WorkTree, commit: str) -> dict[str, str]:
-    """The files that a commit renamed."""
+def _folders(renames: Mapping[str, str], names: Iterable[str], above: str) -> set[str]:
+    """The folders that these files went to, each under its own name below `above`; ""
+    for one that did not."""
+    folders: set[str] = set()
+    for name in names:
+        below = name.partition(f"{above}/")[2]
+        folder, end, rest = renames.get(name, "").rpartition(f"/{below}")
+        folders.add(folder if end and not rest else "")
+    return folders
+
+
+def _renames(tree: WorkTree, commits: Sequence[Logged]) -> dict[str, str]:
+    """The files that these commits renamed, by the newest, which is the first."""
     options = "-M70% --diff-filter=R --name-status -z -m --first-parent --format="
-    shown = tree.git("show", *options.split(), commit) or ""
+    asked = [logged.fields[0] for logged in reversed(commits)]
+    shown = tree.git("show", *options.split(), *asked) or ""
+    # each is the status, the old and the new path
     fields = shown.strip("\n").split("\0")
-    old_paths = fields[1::3]
-    new_paths = fields[2::3]
-    return dict(zip(old_paths, new_paths, strict=False))
+    return dict(zip(fields[1::3], fields[2::3], strict=False))
 
 
-def _moved_glob(tree: WorkTree, anchor: Anchor, logged: Logged) -> str:
-    """The glob for the folder that all it named went to in one commit, each file under
-    its own name."""
+def _moved_glob(tree: WorkTree, anchor: Anchor, logged: Logged) -> set[str]:
+    """The globs for the folders that all it named went to in one commit, each file
+    under its own name."""
     literal_start = re.split(r"[*?\[]", anchor.text)[0]
     head = literal_start.rpartition("/")[0]
     if not head:
-        return ""
-    commit, _, _ = logged.fields
-    renames = _renames(tree, commit)
-    folders: set[str] = set()
-    for name in logged.names:
-        if globs.covers([anchor.text], name):
-            below = name.partition(f"{head}/")[2]
-            new = renames.get(name, "")
-            kept_its_name = bool(below) and new.endswith(f"/{below}")
-            folders.add(new.removesuffix(f"/{below}") if kept_its_name else "")
-    if len(folders) != 1 or "" in folders:
-        return ""
-    moved = folders.pop() + anchor.text[len(head) :]
-    return moved if tree.has_glob(moved) else ""
+        return set()
+    names = [name for name in logged.names if globs.covers([anchor.text], name)]
+    folders = _folders(_renames(tree, [logged]), names, head)
+    moved = {folder and folder + anchor.text[len(head) :] for folder in folders}
+    return moved if all(map(tree.has_glob, moved)) else set()
 
 
 def _last_part(path: str) -> str:

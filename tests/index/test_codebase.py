@@ -1,6 +1,7 @@
 """What entries name in the code, and what has become of it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -149,7 +150,7 @@ def test_renames_are_followed_and_undone(project):
 RENAMED = {
     "file": ("`src/cart/tax.py` rounds", [], "`src/cart/vat.py` rounds", []),
     "line": ("See `src/cart/tax.py:12`", [], "See `src/cart/vat.py:12`", []),
-    "twice": ("`sh run.sh && sh ./run.sh`", [], "`sh go.sh && sh go.sh`", []),
+    "twice": ("`sh run.sh && sh ./run.sh`", [], "`sh go.sh && sh ./go.sh`", []),
     "base name": ("In `tax.py`", [], "In `src/cart/vat.py`", []),
     "link": ("See [setup](docs/a/setup.md)", [], "See [setup](docs/install.md)", []),
     "test": ("`tests/legacy/test_a.py::x`", [], "`tests/old/test_a.py::x`", []),
@@ -157,7 +158,7 @@ RENAMED = {
     "folder/": ("`tests/legacy/` is frozen", [], "`tests/old/` is frozen", []),
     "in a folder": ("`lib/util/x.ts`", [], "`lib/helpers/x.ts`", []),
     "paths": ("Here", ["src/cart/tax.py"], "Here", ["src/cart/vat.py"]),
-    "./": ("`./run.sh`", ["./run.sh"], "`go.sh`", ["go.sh"]),
+    "./": ("`./run.sh`", ["./run.sh"], "`./go.sh`", ["go.sh"]),
     "folder in paths": ("Here", ["tests/legacy/"], "Here", ["tests/old"]),
     "glob": ("Here", ["tests/legacy/**"], "Here", ["tests/old/**"]),
     "glob of files": ("Here", ["lib/util/*.ts"], "Here", ["lib/helpers/*.ts"]),
@@ -198,6 +199,78 @@ def test_every_pure_rename_is_followed(project):
         assert body in entries[name].body, name
         assert entries[name].extra.get("paths", []) == paths, name
     assert told(project) == {}
+
+
+DIVIDED = {
+    "a part": (["git mv pkg/a.md lib", "git rm -q pkg/b.py pkg/c.py"], "lib"),
+    "two folders": (["git mv pkg/a.md lib", "git mv pkg/b.py pkg/c.py app"], "app or lib"),
+    "one after another": (
+        ["git mv pkg/a.md lib", "git commit -qm one", "git mv pkg/b.py pkg/c.py app"],
+        "app or lib",
+    ),
+}  # fmt: skip
+"""How a folder went, and where it may be now."""
+
+
+@pytest.mark.parametrize("way", DIVIDED)
+def test_a_folder_that_was_divided_is_gone_with_candidates(project, way):
+    """Of a folder whose files did not all go to one place no new name is written."""
+    for name in ("pkg/a.md", "pkg/b.py", "pkg/c.py", "lib/d.py", "app/e.py"):
+        project.write(name, "".join(f"{name} {number}\n" for number in range(9)))
+    project.write("MEMORY.md", project.entry("E", "Run `go test ./pkg/ -run X`."))
+    project.commit("start")
+    commands, candidates = DIVIDED[way]
+    for command in commands:
+        project.git(*command.split()[1:])
+    shutil.rmtree(project.root / "pkg", ignore_errors=True)  # git mv leaves it, empty
+    project.commit("divided")
+    assert told(project)["E"].endswith(f", now perhaps {candidates}")
+    before = project.data("MEMORY.md")
+    project.mem("doctor", "--fix")
+    assert project.data("MEMORY.md") == before
+
+
+def test_what_stands_around_a_folder_stays(project):
+    """Its `./` and last slash; what goes to one folder by two commits is still one case."""
+    for name in ("pkg/a.py", "pkg/b.py"):
+        project.write(name, "".join(f"{name} {number}\n" for number in range(9)))
+    project.write("MEMORY.md", project.entry("E", "Run `go test ./pkg/ -run X`."))
+    project.commit("start")
+    project.write("lib/c.py", "")
+    for name in ("a.py", "b.py"):
+        project.git("mv", f"pkg/{name}", f"lib/{name}")
+        project.commit(name)
+    (project.root / "pkg").rmdir()
+    project.mem("doctor", "--fix")
+    assert "`go test ./lib/ -run X`" in project.read("MEMORY.md")
+
+
+def test_a_check_that_was_not_made_is_not_passed(project):
+    """By the report that only reads: without an index, with one that nobody held
+    against the code, after another commit, after another entry."""
+
+    def status() -> tuple[str, str]:
+        (row,) = [row for row in project.checks() if row["name"] == "stale"]
+        return row["status"], row["hint"]
+
+    started(project)
+    not_made = ("INFO", "mem doctor --stale")
+    assert status() == not_made
+    project.mem("recall", "retry")
+    assert status() == not_made
+    project.checks("--stale")
+    assert status() == ("PASS", "")
+    project.git("rm", "-q", "src/old.py")
+    project.commit("gone")
+    assert status() == not_made
+    project.checks("--stale")
+    assert status() == ("WARN", "mem doctor --stale")
+    project.write("src/old.py", "def retry_call():\n    pass\n")
+    project.commit("back")
+    project.checks("--stale")
+    assert status() == ("PASS", "")
+    project.mem("add", "Prices are made in `src/gone.py`.", "--level", "project")
+    assert status() == not_made
 
 
 def test_after_a_commit_only_what_changed_is_read(project, monkeypatch):

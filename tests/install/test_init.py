@@ -716,6 +716,8 @@ def test_what_to_learn_with_is_written_to_the_users_configuration(
     assert "sessions are learned from with claude" in said.out
     assert path.read_text() == 'llm = "claude"\n'
     assert "in place already" in project.mem("init", "--learn-with", "claude").out
+    dry = project.mem("init", "--learn-with", "claude", "--dry-run").err
+    assert dry.endswith("it would say:\neverything is in place already\n")
     project.ok("init", "--learn-with", "rules")
     assert path.read_text() == 'llm = "none"\n'
 
