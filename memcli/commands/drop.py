@@ -9,6 +9,9 @@ from memcli.extraction.proposals import Proposal
 from memcli.memory.values import Patch
 from memcli.storage.inbox import Inbox
 
+VERB = "drop"
+"""The name of the act in its undo record, whose note has the proposals."""
+
 
 class DropReport(NamedTuple):
     """What waits no longer. No file changes."""
@@ -21,6 +24,8 @@ def drop(app: App, ids: Sequence[str], *, dry_run: bool = False) -> DropReport:
     """Drop the proposals that beginnings of ids name, all or none."""
     chosen = proposals.chosen(app, ids)
     if not dry_run:
+        ids = [one.id for one in chosen]
+        app.notes += app.workspace.write((), VERB, note=ids, is_act=True)
         with app.state() as state, state.transaction():
-            Inbox(state).settle((one.id for one in chosen), "dropped")
+            Inbox(state).settle(ids, "dropped")
     return DropReport(tuple(chosen))

@@ -20,8 +20,6 @@ from memcli.storage.inbox import Inbox
 
 VERB = "keep"
 """The name of the write in its undo record, whose note has the proposals."""
-KEPT = "kept"
-"""What a proposal became."""
 
 
 class KeepRequest(NamedTuple):
@@ -64,17 +62,19 @@ def keep(app: App, request: KeepRequest, *, dry_run: bool = False) -> KeepReport
     if not dry_run:
         lost = "what was kept still waits"
         with app.state(best_effort=lost) as state, state.transaction():
-            Inbox(state).settle(ids, KEPT)
+            Inbox(state).settle(ids, "kept")
     return report
 
 
 def wait_again(app: App, ids: Sequence[str]) -> tuple[str, ...]:
-    """Let proposals wait again of which what was written is taken back; which do."""
+    """Let proposals wait again that were kept or dropped, which is taken back; which
+    do."""
     again: tuple[str, ...] = ()
-    lost = "what was kept does not wait again"
-    with app.state(best_effort=lost) as state, state.transaction():
-        kept = [row.id for row in Inbox(state).every() if row.became == KEPT]
-        again = tuple(name for name in kept if name in ids)
+    with (
+        app.state(best_effort="what was taken back does not wait again") as state,
+        state.transaction(),
+    ):
+        again = tuple(row.id for row in Inbox(state).every() if row.id in ids)
         Inbox(state).settle(again, "")
     return again
 

@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.commands import keep
+from memcli.commands import drop, keep
 from memcli.install.targets import REMOVAL, wiring_again
 from memcli.memory.values import Patch
 from memcli.storage.workspace import LastWrite
@@ -14,10 +14,10 @@ class UndoReport(NamedTuple):
     """The write taken back (`verb` "" for none), its files, the verb that is
     `earlier`, and the ids of the proposals that wait again."""
 
-    verb: str
-    time: str
-    files: tuple[str, ...]
-    patches: tuple[Patch, ...]
+    verb: str = ""
+    time: str = ""
+    files: tuple[str, ...] = ()
+    patches: tuple[Patch, ...] = ()
     earlier: str = ""
     waiting: tuple[str, ...] = ()
 
@@ -29,14 +29,14 @@ def undo(app: App, *, dry_run: bool = False) -> UndoReport:
     if last_write is None:
         if not dry_run:
             app.workspace.recover()  # of an undo that was killed at its very end
-        return UndoReport(verb="", time="", files=(), patches=())
+        return UndoReport()
     files = [patch.path for patch in last_write.patches]
     earlier = ""
     waiting: tuple[str, ...] = ()
     if not dry_run:
         with _around(app, last_write):
-            files = list(app.workspace.undo())
-        if last_write.verb == keep.VERB:
+            files = app.workspace.undo()
+        if last_write.verb in (drop.VERB, keep.VERB):
             waiting = keep.wait_again(app, last_write.note)
         earlier_write = app.workspace.last_write()
         earlier = earlier_write.verb if earlier_write and earlier_write.patches else ""

@@ -77,7 +77,11 @@ class SessionDoors:
     ) -> list[Proposal]:
         """Let likely findings wait for a yes, a limited number per session. What was
         said again is written and waits no longer."""
-        room = max(0, rules.PROPOSED - self.known.of_session(self.session.id))
+        mine = (
+            one.session_id == self.session.id and one.session_task == context.task
+            for one in self.known.all
+        )
+        room = max(0, rules.PROPOSED - sum(mine))
         about = proposals.Origin(
             session=self.session,
             task=context.task,

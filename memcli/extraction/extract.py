@@ -224,16 +224,13 @@ class _Extraction:
 
     def _has_receipt(self, known: Extraction) -> bool:
         """Whether an episode in memory says that the session was read up to there."""
-        entries = (
-            entry for file in self._known(Home()) for entry in file.memory.entries
-        )
-        told = (
-            e
-            for e in entries
-            if e.kind == "episode" and e.extra.get("session_id") == known.session
-        )
         return any(
-            key.endswith(f"#{known.last}") for e in told for key in listed(e, "source")
+            key.endswith(f"#{known.last}")
+            for file in self._known(Home())
+            for entry in file.memory.entries
+            if entry.kind == "episode"
+            and entry.extra.get("session_id") == known.session
+            for key in listed(entry, "source")
         )
 
     def _session(
@@ -276,7 +273,8 @@ class _Extraction:
         inputs = inputs_of(self.project, session, home, known, self.problems)
         if self.llm and (related := known_memories(session, known, home.job)):
             inputs["known memories"] = related
-        given = self._given(session, first, home, inputs, known)
+        left = rules.MOST - _lessons(session, task, known)
+        given = self._given(session, first, home, inputs, left)
         runs, skipped = scopes.chosen(
             self.request.scopes,
             inputs,
@@ -323,17 +321,9 @@ class _Extraction:
         first: int,
         home: Home,
         inputs: Mapping[str, str],
-        known: Sequence[KnownFile],
+        left: int,
     ) -> EngineInput:
-        """What an engine looks at; lessons that stand in a file count toward the most
-        that a session may leave."""
-        mine = [
-            entry
-            for file in known
-            for entry in file.memory.entries
-            if str(entry.extra.get("session_id", "")) == session.id
-        ]
-        lessons = [entry for entry in mine if entry.kind != "episode"]
+        """What an engine looks at, to find as many lessons as are `left`."""
         return EngineInput(
             session=session,
             first=first,
@@ -342,7 +332,7 @@ class _Extraction:
             folder=home.job_folder,
             root=self.root,
             today=self.project.now.isoformat(),
-            left=max(0, rules.MOST - len(lessons)),
+            left=max(0, left),
             learn=self.project.config.learn,
         )
 
@@ -458,6 +448,18 @@ def _named(session: Session) -> Session:
     begin = "\n".join(turn.text for turn in session.turns[:20])
     return session._replace(
         id=f"session-{digest(begin.encode('utf-8', 'replace'))[:16]}"
+    )
+
+
+def _lessons(session: Session, task: str, known: Sequence[KnownFile]) -> int:
+    """How many lessons of a session stand in a file: they count toward the most that it
+    may leave. One with another task is another session in a file of the same name."""
+    return sum(
+        str(entry.extra.get("session_id")) == session.id
+        and entry.extra.get("session_task") == task
+        and entry.kind != "episode"
+        for file in known
+        for entry in file.memory.entries
     )
 
 

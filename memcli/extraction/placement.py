@@ -59,12 +59,13 @@ def receipt(session: Session, known: Iterable[KnownFile]) -> int:
     """The first turn that was not read yet, here or in a fork, by the `source` of
     entries."""
     keys = set()
-    for entry in (entry for file in known for entry in file.memory.entries):
-        own = str(entry.extra.get("session_id", "")) == session.id
-        for named in listed(entry, "source"):
-            name, _, key = named.rpartition("#")
-            if name and ((own and name == session.name) or _UUID.match(key)):
-                keys.add(key)
+    for file in known:
+        for entry in file.memory.entries:
+            own = str(entry.extra.get("session_id", "")) == session.id
+            for named in listed(entry, "source"):
+                name, _, key = named.rpartition("#")
+                if name and ((own and name == session.name) or _UUID.match(key)):
+                    keys.add(key)
     read = (index for index, turn in enumerate(session.turns, 1) if turn.key in keys)
     return max(read, default=0)
 

@@ -217,10 +217,6 @@ class Proposals:
         same = [one for one in self.all if one.id == draft.id or self._is(one, mine)]
         return min(same, key=lambda one: one.waits, default=None)
 
-    def of_session(self, session: str) -> int:
-        """How many proposals a session has left so far."""
-        return sum(one.session_id == session for one in self.all)
-
     def _is(self, proposal: Proposal, mine: Claim) -> bool:
         theirs = self._claims.get(proposal.id)
         if theirs is None:

@@ -86,12 +86,20 @@ class Transcripts:
         self, path: str, name: str, has_receipt: Callable[[Extraction], bool]
     ) -> tuple[list[Session], Extraction | None]:
         """The sessions of a transcript, from where reading stopped when memory has the
-        receipt."""
+        receipt. One whose turns are known by their place is read from its start: it may
+        be another conversation by now."""
         known = self._known(path, has_receipt)
-        start = _position(known) if known is not None else START
+        start = START
+        if known is not None and not known.last.startswith("@"):
+            start = Position(
+                size=known.size, mtime=known.mtime, offset=known.end, head=known.head
+            )
         # nothing is passed over that stands elsewhere
         alone = start == START and not self._seen
         found = self._read(path, name, start)
+        keys = {turn.key for each in found for turn in each.turns}
+        if start == START and known is not None and known.last not in keys:
+            known = None
         if alone and not any(each.cut for each in found):
             self.whole[path] = found
         if path == "-":
@@ -194,13 +202,6 @@ class Transcripts:
         failed = f"how far {name} was read could not be remembered"
         with self.app.state(best_effort=failed) as state:
             state.note("extracted", [(digest(os.fsencode(path)), *found)], "OR REPLACE")
-
-
-def _position(known: Extraction) -> Position:
-    """Where reading of a transcript stopped."""
-    return Position(
-        size=known.size, mtime=known.mtime, offset=known.end, head=known.head
-    )
 
 
 def _remembered(record: HistoryRecord, session: Session) -> Session:

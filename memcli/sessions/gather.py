@@ -15,6 +15,7 @@ from jiter import from_json
 from memcli.sessions import speakers
 from memcli.sessions.model import Session, Turn
 from memcli.sessions.tools import ARGUMENTS
+from memcli.text.digests import digest
 
 MAX_LINE = 16 << 20
 """Bytes of the longest line that is looked at; a longer one is counted as skipped."""
@@ -199,7 +200,7 @@ class Gather:
         self.turns: list[Turn] = []
         self._tools: dict[str, str] = {}
         self.names: Counter[str] = Counter()
-        self.cwd = self.id = self.title = ""
+        self.cwd = self.id = self.title = self._read = ""
         self.cut = self._held = 0
         self._session = self._cwd = ""
         self._named: tuple[Any, Any] = "", ""
@@ -328,10 +329,17 @@ class Gather:
             self._held += len(text)
 
     def _add(self, place: TurnPlace, **about: Any) -> None:
+        key = place.key
+        # A place alone would be the same in another conversation.
+        if key.startswith("@"):
+            if "tool" not in about:
+                said = self._read + about["text"]
+                self._read = digest(said.encode(errors="replace"), 4)
+            key = f"{key}-{self._read}"
         if place.offset < self.since:
             return
         turn = Turn(
-            key=place.key,
+            key=key,
             time=place.time,
             line=place.line,
             offset=place.offset,

@@ -70,16 +70,18 @@ class Workspace:
         *,
         wait: float = 10.0,
         note: Sequence[str] = (),
+        is_act: bool = False,
     ) -> list[str]:
         """Apply all patches or none; on return they are on disk and `undo` can take
         them back.
 
         `note` is found in `notes` from the moment on at which the write is certain to
-        happen. A new file that begins with `#!` is executable. Raises StaleError when a
+        happen. What `is_act` is taken back in its turn also where no file changes. A
+        new file that begins with `#!` is executable. Raises StaleError when a
         file is not what the plan was made from, else RefusedError. After an exception
         every file is as before, unless it says that the next write will finish."""
         changed = [patch for patch in patches if patch.before != patch.after]
-        if changed:
+        if changed or is_act:
             with self.hold(verb, wait=wait):
                 record = WriteRecord(
                     root=self._root,
@@ -149,7 +151,7 @@ class Workspace:
         return [step.name for step in inverse.steps]
 
     def _back(self, record: WriteRecord) -> tuple[Step, ...]:
-        if not record.steps:
+        if not record.steps and not record.note:
             what = f"mem {record.verb} of {record.time} keeps no words to bring back"
             raise RefusedError(what, "another mem undo takes back what is older")
         steps = []

@@ -192,7 +192,9 @@ def undo_text(report: UndoReport, root: str) -> str:
     if not report.verb:
         return "there is nothing to undo"
     names = [_seen_from(root, path) for path in report.files]
-    lines = [f"took back {report.verb} of {report.time}: {', '.join(names)}"]
+    lines = [
+        f"took back {report.verb} of {report.time}: {', '.join(names) or 'no file changes'}"
+    ]
     if any(map(_wired_merges, report.patches)):
         lines.append(
             "the merge driver in git's settings and the index stay:"

@@ -197,6 +197,39 @@ def test_a_grown_session_teaches_only_what_is_new(project, world):
     )
 
 
+@pytest.mark.parametrize("name", ["s.md", "s.json"])
+def test_another_conversation_in_the_same_file_is_read_from_its_start(
+    project, world, name
+):
+    """Whatever the two share; each of them again adds nothing, without the state file
+    neither, and of one that has grown only what is new is learned."""
+    rules = [
+        "From now on, always run make check before every commit in this project.",
+        "Every migration must have a rollback.",
+        "Never push to the main branch without a review in this project.",
+    ]
+
+    def learned(*said: str) -> list[str]:
+        turns = [("User", "Hello."), ("Assistant", "How can I help?")]
+        for text in said:
+            turns += [("User", text), ("Assistant", "Understood.")]
+        told = [{"role": role.lower(), "content": text} for role, text in turns]
+        text = "".join(f"{role}: {text}\n" for role, text in turns)
+        project.write(name, text if name == "s.md" else json.dumps(told))
+        project.ok("extract", name)
+        return [entry.body.partition("] ")[2][:10] for entry in project.entries()]
+
+    first, other, new = (text[:10] for text in rules)
+    assert learned(rules[0]) == [first]
+    assert learned(rules[1]) == [first, other]
+    memory = (project.root / "MEMORY.md").read_bytes()
+    (world / "state" / "mem" / "state.db").unlink()
+    for text in (rules[0], rules[1], rules[1]):
+        learned(text)
+    assert (project.root / "MEMORY.md").read_bytes() == memory
+    assert learned(*rules[1:]) == [first, other, new]
+
+
 def test_what_a_person_threw_out_stays_out(project):
     """In the file and in the archive, in other words, and when the receipt is gone."""
     learn(project)

@@ -134,6 +134,23 @@ def test_undo_of_a_keep_lets_the_proposal_wait_again(project):
     assert [entry.id for entry in project.entries()] == [before[0]["id"]]
 
 
+def test_undo_of_a_drop_takes_back_no_write_before_it(project):
+    """The last act goes first: what a person wrote before stays until the next undo."""
+    project.ok("add", "Never deploy on a Friday afternoon.")
+    learn(project)
+    before = waiting(project)
+    files = markdown(project)
+    project.ok("drop", before[0]["id"][:8])
+    assert project.mem("undo", "--dry-run").code == 0
+    assert waiting(project) == []
+    undone = project.mem("undo")
+    assert "took back drop" in undone.out
+    assert f"{before[0]['id'][:8]} waits again: mem inbox" in undone.out
+    assert (waiting(project), markdown(project)) == (before, files)
+    project.ok("undo")
+    assert not project.entries()
+
+
 def test_keep_takes_several_or_none(project):
     """An id that is not known writes nothing; so does a title for two."""
     given = slip(project).user("No, don't use the moment library.").agent("Sorry.")
