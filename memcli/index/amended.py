@@ -20,6 +20,7 @@ from memcli.storage.files import ONE_OF
 COMPARED_TEXT = 3000  # characters of a hit that are compared
 COMPARED = 6  # how many of the best hits are compared with each other
 _NUMBER = re.compile(r"\s*\(#\d+\)\Z|\W+")  # of a pull request; between words
+_JOINT = re.compile(r"(?<=\w)[/.](?=\w)")  # what a path or a dotted name is made of
 Replaced = Mapping[str, Collection[str]]
 Pairs = Iterable[tuple[int, int]]
 
@@ -71,7 +72,7 @@ def newer_first(
     places = {hit.doc.unit: at for at, hit in enumerate(every)}
     by_git = ((places[old], places[new]) for old, new in gone.items() if new in places)
     pairs = [
-        *_by_words(hits, common, asked),
+        *_by_words(hits, common, asked, record.naming(places)),
         *by_git,
         *_by_entries(every, replaced),
     ]
@@ -97,16 +98,21 @@ def _later(
 
 
 def _by_words(
-    hits: Sequence[PastStretch], common: Mapping[str, int], asked: Rarity
+    hits: Sequence[PastStretch],
+    common: Mapping[str, int],
+    asked: Rarity,
+    naming: Collection[str],
 ) -> Iterator[tuple[int, int]]:
-    """(older, newer) of hits about one thing, which the newer says that it changes."""
+    """(older, newer) of hits about one thing, which the newer says that it changes; of
+    commits one that is `naming` another changes that one alone."""
     near = hits[:COMPARED]
     total = common.get("", 0) or 1
     least = max(total // 1000, 1)
     rarity = lru_cache(None)(
         lambda word: idf(min(common.get(word, least), total), total)
     )
-    words = list(map(words_of, near))
+    # a name of several words, in which they meet, is one thing
+    words = [stems(_JOINT.sub("", _text(hit))) - _stop_stems() for hit in near]
     sizes = [math.hypot(*map(rarity, each)) for each in words]
     task = set(map(stem, asked))
     dated = sorted(range(len(near)), key=lambda at: near[at].doc.date)
@@ -115,9 +121,11 @@ def _by_words(
         newer = near[other].doc
         if newer.date == older.date or newer.unit == older.unit:
             continue
+        if older.source == "commit" and newer.unit in naming:
+            continue
         both = words[at] & words[other]
         shared = sum(rarity(word) ** 2 for word in both)
-        alike = both and shared >= weights.ALIKE * sizes[at] * sizes[other]
+        alike = shared >= weights.ALIKE * sizes[at] * sizes[other]
         if alike and says_so(_text(near[other]), both, task):
             yield at, other
 

@@ -57,10 +57,9 @@ _NEAR = 1  # sentences on either side in which the thing that changes is named
 
 def says_so(text: str, thing: Set[str], asked: Set[str]) -> bool:
     """Whether a text says that it changes something, in or beside a sentence which has
-    two of the words of the `thing`, or all there are, and one of what is `asked`."""
-    wanted = min(len(thing), 2)
+    two of the words of the `thing` and one of what is `asked`."""
     return any(
-        len(words & thing) >= wanted and not words.isdisjoint(asked)
+        len(words & thing) > 1 and not words.isdisjoint(asked)
         for words in _around_changes(text)
     )
 

@@ -119,6 +119,11 @@ class RecordContents:
         by_unit = {unit: self.rows(query, unit, title, unit) for unit, title in commits}
         return {unit: rows[0][0] for unit, rows in by_unit.items() if rows}
 
+    def naming(self, units: Iterable[str]) -> set[str]:
+        """Those of these commits that name the one which they take back or amend."""
+        query = f"SELECT by FROM superseded WHERE by {ONE_OF}"
+        return {unit for (unit,) in self.rows(query, json.dumps([*units]))}
+
     def select(self, where: str, *values: object) -> Iterator[tuple[int, Doc]]:
         """The docs that count for which a condition holds, by number."""
         names = "id, body, about, source, unit, turn, key, who, date, title"

@@ -113,3 +113,47 @@ def test_what_takes_the_place_of_an_entry_leads(tmp_path):
         assert not any(hit.newer for hit in plain)
         assert [hit.doc.unit for hit in hits] == ["new", "old"]
         assert hits[1].newer == hits[0].doc.handle
+
+
+def marked(folder: Path, older: Doc, newer: Doc, question: str) -> dict[str, str]:
+    """Unit -> what is said to be newer, of all that is found."""
+    with opened(folder / "record.db", make=True) as record:
+        assert record is not None
+        record.add([older, newer])
+        _, hits = search(record, question)
+        return {hit.doc.unit: hit.newer for hit in hits}
+
+
+def commit(name: str, words: str, date: str, supersedes: tuple[str, ...] = ()) -> Doc:
+    made = doc(Case("", "", "commit", "", "", ""), name, f"{words} | ", date)
+    return made._replace(supersedes=supersedes)
+
+
+def test_a_revert_changes_the_commit_that_it_names_and_no_other(tmp_path):
+    """By its words it changes what a session said, which no commit can name."""
+    question = "default of boolean flags"
+    words = "Added examples of the default to boolean flags"
+    older = commit("old", words, "2020-10-24T10:00:00Z")
+    text = 'Revert "Use the default as a sentinel for boolean flags"'
+    for name, named in (("one", "f00dbeef"), ("two", "old")):
+        newer = commit("new", text, "2026-03-02T10:00:00Z", (named,))
+        found = marked(tmp_path / name, older, newer, question)
+        assert found == {"new": "", "old": "c:new" if named == "old" else ""}
+    spoken = older._replace(source="session", key="s:old-1")
+    found = marked(tmp_path / "said", spoken, newer, question)
+    assert found == {"new": "", "old": "c:new"}
+
+
+def test_the_name_of_a_file_alone_is_not_one_thing(tmp_path):
+    """Several words make up a path; a bare "Update FILE" meets others in its suffix."""
+    older = commit("old", "Fix extlinks in docs/conf.py", "2024-05-22T10:00:00Z")
+    rule = "Don't touch docs/conf.py, the docs are built by a theme."
+    case = Case("", "", "session", "", "", "")
+    date = "2026-11-27T10:00:00Z"
+    newer = doc(case, "new", f"{rule} | Reverted conf.py.", date)
+    found = marked(tmp_path / "a", older, newer, "docs/conf.py")
+    assert found == {"old": "", "new": ""}
+    newer = commit("new", "Update testing.py", date)
+    older = commit("old", "Conflicts: setup.py", "2017-03-30T10:00:00Z")
+    found = marked(tmp_path / "b", older, newer, "setup.py testing.py")
+    assert found == {"old": "", "new": ""}
