@@ -120,10 +120,14 @@ def _nothing(mem: App, report: RecallReport) -> str:
         return (
             f"mem: nothing ranked found room in {room}; --max-tokens 0 lifts the limit"
         )
+    handles = ", ".join(report.nearest)
+    near = f"; nearest in history: {handles}" if handles else ""
     if report.hits and not report.matched:
-        return "mem: nothing matches this task: what is shown counts for every one"
+        return (
+            f"mem: nothing matches this task: what is shown counts for every one{near}"
+        )
     what = "nothing else" if report.matched else "nothing"
-    return f"mem: {what} remembered matches this task"
+    return f"mem: {what} remembered matches this task{near}"
 
 
 def run_index(arguments: Sequence[str]) -> int | None:

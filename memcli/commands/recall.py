@@ -55,9 +55,11 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
         wanted = Wanted(filters, request.agents)
         means = Means(lambda: _add_commits(app, record.path), embedder)
         past = ask_own(app.kept, record, request.task, wanted, means)
+    nearest = past.nearest if past else ()
     if not asks_memory:
         report = from_history(project, request.task, past)
-        return report._replace(found=only_history or past is not None)
+        found = only_history or past is not None
+        return report._replace(found=found, nearest=nearest)
     if known.config.query == "llm":
         from memcli.recall.condense import condensed
 
@@ -74,7 +76,7 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
     )
     if request.session and not find_secrets(request.session):
         _log(app, request.session, report)
-    return report
+    return report._replace(nearest=nearest)
 
 
 def _check(request: RecallRequest) -> None:

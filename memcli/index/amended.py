@@ -119,9 +119,8 @@ def _by_words(
     for at, other in combinations(dated, 2):
         older = near[at].doc
         newer = near[other].doc
-        if newer.date == older.date or newer.unit == older.unit:
-            continue
-        if older.source == "commit" and newer.unit in naming:
+        by_git = older.source == "commit" and newer.unit in naming
+        if newer.date == older.date or newer.unit == older.unit or by_git:
             continue
         both = words[at] & words[other]
         shared = sum(rarity(word) ** 2 for word in both)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from heapq import nlargest
 from itertools import chain, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,7 @@ AFTER = 10  # exchanges after the best one in which its conclusion is looked for
 POOL = 16  # how many of the best stretches are hits
 APART = 4  # exchanges on either side that are shown with the best
 RAREST = 3  # so many of the rarest terms count, however common they are
+NAMED = 3  # of what no gate lets pass so many are named
 MEASURED = 200  # the best parts, whose length is looked at
 BY_CHANCE = slice(5, 40)  # places of what matches a task by chance
 REREAD = 8  # the best stretches, whose sentences are compared with the task
@@ -99,14 +101,12 @@ def _matched(record: RecordContents, task: str) -> tuple[Rarity, list[Exchange]]
             points[part] += score
             has[part // PARTS] |= 1 << number
     best = nlargest(MEASURED, points, key=points.__getitem__)
-    plain: dict[int, float] = defaultdict(float)
-    for part in best:
-        plain[part // PARTS] = max(plain[part // PARTS], points[part])
-    fair: dict[int, float] = defaultdict(float)
-    for part, score in words.fair({part: points[part] for part in best}).items():
-        fair[part // PARTS] = max(fair[part // PARTS], score)
+    # of the parts of one exchange the best counts: it comes last
+    plain = {part // PARTS: points[part] for part in reversed(best)}
+    scored = words.fair({part: points[part] for part in best}).items()
+    fair = {part // PARTS: score for part, score in sorted(scored, key=itemgetter(1))}
     asked = {each.term: each.rarity for each in known}
-    return asked, _together(record.places(fair.keys()), fair, plain, has)
+    return asked, _together(record.places(fair), fair, plain, has)
 
 
 def _together(
@@ -128,21 +128,15 @@ def _together(
         terms = has[place.id]
         for other, _ in beside.get(place.id, ()):
             terms |= has[other]
-        each = Exchange(
-            place=place,
-            points=plain[place.id],
-            score=lent[place.id] * most,
-            terms=terms,
-        )
-        found.append(each)
+        score = lent[place.id] * most
+        found.append(Exchange(place, plain[place.id], score, terms))
     return sorted(found, key=lambda each: (-each.score, each.place.unit))
 
 
 def _near(place: DocPlace, at: Mapping[tuple[str, int], int]) -> list[tuple[int, int]]:
     """(exchange, distance) of those before and after one."""
-    turns = ((place.turn + away, abs(away)) for away in (-2, -1, 1, 2))
-    near = ((at.get((place.unit, turn)), distance) for turn, distance in turns)
-    return [(other, distance) for other, distance in near if other is not None]
+    near = {(place.unit, place.turn + away): abs(away) for away in (-2, -1, 1, 2)}
+    return [(at[turn], distance) for turn, distance in near.items() if turn in at]
 
 
 def _apart(exchanges: Iterable[Exchange]) -> list[Exchange]:
@@ -167,10 +161,9 @@ def _by_meaning(
     likenesses = iter(near(list(chain.from_iterable(said))))
     total = fusion.scale({place: hit.score for place, hit in enumerate(hits)})
     for place, own in enumerate(said):
-        pairs = list(islice(likenesses, len(own)))
-        to_whole = max((whole for whole, _ in pairs), default=0.0)
-        to_words = max((word for _, word in pairs), default=0.0)
-        total[place] += to_whole + to_words
+        pairs = islice(likenesses, len(own))
+        # the nearest to the whole, and to its words
+        total[place] += sum(map(max, zip(*pairs, strict=True)))
     ranked = sorted(total, key=total.__getitem__, reverse=True)
     return [hits[place] for place in ranked]
 
@@ -220,6 +213,13 @@ class FoundPast(NamedTuple):
     asked: Rarity
     hits: Sequence[PastStretch]
     lost: Mapping[str, LostEntry]
+
+    @property
+    def nearest(self) -> list[str]:
+        """The handles of what shares more than a word with the task, the strongest
+        first."""
+        strengths = {hit.doc.handle: hit.strength for hit in self.hits if hit.met > 1}
+        return nlargest(NAMED, strengths, key=strengths.__getitem__)
 
 
 class Wanted(NamedTuple):

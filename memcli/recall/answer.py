@@ -63,7 +63,7 @@ class RecallRequest(NamedTuple):
 
 class RecallReport(NamedTuple):
     """The answer; `matched` hits before layers and budget, `found`: there is memory at
-    all."""
+    all, `nearest`: handles in history, whether or not they are shown."""
 
     mode: str
     query: str
@@ -72,6 +72,7 @@ class RecallReport(NamedTuple):
     problems: tuple[Problem, ...]
     matched: int
     found: bool
+    nearest: Sequence[str] = ()
 
 
 class Bearing(NamedTuple):

@@ -17,7 +17,9 @@ def recall_json(report: "RecallReport", *, explain: bool) -> str:
     """The report; with `explain` also the factors of every score."""
     hits = [_hit_object(hit, explain=explain) for hit in report.hits]
     sparse = report.mode == "bm25"  # no vectors: words alone were searched
-    return json.of(report, matched=..., found=..., hits=hits, sparse_only=sparse)
+    return json.of(
+        report, matched=..., found=..., nearest=..., hits=hits, sparse_only=sparse
+    )
 
 
 _TOLD = """id rank layer score title text type kind level store path line age_days

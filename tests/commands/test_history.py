@@ -25,6 +25,7 @@ CHAT = [
     ("user", "thanks"),
 ]
 ONLY = "--history", "only"
+NOTHING = "mem: nothing remembered matches this task"
 
 
 @pytest.fixture
@@ -109,6 +110,25 @@ def test_history_is_found_without_any_memory(shop, capsys):
     assert said(capsys, "recall", PROMPT, "--agent", "codex") == ""
     assert said(capsys, "recall", PROMPT, "--until", "2026-01-01") == ""
     assert [path.name for path in shop.iterdir()] == [".git"]
+
+
+def test_what_falls_short_of_the_gate_is_named_alone(shop, capsys):
+    """By its handle, where it shares more than one word with the task; in no answer."""
+    words = "behave differently sometimes unlike elsewhere usually".split()
+    for word in words:
+        commit(f"Say how plugins {word}")
+    commit("Page through more.com on Windows")
+    done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True)
+    handle = f"c:{done.stdout[:7]}"
+    said(capsys, "index", "--history")
+    task = "why does the page on windows", *words
+    for more in ((), ("--json",), ONLY):
+        assert run(("recall", " ".join(task), *more)) == 0
+        shown = capsys.readouterr()
+        assert "more.com" not in shown.out and handle not in shown.out
+        assert shown.err == f"{NOTHING}; nearest in history: {handle}\n"
+    assert run(("recall", "windows of cathedrals, differently")) == 0
+    assert capsys.readouterr().err == f"{NOTHING}\n"
 
 
 def test_recall_adds_a_new_commit_and_doctor_names_the_record(shop, capsys):
