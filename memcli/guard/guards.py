@@ -204,7 +204,7 @@ def tool_use(root: Path, line: str, call: ToolCall, away: str = "") -> ToolUse:
         if walk.cut:
             unread = f"it changes a folder of {MOST_INSIDE:,} files and more"
     commands = [
-        command.words
+        command
         for command in reading.commands
         if command.words and (not away or lies_in(root, away, command.folder))
     ]

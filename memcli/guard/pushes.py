@@ -1,26 +1,98 @@
-"""What a push that names no branch pushes: the branch that is checked out."""
+"""`git push` in the one form that guards compare: each branch that it is to by its short
+name, last, and `--force` wherever it is forced. Where in doubt a branch is one of them."""
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from memcli.project import git
-from memcli.text.shell import Words
+from memcli.text.matching import verbose
+from memcli.text.shell import ShellCommand, Words
 
-_ALL = {"--all", "--mirror", "--tags", "--delete", "-d", "--prune"}
+
+@verbose
+def takes_value() -> str:
+    """An option of a push, or one that makes a branch, with its value behind it."""
+    return r"""
+        - [^-o]* o
+      | -- (?: push-option | repo | receive-pack | exec | recurse-submodules )
+      | - \w* [bBcC] | --orphan | --create | --force-create
+    """
 
 
-def with_branches(root: Path, commands: Iterable[Words]) -> Iterator[Words]:
-    """The commands; for a push without a branch one that names it stands there, too: that
-    of HEAD, or the one that the line switched to before."""
-    switched = ""
-    for words in commands:
-        yield words
-        operands = [word for word in words if not word.startswith("-")]
-        if operands[:2] in (["git", "checkout"], ["git", "switch"]):
-            switched = operands[-1]
-        is_bare = operands[:2] == ["git", "push"] and operands[3:] in ([], ["HEAD"])
-        if is_bare and _ALL.isdisjoint(words):
-            for branch in filter(None, {switched, git.branch_of(root)}):
-                remote = operands[2:3] or ["origin"]
-                options = [word for word in words if word.startswith("-")]
-                yield ("git", "push", *options, *remote, branch)
+def with_branches(root: Path, commands: Sequence[ShellCommand]) -> Iterator[Words]:
+    """The words of commands; behind a push the same once more for each branch that it
+    is to, by what the same line switched to before."""
+    asking = {"HEAD", "--show-current"}
+    is_asked = any(asking.intersection(each.words) for each in commands)
+    before: list[ShellCommand] = []
+    for command in commands:
+        yield command.words
+        if command.words[:2] == ("git", "push"):
+            options, remote, refs = _pushed(command.words[2:])
+            for ref in refs:
+                is_forced = "--mirror" in options or ref.startswith("+")
+                forced = ["--force"] if is_forced else []
+                name = "HEAD" if "$" in ref and is_asked else ref
+                for branch in _branches(root, name, before, command.folder):
+                    yield ("git", "push", *options, *forced, remote, branch)
+        before.append(command)
+
+
+def _pushed(words: Words) -> tuple[list[str], str, list[str]]:
+    """The options of a push, without values that stand apart, its remote, and what it
+    pushes: `:` for every branch."""
+    options: list[str] = []
+    operands: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            operands += rest
+        elif word.startswith("-"):
+            options.append(word)
+            if takes_value().fullmatch(word):
+                next(rest, "")
+        else:
+            operands.append(word)
+    remote, *refs = operands or ["origin"]
+    if not {"--all", "--branches", "--mirror"}.isdisjoint(options):
+        refs = [":"]
+    elif not refs and "--tags" not in options:
+        refs = ["HEAD"]
+    return options, remote, refs
+
+
+def _branches(
+    root: Path, ref: str, before: Sequence[ShellCommand], folder: str
+) -> set[str]:
+    """The branches to which a refspec leads."""
+    source, _, target = ref.removeprefix("+").partition(":")
+    name = (target or source).removeprefix("refs/").removeprefix("heads/")
+    if name in ("HEAD", "@"):
+        return _checked_out(root, before, folder)
+    is_any = not name or re.search(r"[$*]", name)
+    return git.branches_of(root) if is_any else {name}
+
+
+def _checked_out(root: Path, before: Sequence[ShellCommand], folder: str) -> set[str]:
+    """The branch of HEAD, or the one switched to; both where a switch may fail, is
+    elsewhere or may be of a file."""
+    found = {git.branch_of(root)}
+    for words, *_, place in before:
+        if words[:2] not in (("git", "checkout"), ("git", "switch")):
+            continue
+        created = [each for each in words[2:-1] if takes_value().fullmatch(each)]
+        names = [each for each in words[2:] if not re.match("-.", each)]
+        if created:
+            names = [words[words.index(created[0]) + 1]]
+        if len(names) != 1 or "--" in words:
+            continue
+        known = git.branches_of(root)
+        name = names[0].removeprefix("origin/")
+        if name == "-":
+            found |= known
+        elif place == folder and bool(created) != (name in known):
+            found = {name}
+        else:
+            found.add(name)
+    return found - {""}

@@ -100,7 +100,9 @@ def suggest(title: str, body: str, past: Sequence[str] = ()) -> Suggestion:
         commands.update(dict.fromkeys(_rivals(forbidden, instead)))
     if not commands and not paths:
         commands.update(dict.fromkeys(_from_past(past, f"{title} {body}")))
+    lets = tuple(each for each in allowed if " --" in each)  # also to one branch
     usable = [each for each in commands if each not in allowed and _parses(each)]
+    usable = [each for each in usable if not each.startswith(lets)]
     usable = [each for each in usable if not _is_named_closer(each, usable)]
     unless = [each for each in allowed if _narrows(each, usable)]
     return Suggestion(
@@ -267,19 +269,17 @@ def _branches(text: str) -> list[str]:
 
 
 def _to_branches(command: str, branches: Sequence[str]) -> Iterator[str]:
-    """A command that pushes, as one to these branches alone."""
-    if not branches or not command.startswith("git push") or "--mirror" in command:
+    """A command that pushes, as one to these branches alone: a forced push says so there
+    by its options (see `pushes`)."""
+    if not branches or not command.startswith("git push"):
         yield command
-        return
-    stem = command.removesuffix("*")
-    before = stem if stem.endswith("+") else f"{stem}* "
-    for branch in branches:
-        yield from (f"{before}{branch}", f"{before}*:{branch}")
+    elif "+" not in command and "--mirror" not in command:
+        yield from (f"{command} {branch}" for branch in branches)
 
 
 def _of_git(text: str) -> Iterator[str]:
     if branches := _branches(text):
-        yield from _to_branches("git push ", branches)
+        yield from _to_branches("git push *", branches)
     alone = pushed_behind().sub(" ", text)
     for match in git_verb().finditer(alone):
         if is_noun().search(alone[: match.start() + 1]):

@@ -460,24 +460,84 @@ def test_what_was_at_hand_does_not_bind_beside_what_is_given(project):
     assert tried(project, "src/a.py").json["decision"] is None
 
 
-@pytest.mark.parametrize("branch", ["main", "feature"])
-def test_a_ban_on_pushes_to_a_branch_is_of_that_branch(project, branch):
-    """Also where a push names none: the branch that is checked out is pushed."""
-    project.git("checkout", "-q", "-B", branch)
+FORCING = (
+    "--force --all",
+    "--mirror",
+    "--force origin :",
+    "-f origin $BRANCH",
+    "--force --branches",
+    "-f origin refs/heads/*:refs/heads/*",
+)
+"""Pushes of every branch, or of any."""
+
+
+@pytest.mark.parametrize(("here", "there"), [("main", "topic"), ("topic", "main")])
+def test_a_ban_on_pushes_to_a_branch_is_of_that_branch(project, here, there):
+    """However a push names it, also by none: then the one that is checked out, or that
+    the line switched to, is pushed."""
+    project.write("a.py", "")
+    project.commit()
+    project.git("checkout", "-q", "-B", there)
+    project.git("checkout", "-q", "-B", here)
     name = guarded(project, "Never force push to main or master", guard="", commands=[])
     project.ok("guard", name[:8])
-    for line in (
-        "git push -f origin main",
-        "git push origin HEAD:master --force",
-        "git push origin +main",
-        "git switch main && git push --force",
+
+    def stopped(line: str) -> bool:
+        return tried(project, line).json["decision"] == "deny"
+
+    for rest in FORCING:
+        assert stopped(f"git push {rest}"), rest
+    for branch in ("main", "topic"):
+        for rest in (
+            f"--force origin refs/heads/{branch}",
+            f"--force origin HEAD:refs/heads/{branch}",
+            f"-f origin HEAD:heads/{branch}",
+            f"--force origin {branch} feature",
+            f"origin +{branch}",
+            f"origin +HEAD:{branch}",
+            f"-fu origin {branch}",
+            f"-fo {branch} origin {branch}",
+            f"--force-with-lease origin {branch}",
+        ):
+            for program in ("git", "git -c x=y", "sudo git"):
+                line = f"{program} push {rest}"
+                assert stopped(line) == (branch == "main"), line
+        line = f"git switch {branch} && git push -f"
+        assert stopped(line) == (branch == "main"), line
+    for rest in (
+        "--force",
+        "--force -o ci.skip origin",
+        "--receive-pack x -f origin",
+        "-f origin @",
+        "-f origin HEAD",
+        "-f origin $(git branch --show-current)",
     ):
-        assert tried(project, line).json["decision"] == "deny", line
-    for line in ("git push", "git push -f origin feature", "git push origin main"):
+        assert stopped(f"git push {rest}") == (here == "main"), rest
+    assert not stopped("git push -f origin main:topic")
+    assert not stopped("git push origin main feature")
+    assert not stopped("git push --tags -f")
+    assert stopped("git checkout - && git push -f")
+    doubtful = "git -C ../x switch topic && git push -f"
+    assert stopped(doubtful) == (here == "main")
+    assert stopped("git checkout a.py && git push -f") == (here == "main")
+
+
+@pytest.mark.parametrize("branch", ["main", "feature"])
+def test_a_new_branch_may_be_pushed_where_main_may_not(project, branch):
+    """From main, too."""
+    project.git("checkout", "-q", "-B", branch)
+    name = guarded(project, "Never push directly to main", guard="", commands=[])
+    project.ok("guard", name[:8])
+    for line in (
+        "git checkout -b fix/x && git commit -am y && git push -u origin HEAD",
+        "git checkout -b topic main && git push",
+        "git switch -qc topic && git push",
+    ):
         assert tried(project, line).json["decision"] is None, line
-    bare = "deny" if branch == "main" else None
-    for line in ("git push --force", "git push -f origin HEAD"):
-        assert tried(project, line).json["decision"] == bare, line
+    for line in ("git switch main && git push", "git push origin HEAD:main"):
+        assert tried(project, line).json["decision"] == "deny", line
+    bare = tried(project, "git push").json["decision"]
+    assert bare == ("deny" if branch == "main" else None)
 
 
 def test_what_was_at_hand_never_stops_what_the_lesson_prescribes(

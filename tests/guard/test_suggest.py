@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from memcli.guard.guards import ToolUse, judge, read_guard
+from memcli.guard.pushes import with_branches
 from memcli.guard.suggest import Suggestion, suggest
 from memcli.sessions.tools import tool_call
-from memcli.text.shell import commands_of
+from memcli.text.shell import read_line
 
 SETS = ("rules", "threads", "instructions", "reports")
 LEAST = 28
@@ -37,7 +38,9 @@ def decided(title: str, line: str) -> str:
     }
     guard = read_guard("id", title, values, "MEMORY.md:1", "MEMORY.md")
     files = tuple(path.lstrip("/") for path in tool_call({"command": line}, "/").files)
-    verdict = judge(guard, ToolUse(tuple(commands_of(line)), files))
+    commands = [each for each in read_line(line).commands if each.words]
+    use = ToolUse(tuple(with_branches(Path("/nowhere"), commands)), files)
+    verdict = judge(guard, use)
     return verdict.mode if verdict else ""
 
 
@@ -91,3 +94,10 @@ def test_blocks_and_tables_forbid_nothing():
     """What a lesson shows is no ban."""
     body = "```bash\n# never run npm install\n```\n\n| do not use `npm` | x |\n"
     assert suggest("Commands", body) == Suggestion()
+
+
+def test_a_forced_push_that_a_lesson_prescribes_passes():
+    """To the branch of which the ban is, too."""
+    title = "Never force push to main, use `git push --force-with-lease`"
+    assert decided(title, "git push -f origin main") == "deny"
+    assert decided(title, "git push --force-with-lease origin main") == ""
