@@ -26,6 +26,7 @@ def with_branches(root: Path, commands: Sequence[ShellCommand]) -> Iterator[Word
     asking = {"HEAD", "--show-current"}
     is_asked = any(asking.intersection(each.words) for each in commands)
     before: list[ShellCommand] = []
+    root = git.work_tree(root) or root
     for command in commands:
         yield command.words
         if command.words[:2] == ("git", "push"):
@@ -71,13 +72,13 @@ def _branches(
     if name in ("HEAD", "@"):
         return _checked_out(root, before, folder)
     is_any = not name or re.search(r"[$*]", name)
-    return git.branches_of(root) if is_any else {name}
+    return _branches_of(root) if is_any else {name}
 
 
 def _checked_out(root: Path, before: Sequence[ShellCommand], folder: str) -> set[str]:
     """The branch of HEAD, or the one switched to; both where a switch may fail, is
     elsewhere or may be of a file."""
-    found = {git.branch_of(root)}
+    found = {_branch_of(root)}
     for words, *_, place in before:
         if words[:2] not in (("git", "checkout"), ("git", "switch")):
             continue
@@ -87,7 +88,7 @@ def _checked_out(root: Path, before: Sequence[ShellCommand], folder: str) -> set
             names = [words[words.index(created[0]) + 1]]
         if len(names) != 1 or "--" in words:
             continue
-        known = git.branches_of(root)
+        known = _branches_of(root)
         name = names[0].removeprefix("origin/")
         if name == "-":
             found |= known
@@ -96,3 +97,21 @@ def _checked_out(root: Path, before: Sequence[ShellCommand], folder: str) -> set
         else:
             found.add(name)
     return found - {""}
+
+
+def _branch_of(tree_top: Path) -> str:
+    """The branch that is checked out, "" for none."""
+    folder = git.git_dir(tree_top)
+    text = git.read_first_line(folder / "HEAD") if folder else ""
+    return text.partition("refs/heads/")[2]
+
+
+def _branches_of(tree_top: Path) -> set[str]:
+    """The local branches; main and master always."""
+    common = git.common_dir(tree_top)
+    if common is None:
+        return {"main", "master"}
+    heads = common / "refs/heads"
+    loose = (path.relative_to(heads).as_posix() for path in heads.rglob("*"))
+    packed = (name.partition("refs/heads/")[2] for name in git.packed_refs(common))
+    return {"main", "master", *loose, *filter(None, packed)}

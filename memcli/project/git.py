@@ -94,34 +94,16 @@ def head_of(tree_top: Path) -> str:
     name = text.removeprefix("ref: ")
     if commit := read_first_line(folder / name) or read_first_line(common / name):
         return commit
-    return _packed(common).get(name, "")
+    return packed_refs(common).get(name, "")
 
 
-def _packed(common: Path) -> dict[str, str]:
+def packed_refs(common: Path) -> dict[str, str]:
     """The commits of the names that git has packed."""
     with suppress(OSError, UnicodeDecodeError):
         rows = read_file(common / "packed-refs").data.decode().splitlines()
         pairs = (row.partition(" ") for row in rows)
         return {name: commit for commit, _, name in pairs}
     return {}
-
-
-def branch_of(tree_top: Path) -> str:
-    """The branch that is checked out, "" for none."""
-    folder = git_dir(tree_top)
-    text = read_first_line(folder / "HEAD") if folder else ""
-    return text.partition("refs/heads/")[2]
-
-
-def branches_of(tree_top: Path) -> set[str]:
-    """The local branches; main and master always."""
-    common = common_dir(tree_top)
-    if common is None:
-        return {"main", "master"}
-    heads = common / "refs/heads"
-    loose = (path.relative_to(heads).as_posix() for path in heads.rglob("*"))
-    packed = (name.removeprefix("refs/heads/") for name in _packed(common))
-    return {"main", "master", *loose, *packed}
 
 
 def under_way(tree_top: Path) -> str:
