@@ -159,11 +159,16 @@ def _hand_over(mem: App, report: "ExportReport", out: str, written: str) -> None
     else:
         whole = report.target == "json"
         patches = in_file(mem.project, out, written, whole=whole)
-        places = [os.path.relpath(patch.path, mem.project.cwd) for patch in patches]
-        changed = f"wrote {''.join(places)}"
-        if places != [os.path.normpath(out)]:
-            changed += f", which {out} reads"
+        changed = f"wrote {_place(mem, patches, out)}"
         _write(mem, patches, changed, f"{out} is up to date")
+
+
+def _place(mem: App, patches: Sequence[Patch], out: str) -> str:
+    """The file that is changed, where `out` is another, as what `out` reads."""
+    cwd = mem.project.cwd
+    place = "".join(os.path.relpath(patch.path, cwd) for patch in patches)
+    is_same = place == os.path.relpath(cwd / out, cwd)
+    return place if is_same else f"{place}, which {out} reads"
 
 
 def _write(
@@ -195,9 +200,11 @@ def _take_out(mem: App, out: str, *, rules: bool) -> None:
         raise UsageError("export: --remove goes with --out FILE", hint)
     if rules:
         patches = in_folder(mem.project, out, {})
+        place = out
     else:
         patches = in_file(mem.project, out, None)
-    changed = f"took our section out of {out}"
+        place = _place(mem, patches, out)
+    changed = f"took our section out of {place}"
     _write(mem, patches, changed, f"no section of ours stands in {out}")
 
 

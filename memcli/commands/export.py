@@ -1,6 +1,7 @@
 """mem export: the memory for tools that read a file."""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from memcli.install import git_hooks
 from memcli.memory.filters import Filters
 from memcli.memory.parser import KnownFile, sections
 from memcli.memory.values import OUTERMOST, Entry, Patch, Problem
+from memcli.memory.words import body_of
 from memcli.project import globs
 from memcli.project.context import Project, base_of, nothing_written, read_known
 from memcli.project.listing import PRIVATE, FoundFile, marks
@@ -68,7 +70,7 @@ def export(
     app: App, target: str, out: str = "", *, lines: int = 200, size: int = 25_000
 ) -> ExportReport:
     """What is live in view, no proxy store; for the repository no global level either.
-    Nothing goes back into the file `out` that was imported from it."""
+    Nothing goes into the file `out` that it says by itself."""
     one_of("target", target, TARGETS)
     files, problems = _files(app.project, Filters(no_global=target != "json"))
     nearest: dict[str, Exported] = {}  # each id once, from the nearest file
@@ -148,17 +150,20 @@ def _lessons(kept: Sequence[Exported]) -> Iterator[ExportNote]:
 def _from_elsewhere(
     project: Project, kept: Sequence[Exported], out: str
 ) -> list[Exported]:
-    """The entries that were not imported from what stands in the file `out`."""
-    if not out or project.root is None:
-        return list(kept)
-    known = set(map(os.path.realpath, _with_included(_written_path(project, out))))
-    form = f"{importers.RULES}:"
-    elsewhere = []
-    for each in kept:
-        source = str(each.entry.extra.get("source") or "").removeprefix(form)
-        if os.path.realpath(project.root / source) not in known:
-            elsewhere.append(each)
-    return elsewhere
+    """The entries that do not stand in the file `out` outside our section."""
+    said: set[tuple[str, ...]] = set()
+    with nothing_written(out):
+        places = _with_included(_written_path(project, out)) if out else ()
+        for file in filter(Path.is_file, places):
+            drafts = importers.rules(file.name, read_text(file))
+            said |= {_words(draft.title, draft.text) for draft in drafts}
+    return [
+        each for each in kept if _words(each.entry.title, each.entry.body) not in said
+    ]
+
+
+def _words(title: str, text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"\w+", f"{title} {body_of(text, title)}"))
 
 
 def _with_included(path: Path) -> list[Path]:

@@ -84,17 +84,18 @@ def _commands() -> str:
 @verbose
 def _clause_end() -> str:
     """What parts the clauses of a sentence."""
-    return r"[:;,(] \s+ | \s [-–—]+ \s | [.!?] [*_]* \s | \s \( "
+    return r"[:;(] \s+ | (?<=,) \s+ | \s [-–—]+ \s | [.!?] [*_]* \s | \s \( "
 
 
 @verbose(ignore_case=True)
 def _order() -> str:
-    """What an order to go by begins with in English, and a "should" anywhere."""
+    """What an order to go by begins with in English ("read, write" only lists), and a
+    "should" anywhere."""
     return r"""
         \b (?: should | ought \s to | make \s sure ) \b
       | \A \W* (?: (?: and | please | then ) \s )?
         (?: prefer | use | keep | write | run | make | add | put | name | follow | ensure
-          | check ) \b (?! - | \s of \b )
+          | check ) \b (?! [-,] | \s of \b )
     """
 
 
@@ -174,7 +175,8 @@ def _rule(block: _RuleBlock, heading: str, lead: _RuleBlock | None = None) -> Ru
     text = block.words.strip()
     before = ""
     if lead is not None:
-        before = lead.text.strip().replace("**", "").rstrip(":： ") + ": "
+        leading = " ".join(lead.text.split()).replace("**", "")
+        before = leading.rstrip(":： ") + ": "
         text = f"{lead.text.strip()}\n\n{block.text.strip()}"
     elif heading and kind != "policy":
         before = f"{heading} > "
@@ -210,10 +212,11 @@ def _groups(body: str) -> list[list[_RuleBlock]]:
 
 def _before_lead(block: _RuleBlock) -> list[_RuleBlock]:
     """A paragraph that introduces something, without the sentences before that."""
-    parts = [one.text for one in words.sentences(" ".join(block.text.split()))]
-    if not block.leads or len(parts) < 2:
+    ends = words.sentence_ends(block.text)
+    if not block.leads or not ends:
         return [block]
-    return [_RuleBlock("prose", " ".join(parts[:-1])), _RuleBlock("prose", parts[-1])]
+    before, lead = block.text[: ends[-1]], block.text[ends[-1] :]
+    return [_RuleBlock("prose", before.rstrip()), _RuleBlock("prose", lead)]
 
 
 def _blocks(body: str) -> Iterator[_RuleBlock]:
@@ -228,7 +231,7 @@ def _block() -> str:
     mark = r"(?: [-*+] | \d{1,3} [.)] ) [ \t]"
     begins = rf"[ \t]* (?: \n | \Z | `{{3}} | ~~~ | \| ) | {mark}"
     return rf"""
-        ^ (?: [ ]{{0,3}} (?P<fence> `{{3,}} | ~{{3,}} ) (?s: .*? ) (?: ^ [ ]{{0,3}} (?P=fence) | \Z )
+        ^ (?: [ ]{{0,3}} (?P<fence> `{{3,}} | ~{{3,}} ) (?s: .*? ) (?: ^ [ ]{{0,3}} (?P=fence) .* | \Z )
           | (?: [ \t]* \| .* \n? )+ ) (?P<other>)
       | ^ (?: (?P<step> \d{{1,3}} [.)] [ \t] ) | [-*+] [ \t] ) .*
           (?: \n (?! {begins} ) .+ | (?: \n [ \t]* )* \n [ \t]+ \S .* )* (?P<item>)
@@ -291,11 +294,12 @@ def headline(text: str) -> tuple[str, str]:
     remainder = "\n".join(more_lines[len(paragraph) - 1 :]).strip("\n")
     if len(title) <= TITLE:
         return title or "Note", remainder
-    first = next((one.text for one in words.sentences(title)), title)
+    ends = words.sentence_ends(title)
+    not_number = (end for end in ends if not _item().fullmatch(title[:end]))
+    first = title[: next(not_number, None)].rstrip()
     if len(first) > TITLE:
         return shortened(title), text.strip()
-    behind = title[len(first) :].strip()
-    return first, f"{behind}\n{remainder}".strip("\n")
+    return first, f"{title[len(first) :].strip()}\n{remainder}".strip("\n")
 
 
 def shortened(title: str) -> str:

@@ -296,8 +296,27 @@ def test_a_file_that_reads_another_is_not_told_twice(project, text):
     project.ok("export", "agents-md", "--out", "AGENTS.md")
     assert project.read("AGENTS.md") == after
     assert "mock the cart" in project.ok("export", "claude").out
-    project.ok("export", "claude", "--out", "CLAUDE.md", "--remove")
+    done = project.ok("export", "claude", "--out", "CLAUDE.md", "--remove")
+    assert done.out.endswith("section out of AGENTS.md, which CLAUDE.md reads\n")
     assert project.read("AGENTS.md") == RULES_OF_SHOP
+    place = str(project.root / "AGENTS.md")
+    assert project.ok("export", "claude", "--out", place).out == "wrote AGENTS.md\n"
+
+
+def test_a_rule_that_its_file_does_not_say_any_more_is_told(project):
+    """One that was deleted there since it was imported, and one with another title
+    in memory."""
+    other = "- Never sleep in tests.\n\n- Never log a card.\n"
+    project.write("CLAUDE.md", RULES_OF_SHOP + other)
+    project.ok("import", "CLAUDE.md")
+    project.write("CLAUDE.md", "# Shop\n\n" + other)
+    memory = project.read("MEMORY.md")
+    project.write("MEMORY.md", memory.replace("log a card.", "print a card."))
+    for _ in range(2):
+        project.ok("export", "claude", "--out", "CLAUDE.md")
+        after = project.read("CLAUDE.md")
+        assert after.count("mock the cart") == after.count("print a card") == 1
+        assert after.count("sleep in tests") == 1
 
 
 RULES_OF_SHOP = "# Shop\n\n- Never mock the cart.\n"

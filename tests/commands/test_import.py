@@ -4,7 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from memcli.exchange.rule_units import units
 from tests.conftest import TODAY, Project
 
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
@@ -219,6 +222,76 @@ def test_two_rules_of_a_section_are_two_entries(project):
     assert (steps.title, steps.kind) == ("Release", "fact")
     assert "2. Make the tag of the day" in steps.body
     assert (push.title, push.kind) == ("Never push a tag by hand", "policy")
+
+
+LONG = "so it is " * 80
+PARTS = st.sampled_from(
+    (
+        "Never push {} by hand.",
+        "**{0}. Never  use {0}.** Ask first.",
+        "It  was {} there.\nMore",
+        f"It was {{}}, {LONG}.",
+        "The flags of {} are:",
+        "**The {} server**",
+        "- Never use {} alone",
+        "- a thing {}",
+        "3. Use the new {} here",
+        "```\nmake {0}\n``` {0}",
+        "| {} |",
+    )
+)
+
+
+@given(st.lists(st.tuples(PARTS, st.sampled_from((" ", "\n", "\n\n"))), max_size=9))
+def test_no_word_of_a_text_is_lost(parts):
+    """Each stands in the title or the text of a unit; a title is one line."""
+    names = [f"x{number}y" for number in range(len(parts))]
+    filled = [
+        part.format(name) + end for name, (part, end) in zip(names, parts, strict=True)
+    ]
+    text = "# Shop\n\n" + "".join(filled)
+    found = list(units(text, "AGENTS.md"))
+    said = " ".join(f"{unit.title} {unit.text}" for unit in found).split()
+    bare = {word.strip("*:.") for word in said}
+    assert {word.strip("*:.") for word in text.split()} - bare <= {
+        "#",
+        "Shop",
+        "3",
+        "",
+    } | set("-|`")
+    assert not any("\n" in unit.title for unit in found)
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        (
+            "**1. Never  {}.** Ask Ann first, or Bo when she is away.",
+            [("1. Never  {}.", "Ask Ann first, or Bo when she is away.")],
+        ),
+        (
+            "**12. Never {}.** Ask Ann first, or Bo when she is away.",
+            [("12. Never {}.", "Ask Ann first, or Bo when she is away.")],
+        ),
+        (
+            f"First. Then {LONG}. The flags are:\n- Never use -f",
+            [
+                ("Shop", f"First. Then {LONG}."),
+                ("The flags are: Never use -f", ""),
+            ],
+        ),
+        (
+            "It has tools to read, write, and execute code.",
+            [("Shop", "It has tools to read, write, and execute code.")],
+        ),
+    ],
+)
+def test_sentences_are_parted_where_they_end(text, told):
+    """Whatever blanks, marks and lengths they have."""
+    order = "deploy on a Friday when nobody is there who knows what it does"
+    found = units("# Shop\n\n" + text.replace("{}", order), "AGENTS.md")
+    expected = [(title.replace("{}", order), body) for title, body in told]
+    assert [(unit.title, unit.text) for unit in found] == expected
 
 
 def test_twice_is_once(project, tmp_path):

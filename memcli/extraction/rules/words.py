@@ -145,12 +145,16 @@ def _split(line: str, mark: str) -> Iterator[SpokenSentence]:
     """The sentences of a line."""
     line = " ".join(line.split())
     start = 0
-    ends = [found.end() for found in regex(_END, re.VERBOSE).finditer(line)]
-    for end in [*ends, len(line)]:
+    for end in [*sentence_ends(line), len(line)]:
         text = line[start:end].strip()
         if text and len(text) <= LONGEST:
             yield SpokenSentence(text=text, low=fold(text), mark=mark)
         start = end
+
+
+def sentence_ends(text: str) -> list[int]:
+    """Where another sentence begins behind one."""
+    return [found.end() for found in regex(_END, re.VERBOSE).finditer(text)]
 
 
 @cache
