@@ -51,7 +51,7 @@ def refused(done: Result) -> bool:
 
 def test_import_leaves_out_what_was_taken_back(gone):
     """It says when and why; the rest comes in; `--again` takes it, too."""
-    gone.write("CLAUDE.md", f"# Rules\n\n- {RULE}\n- Never commit a lock file.\n")
+    gone.write("CLAUDE.md", f"- {RULE}\n- Never commit a lock file.\n")
     result = gone.mem("import", "CLAUDE.md", "--from", "agents-md")
     assert refused(result)
     assert not lives(gone)
