@@ -27,6 +27,7 @@ from memcli.memory.filters import Filters
 from memcli.memory.values import plain_id
 from memcli.named import NamedTuple
 from memcli.project import git, globs
+from memcli.project.config import user_file
 from memcli.sessions.foreseen import texts_after
 from memcli.sessions.tools import MOST, ToolCall
 from memcli.storage.files import Unreadable, is_mine, read_file
@@ -330,27 +331,34 @@ def lifts(
     for command in commands:
         if fault := _lifts(app, _as_mem(command)):
             return fault
-    changed = [path for path in call.files if path not in call.appends]
-    names = {guard.path for guard in find_guards(app)} if changed else set()
-    for name in sorted(names):
+    guarded = {guard.path for guard in find_guards(app)} if call.files else set()
+    # What takes memory out of view lifts its guards.
+    user = str(user_file(app.project.home, app.project.environ))
+    settings = (".mem.toml", user) if guarded else ()
+    for name in sorted(guarded.union(settings)):
         path = app.project.path_of(name)
+        sets = name in settings
         is_inside = any(
             lies_in(Path(os.path.realpath(each)), path) for each in call.wholes
         )
-        is_changed = any(_is_file(path, each) for each in changed)
-        if is_inside or (is_changed and _may_lift(path, given)):
+        is_changed = any(
+            (sets or each not in call.appends) and _is_file(path, each)
+            for each in call.files
+        )
+        if is_inside or (is_changed and (sets or _may_lift(path, given))):
             return f"this change of {name} would touch a guard"
     return ""
 
 
 def _may_lift(path: str, given: Mapping[str, Any]) -> bool:
-    """Whether a guard of a file may bind less after a call."""
+    """Whether a guard of a file may bind less after a call, or be called otherwise than
+    a person knows it."""
     try:
         before = read_file(path).data.decode("utf-8", "replace")
     except Unreadable:
         return True
     after = texts_after(before, given)
-    return not after or any(loosened([before], [text]) for text in after)
+    return not after or any(loosened([before], [text], titled=True) for text in after)
 
 
 def _is_file(path: str, other: str) -> bool:

@@ -26,10 +26,11 @@ class Binding(NamedTuple):
     paths: frozenset[str]
     unless: frozenset[str]
 
-    def holds(self, before: "Binding") -> bool:
-        """Whether all that was bound before is bound by this one, in the same words."""
+    def holds(self, before: "Binding", *, titled: bool) -> bool:
+        """Whether this is the guard of before, by its title or its id too unless
+        `titled`, and binds all that was bound."""
         return (
-            self.title == before.title
+            (self.title == before.title or (self.entry == before.entry and not titled))
             and self.strictness >= before.strictness
             and self.commands >= before.commands
             and self.paths >= before.paths
@@ -70,13 +71,18 @@ def _texts(given: object) -> frozenset[str]:
     return frozenset(map(str, filter(None, texts[:MOST_PATTERNS])))
 
 
-def loosened(before: Iterable[str], after: Iterable[str]) -> list[Binding]:
-    """The entries of some texts that bind less in the texts that take their place."""
+def loosened(
+    before: Iterable[str], after: Iterable[str], *, titled: bool = False
+) -> list[Binding]:
+    """The entries of some texts that bind less in the texts that take their place, or,
+    with `titled`, have another title there."""
     was = [binding for text in before for binding in bindings(text)]
     if not was:
         return []
     left = [binding for text in after for binding in bindings(text)]
-    return [each for each in was if not any(other.holds(each) for other in left)]
+    return [
+        each for each in was if not any(one.holds(each, titled=titled) for one in left)
+    ]
 
 
 def refuse_loosening(before: Iterable[str], after: Iterable[str]) -> None:

@@ -648,6 +648,35 @@ def test_an_edit_by_which_a_guard_binds_as_before_passes(project):
     assert edit(project, file_path=other, old_string=".", new_string="x") == ""
 
 
+@pytest.mark.parametrize("name", [".mem.toml", ".config/mem/config.toml"])
+def test_an_edit_of_the_settings_asks_where_guards_bind(project, monkeypatch, name):
+    """They may take a guard's file out of view."""
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    folder = project.root if name == ".mem.toml" else project.home
+    given = {"file_path": str(folder / name), "content": "found = false\n"}
+    line = f"echo 'found = false' >> {folder / name}"
+    project.remembers("A note")
+    assert edit(project, "Write", **given) == decision(call(project, line)) == ""
+    guarded(project)
+    assert edit(project, "Write", **given) == decision(call(project, line)) == "ask"
+    assert decision(call(project, f"cat {folder / name}")) == ""
+
+
+def test_a_guard_under_another_title_is_the_same_guard(project):
+    """A file that its title names is renamed: what is stale beside it is mended."""
+    project.write("src/tax.py", "RATE = 19\n")
+    project.commit("Tax")
+    paths = ["src/tax.py"]
+    project.remembers("Rates", "They stand in `src/tax.py`.", paths=paths)
+    guarded(project, "Never run `src/tax.py` by hand", paths=paths)
+    project.git("mv", "src/tax.py", "src/vat.py")
+    project.commit("Named by what it is")
+    project.ok("doctor", "--fix")
+    text = project.read("MEMORY.md")
+    assert "Never run `src/vat.py`" in text and "They stand in `src/vat.py`" in text
+    assert "guard: deny" in text
+
+
 def test_nothing_but_a_person_lifts_a_guard(project):
     """What is added, learned or due goes on beside it; whoever names another way to
     lift it is told how a person does."""

@@ -210,6 +210,21 @@ def test_the_other_side_lifts_no_guard_and_has_bounds(pair, remote, project, the
     assert two.text() == guard
 
 
+def test_a_guard_that_the_other_side_calls_otherwise_is_taken_in(pair, project):
+    """It binds as before; notes of this side go out."""
+    one, two = pair
+    guard = project.entry("Never force push", guard="deny", commands=["git push -f *"])
+    two.home.joinpath("MEMORY.md").write_text(guard)
+    two.mem("sync")
+    one.mem("sync")
+    path = one.home / "MEMORY.md"
+    path.write_text(path.read_text().replace("Never force", "Do not force"))
+    one.mem("sync")
+    done = two.mem("sync")
+    assert done.code == 0, done.err
+    assert "Do not force push" in two.text() and "guard: deny" in two.text()
+
+
 def test_a_link_inside_the_home_folder_is_written_through(
     pair,
 ):
