@@ -69,7 +69,7 @@ class WriteRecord(NamedTuple):
                 None if text is None else clean(text.decode()).encode()
                 for text in (step.before, step.after)
             )
-            if (before or b"").split() != (after or b"").split():
+            if before != after:
                 steps.append(step._replace(before=before, after=after))
         return self._replace(steps=tuple(steps), temps=(), made=(), note=())
 
