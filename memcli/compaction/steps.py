@@ -380,5 +380,6 @@ def _copy_up(work: Compaction, family: list[Member], entry_ids: list[str]) -> No
 def _mark(family: Iterable[Member], target: str) -> None:
     for member in family:
         to = member.names("promoted_to")
-        if member.writable and target not in to:
+        # A mark lifts nothing: what binds gets it, too.
+        if member.source.writable and target not in to:
             member.set(promoted_to=[*to, target])

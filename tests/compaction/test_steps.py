@@ -161,6 +161,16 @@ def test_what_recurs_in_three_sessions_of_one_job_is_promoted(sessions, promoted
     assert ("MEMORY.md" in found.texts) is promoted
 
 
+def test_a_guarded_source_is_marked_as_promoted_and_binds_on():
+    jobs = [
+        task(number, entry(f"e{number}", CLOCK, guard="deny")) for number in range(3)
+    ]
+    texts = done(source(), *jobs, promote=True).texts
+    for number in range(3):
+        text = texts[f".mem/jobs/j{number}/MEMORY.md"]
+        assert "promoted_to" in text and "guard: deny" in text
+
+
 def test_a_job_in_another_work_tree_counts_but_is_not_marked():
     """Three jobs say it; only the two that may be written learn that it was
     promoted."""
