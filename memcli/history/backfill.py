@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain, groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memcli.errors import DataError
 from memcli.history.commits import Progress, add_commits
@@ -173,15 +173,21 @@ def backfill(
     read_so_far = accumulate(file.size for file in fresh)
     numbered = zip(itertools.count(1), fresh, read_so_far, strict=False)
     for _, together in groupby(numbered, lambda row: row[2] // TOGETHER):
+        parts = []
+        for number, file, _ in together:  # while one writes, nobody else can
+            progress("sessions", number, len(fresh))
+            docs, until, why = _part(record, file, root, oldest, read)
+            if until:
+                parts.append((file.format, docs, until))
+            if why:
+                path = str(file.path)
+                problems.append((path, why.removeprefix(f"{path}: ")))
         with transaction(record.db):
-            for number, file, _ in together:
-                progress("sessions", number, len(fresh))
-                added, why = _added(record, file, root, oldest, read)
-                if why:
-                    path = str(file.path)
-                    problems.append((path, why.removeprefix(f"{path}: ")))
+            for agent, docs, until in parts:
+                added = record.add(docs)
+                record.read_until(*until)
                 count += added
-                sessions[file.format] += bool(added)
+                sessions[agent] += bool(added)
     most = config.history_commits
     new, why = add_commits(record, root, most, progress=progress)
     if why:
@@ -199,16 +205,24 @@ def backfill(
     )
 
 
-def _added(
+class _SessionPart(NamedTuple):
+    """What is read of a session file: its exchanges, how far it goes, and why it could
+    not be read."""
+
+    docs: Sequence[Doc] = ()
+    until: tuple[Any, ...] = ()
+    why: str = ""
+
+
+def _part(
     record: HistoryRecord, file: FoundSession, root: Path, oldest: str, read: Read
-) -> tuple[int, str]:
-    """How many exchanges of a file are new, and why it could not be read."""
+) -> _SessionPart:
     try:
-        return add_file(record, file, root, oldest, read), ""
+        return _read(record, file, root, oldest, read)
     except DataError as error:
-        return 0, error.what
+        return _SessionPart(why=error.what)
     except OSError as error:
-        return 0, (error.strerror or str(error)).lower()
+        return _SessionPart(why=(error.strerror or str(error)).lower())
 
 
 def _has_grown(record: HistoryRecord, file: FoundSession) -> bool:
@@ -217,29 +231,25 @@ def _has_grown(record: HistoryRecord, file: FoundSession) -> bool:
     return known is None or known[:2] != (file.size, file.mtime)
 
 
-def add_file(
+def _read(
     record: HistoryRecord, file: FoundSession, root: Path, oldest: str, read: Read
-) -> int:
-    """Add the exchanges of one session file, read on from its last one, in the running
-    transaction; how many are new."""
+) -> _SessionPart:
+    """The exchanges of one session file, read on from its last one."""
     path = str(file.path)
     day = datetime.date.fromtimestamp(file.mtime / 1e9).isoformat()
     if file.size > LARGEST or day < oldest:
-        record.read_until(path, file.size, file.mtime, 0, "")
-        if file.size > LARGEST:
-            raise DataError(f"{path}: larger than {LARGEST >> 30} GB")
-        return 0
+        why = f"larger than {LARGEST >> 30} GB" if file.size > LARGEST else ""
+        return _SessionPart(until=(path, file.size, file.mtime, 0, ""), why=why)
     start = _read_on(record, file)
     sessions = read.get(path, ())
     state = (file.size, file.mtime)
     if not sessions or (sessions[-1].size, sessions[-1].mtime) != state:
         sessions = read_all(path, start=start, folders=[str(root)], brief=2)
-    added = sum(record.add(exchanges(session)) for session in sessions)
     turns = chain.from_iterable(session.turns for session in sessions)
     asked = (turn.offset for turn in turns if turn.human)
     end = max(asked, default=start.offset)
-    record.read_until(path, file.size, file.mtime, end, sessions[-1].head)
-    return added
+    until = (path, file.size, file.mtime, end, sessions[-1].head)
+    return _SessionPart([*chain.from_iterable(map(exchanges, sessions))], until)
 
 
 def _read_on(record: HistoryRecord, file: FoundSession) -> Position:
@@ -253,7 +263,8 @@ def add_named(record: HistoryRecord, paths: Iterable[Path], read: Read) -> int:
     """Add sessions that were named, wherever they lie; how many exchanges are new."""
     added = 0
     for path in paths:
+        sessions = read.get(str(path)) or read_all(path, brief=2)
+        docs = [*chain.from_iterable(map(exchanges, sessions))]
         with transaction(record.db):
-            sessions = read.get(str(path)) or read_all(path, brief=2)
-            added += sum(record.add(exchanges(session)) for session in sessions)
+            added += record.add(docs)
     return added

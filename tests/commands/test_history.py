@@ -2,13 +2,16 @@
 
 import json
 import re
+import sqlite3
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from memcli.cli.program import run
+from memcli.project.record import path_of
 from memcli.providers.embed import local
+from memcli.sessions.speakers import clean_texts
 
 PROMPT = "The upstream is rate-limiting us: our Retrier goes past its attempt budget and crosses the window"
 CHAT = [
@@ -129,6 +132,21 @@ def test_what_falls_short_of_the_gate_is_named_alone(shop, capsys):
         assert shown.err == f"{NOTHING}; nearest in history: {handle}\n"
     assert run(("recall", "windows of cathedrals, differently")) == 0
     assert capsys.readouterr().err == f"{NOTHING}\n"
+
+
+def test_others_may_write_while_sessions_are_read(shop, capsys, monkeypatch):
+    """A long one takes seconds to be read and cleaned."""
+    free = []
+
+    def cleaned(texts: list[str]) -> list[str]:
+        with sqlite3.connect(str(path_of(shop)), timeout=0) as other:
+            other.execute("BEGIN IMMEDIATE")
+            free.append(texts)
+        return clean_texts(texts)
+
+    monkeypatch.setattr("memcli.history.backfill.clean_texts", cleaned)
+    said(capsys, "index", "--history")
+    assert free and "exactly 7" in said(capsys, "recall", "attempt budget", *ONLY)
 
 
 def test_recall_adds_a_new_commit_and_doctor_names_the_record(shop, capsys):
