@@ -55,7 +55,7 @@ def _suggested_for(entry: Entry, given: dict[str, object]) -> dict[str, object]:
     beside a correction is no match for what a person gives. Raises UsageError where
     there is none."""
     body = body_of(entry.body, entry.title)
-    is_given = not given.keys().isdisjoint(KEYS)
+    is_given = not given.keys().isdisjoint(KEYS[:2])
     is_beside = is_given and "session_id" in entry.extra
     left = {key: None for key in KEYS if is_beside}
     made = patterns_of(entry.title, body, {**entry.extra, **left})

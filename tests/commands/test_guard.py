@@ -395,8 +395,9 @@ def test_unclear_lessons_are_refused_with_a_hint(project):
     """Nothing is guessed where the words do not say what is forbidden."""
     project.mem("add", "--kind", "policy", "Every migration must be reversible")
     found = project.listed()[0]["id"]
-    result = project.ends(2, "guard", found[:8])
-    assert "--command" in result.err
+    for given in ([], ["--unless", "git *"]):
+        result = project.ends(2, "guard", found[:8], *given)
+        assert "--command" in result.err
     assert "guard" not in project.read("MEMORY.md")
 
 
