@@ -37,6 +37,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "commands/forget": ({"glob"}, "pages in the user's cache"),
     "diagnostics/installation": ({"glob"}, "records in the user's state folder"),
     "commands/export": ({"glob"}, "a folder that the user names"),
+    "guard/pushes": ({"rglob"}, "the branches, in git's own folder"),
     "hooks/late": ({"read_text", "write_text"}, "the user's state folder"),
     "hooks/protocol": ({"open"}, "os.devnull, and what the system says of the process"),
     "commands/completion": ({"read_text"}, "the package's own completions"),

@@ -136,7 +136,7 @@ def test_who_weakens_a_guard_asks_the_person(bound, line, asks):
 def test_a_guard_is_not_retired_by_a_tool(bound):
     project, entry = bound
     tools = mcp._Tools(str(project.root), ValueError)
-    with pytest.raises(ValueError, match="holds a guard"):
+    with pytest.raises(ValueError, match="would lift the guard"):
         tools.retire(entry, "in the way")
     assert "status: retired" not in project.read("MEMORY.md")
 
