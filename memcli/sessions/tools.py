@@ -24,6 +24,7 @@ PATHS = (
 )
 """Where the edit tools of agents name their file."""
 LINES = ("command", "cmd", "script")
+PATCH = "*** Begin Patch"
 PATCHES = ("patch", "input", "patchText")
 ARGUMENTS = frozenset({*LINES, *PATHS, *PATCHES})  # all that is looked at of a call
 LOOKING = frozenset(
@@ -52,10 +53,13 @@ class ToolCall(NamedTuple):
 def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
     """What a tool's input says of files and of a command."""
     command = shell_line(given)
-    for text in (command, *map(given.get, PATCHES)):
-        if isinstance(text, str) and "*** Begin Patch" in text:
-            return ToolCall(_absolute(cwd, _patched().findall(text)))
     files = [name for key in PATHS if isinstance(name := given.get(key), str) and name]
+    for text in (command, *map(given.get, PATCHES)):
+        if isinstance(text, str) and PATCH in text:
+            files += _patched().findall(text)
+    # A line of a shell that speaks of a patch is a line all the same.
+    if command.lstrip().startswith(PATCH):
+        command = ""
     if not command:
         return ToolCall(_absolute(cwd, files))
     simple = read_line(command).commands
@@ -117,7 +121,7 @@ def changed_by(turn: "Turn", *, shell: bool = False) -> tuple[str, ...]:
     if not turn.input:  # no call of a tool
         return ()
     line = shell_line(turn.input)
-    edits = "*** Begin Patch" in line or _edits().search(turn.tool.lower())
+    edits = PATCH in line or _edits().search(turn.tool.lower())
     files = tool_call(turn.input, turn.cwd).files if edits or (shell and line) else ()
     return _from_folder(turn, files)
 
