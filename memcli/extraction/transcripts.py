@@ -89,16 +89,11 @@ class Transcripts:
         receipt. One whose turns are known by their place is read from its start: it may
         be another conversation by now."""
         known = self._known(path, has_receipt)
-        start = START
-        if known is not None and not known.last.startswith("@"):
-            start = Position(
-                size=known.size, mtime=known.mtime, offset=known.end, head=known.head
-            )
+        start = _rest_of(known) if known is not None else START
         # nothing is passed over that stands elsewhere
         alone = start == START and not self._seen
         found = self._read(path, name, start)
-        keys = {turn.key for each in found for turn in each.turns}
-        if start == START and known is not None and known.last not in keys:
+        if known is not None and start == START and not _has_turn(found, known.last):
             known = None
         if alone and not any(each.cut for each in found):
             self.whole[path] = found
@@ -202,6 +197,19 @@ class Transcripts:
         failed = f"how far {name} was read could not be remembered"
         with self.app.state(best_effort=failed) as state:
             state.note("extracted", [(digest(os.fsencode(path)), *found)], "OR REPLACE")
+
+
+def _rest_of(known: Extraction) -> Position:
+    """Where what was not read begins; the start where turns are known by their place."""
+    if known.last.startswith("@"):
+        return START
+    return Position(
+        size=known.size, mtime=known.mtime, offset=known.end, head=known.head
+    )
+
+
+def _has_turn(found: Sequence[Session], key: str) -> bool:
+    return any(turn.key == key for session in found for turn in session.turns)
 
 
 def _remembered(record: HistoryRecord, session: Session) -> Session:

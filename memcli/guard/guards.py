@@ -332,22 +332,27 @@ def lifts(
         if fault := _lifts(app, _as_mem(command)):
             return fault
     guarded = {guard.path for guard in find_guards(app)} if call.files else set()
+    replaced = [path for path in call.files if path not in call.appends]
+    for name in sorted(guarded):
+        path = app.project.path_of(name)
+        is_changed = _is_among(path, replaced) and _may_lift(path, given)
+        if is_changed or _lies_within(path, call.wholes):
+            return f"this change of {name} would touch a guard"
     # What takes memory out of view lifts its guards.
     user = str(user_file(app.project.home, app.project.environ))
-    settings = (".mem.toml", user) if guarded else ()
-    for name in sorted(guarded.union(settings)):
+    for name in (".mem.toml", user) if guarded else ():
         path = app.project.path_of(name)
-        sets = name in settings
-        is_inside = any(
-            lies_in(Path(os.path.realpath(each)), path) for each in call.wholes
-        )
-        is_changed = any(
-            (sets or each not in call.appends) and _is_file(path, each)
-            for each in call.files
-        )
-        if is_inside or (is_changed and (sets or _may_lift(path, given))):
+        if _is_among(path, call.files) or _lies_within(path, call.wholes):
             return f"this change of {name} would touch a guard"
     return ""
+
+
+def _is_among(path: str, changed: Iterable[str]) -> bool:
+    return any(_is_file(path, each) for each in changed)
+
+
+def _lies_within(path: str, folders: Iterable[str]) -> bool:
+    return any(lies_in(Path(os.path.realpath(folder)), path) for folder in folders)
 
 
 def _may_lift(path: str, given: Mapping[str, Any]) -> bool:

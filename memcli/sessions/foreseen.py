@@ -1,6 +1,6 @@
 """What a file will say once an edit tool has done what it is told. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 OLD = ("old_string", "old_str", "old_text", "oldText", "search", "find")
@@ -25,21 +25,28 @@ def texts_after(text: str, given: Mapping[str, Any]) -> list[str]:
 def _change(step: object) -> tuple[str, str] | None:
     """What a step takes out ("" for all there is) and puts there; None for nothing."""
     texts = step if isinstance(step, Mapping) else {}
-    old, new, whole = (
-        next((str(texts[key]) for key in keys if key in texts), None)
-        for keys in (OLD, NEW, WHOLE)
-    )
-    if old is None:
-        return None if whole is None else ("", whole)
-    return old.replace("\r\n", "\n"), new or ""
+    old = _first(texts, OLD)
+    if old is not None:
+        return old.replace("\r\n", "\n"), _first(texts, NEW) or ""
+    whole = _first(texts, WHOLE)
+    return None if whole is None else ("", whole)
 
 
-def _changed(text: str | None, changes: list[tuple[str, str]], most: int) -> str | None:
+def _first(texts: Mapping[str, Any], keys: Iterable[str]) -> str | None:
+    """The text under the first key that there is."""
+    for key in keys:
+        if key in texts:
+            return str(texts[key])
+    return None
+
+
+def _changed(text: str, changes: list[tuple[str, str]], most: int) -> str | None:
     """The text after changes; None without one, and where one finds nothing to
     change."""
-    text = text if changes else None
+    if not changes:
+        return None
     for old, new in changes:
-        if text is None or old not in text:
+        if old not in text:
             return None
         text = text.replace(old, new, most) if old else new
     return text
