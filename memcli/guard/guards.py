@@ -332,18 +332,30 @@ def lifts(
         if fault := _lifts(app, _as_mem(command)):
             return fault
     guarded = {guard.path for guard in find_guards(app)} if call.files else set()
+    name = _weakened(app, guarded, call, given) or (guarded and _reset(app, call))
+    return f"this change of {name} would touch a guard" if name else ""
+
+
+def _weakened(
+    app: App, guarded: Iterable[str], call: ToolCall, given: Mapping[str, Any]
+) -> str:
+    """The first of the files with guards that may bind less after a call."""
     replaced = [path for path in call.files if path not in call.appends]
     for name in sorted(guarded):
         path = app.project.path_of(name)
         is_changed = _is_among(path, replaced) and _may_lift(path, given)
         if is_changed or _lies_within(path, call.wholes):
-            return f"this change of {name} would touch a guard"
-    # What takes memory out of view lifts its guards.
-    user = str(user_file(app.project.home, app.project.environ))
-    for name in (".mem.toml", user) if guarded else ():
+            return name
+    return ""
+
+
+def _reset(app: App, call: ToolCall) -> str:
+    """The first file of settings that a call changes: what takes memory out of view
+    lifts its guards."""
+    for name in (".mem.toml", str(user_file(app.project.home, app.project.environ))):
         path = app.project.path_of(name)
         if _is_among(path, call.files) or _lies_within(path, call.wholes):
-            return f"this change of {name} would touch a guard"
+            return name
     return ""
 
 

@@ -100,16 +100,25 @@ def suggest(title: str, body: str, past: Sequence[str] = ()) -> Suggestion:
         commands.update(dict.fromkeys(_rivals(forbidden, instead)))
     if not commands and not paths:
         commands.update(dict.fromkeys(_from_past(past, f"{title} {body}")))
-    lets = tuple(each for each in allowed if " --" in each)  # also to one branch
-    usable = [each for each in commands if each not in allowed and _parses(each)]
-    usable = [each for each in usable if not each.startswith(lets)]
-    usable = [each for each in usable if not _is_named_closer(each, usable)]
+    usable = _usable(commands, allowed)
     unless = [each for each in allowed if _narrows(each, usable)]
     return Suggestion(
         commands=tuple(usable[:MOST]),
         paths=tuple(paths)[:MOST],
         unless=tuple(unless[:MOST]),
     )
+
+
+def _usable(commands: Iterable[str], allowed: Collection[str]) -> list[str]:
+    """The patterns that can be read and are not allowed, without those that another
+    says closer."""
+    lets = tuple(each for each in allowed if " --" in each)  # also to one branch
+    usable = [
+        each
+        for each in commands
+        if each not in allowed and not each.startswith(lets) and _parses(each)
+    ]
+    return [each for each in usable if not _is_named_closer(each, usable)]
 
 
 def _programs_in(body: str, past: Iterable[str]) -> Iterator[str]:

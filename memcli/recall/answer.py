@@ -299,18 +299,8 @@ def told(found: OwnMatching, text: str, amended: Collection[str] = ()) -> Bearin
     found.look(sought.text)
     layers = Layers(found)
     hits = layers.search.ranked(LOOKED_AT)
-    least = found.config.inject_min
-    # A question is answered by one of the first, or not at all.
-    last_clear = TOP if sought.asks else LOOKED_AT
-    clear: dict[str, float] = {}
-    likely: dict[str, float] = {}
-    for place, met in enumerate(_met(layers.search, hits, sought, amended)):
-        if met is None:
-            continue
-        if place < last_clear and met.bears and met.strength >= least:
-            clear[met.entry] = met.strength
-        elif place < POINTED:
-            likely[met.entry] = met.strength
+    met = _met(layers.search, hits, sought, amended)
+    clear, likely = _by_strength(met, found.config.inject_min, asks=sought.asks)
     enough = weights.LIKELY
     if evidence.questions(text):
         enough -= weights.QUESTION
@@ -331,6 +321,25 @@ class Met(NamedTuple):
     entry: str
     bears: bool
     strength: float
+
+
+def _by_strength(
+    met: Iterable[Met | None], least: float, *, asks: bool
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The strengths of what clearly bears on a prompt, and of what likely does, in the
+    order of their ranks."""
+    # A question is answered by one of the first, or not at all.
+    last_clear = TOP if asks else LOOKED_AT
+    clear: dict[str, float] = {}
+    likely: dict[str, float] = {}
+    for place, each in enumerate(met):
+        if each is None:
+            continue
+        if place < last_clear and each.bears and each.strength >= least:
+            clear[each.entry] = each.strength
+        elif place < POINTED:
+            likely[each.entry] = each.strength
+    return clear, likely
 
 
 def _met(
