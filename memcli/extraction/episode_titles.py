@@ -147,9 +147,12 @@ def title_of(turns: Sequence[Turn], called: str = "") -> str:
     """What was asked for and done: what the agent `called` the session in view of it,
     else what was asked first that led to changes; where there is room what led to most
     of them after that, and how many more there were."""
-    exchanges = list(_exchanges(turns))
+    changes = list(map(_changes, turns))
+    has_changes = any(changes)
+    # Where no change shows, how many answers it took.
+    efforts = changes if has_changes else list(map(spoken, turns))
+    exchanges = list(_exchanges(turns, efforts))
     counted = [each for each in exchanges if each.effort] or exchanges[:1]
-    has_changes = any(map(_changes, turns))
     named: Counter[str] = Counter()
     for exchange in counted:
         ordered = _asked_for(exchange)
@@ -177,7 +180,9 @@ def _joined(named: Counter[str]) -> str:
     return f"{title}, and {len(others)} more" if others else title
 
 
-def _exchanges(turns: Sequence[Turn]) -> Iterator[TitleExchange]:
+def _exchanges(
+    turns: Sequence[Turn], efforts: Sequence[bool]
+) -> Iterator[TitleExchange]:
     """The turns by what was asked for; what only goes on with it, a complaint or a yes,
     belongs to it."""
     starts = [
@@ -185,12 +190,8 @@ def _exchanges(turns: Sequence[Turn]) -> Iterator[TitleExchange]:
         for index, turn in enumerate(turns)
         if index and (orders(turn) or (turn.origin == "agent" and _asked(turn)))
     ]
-    edges = [0, *starts, len(turns)]
-    # Where no change shows, how many answers it took.
-    weigh = _changes if any(map(_changes, turns)) else spoken
-    for start, end in pairwise(edges):
-        within = turns[start:end]
-        yield TitleExchange(turns=within, effort=sum(map(weigh, within)))
+    for start, end in pairwise([0, *starts, len(turns)]):
+        yield TitleExchange(turns=turns[start:end], effort=sum(efforts[start:end]))
 
 
 def _changes(turn: Turn) -> bool:

@@ -47,6 +47,14 @@ def recoveries(turns: Sequence[Turn]) -> list[Finding]:
     """The first errors that were got over with a reason, another command, option or
     variable."""
     findings: dict[str, Finding] = {}
+    for finding in _got_over(turns):
+        findings.setdefault(finding.title, finding)
+        if len(findings) == FAILURES:
+            break
+    return list(findings.values())
+
+
+def _got_over(turns: Sequence[Turn]) -> Iterator[Finding]:
     failed: dict[str, tuple[int, _Call]] = {}
     calls: list[_Call] = []
     for call, index, error in results(turns, calls):
@@ -66,8 +74,7 @@ def recoveries(turns: Sequence[Turn]) -> list[Finding]:
                 near = turns[since : index + 3]
                 recovered = _recovered(near, since, failure, call, between)
                 if recovered is not None:
-                    findings.setdefault(recovered.title, recovered)
-    return list(findings.values())[:FAILURES]
+                    yield recovered
 
 
 def results(
