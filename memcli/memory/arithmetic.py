@@ -192,17 +192,19 @@ def has_alike(rows: Sequence[bytes], places: Iterable[int], least: float) -> set
     bits = [int.from_bytes(signs(row)) for row in rows]
     most = _most_bits(rows, least)
 
+    def reaches(place: int, others: Iterable[int]) -> bool:
+        near = cosines(rows[place], {other: rows[other] for other in others})
+        return max(near.values(), default=0.0) >= least
+
     def is_alike(place: int) -> bool:
         """Whether one is alike: the nearest by its bits is looked at first."""
         apart = list(map(int.bit_count, map(bits[place].__xor__, bits)))
-        close = [other for other, distance in enumerate(apart) if distance <= most]
-        close.remove(place)
-        close.sort(key=apart.__getitem__)
-        for some in (close[:1], close[1:]):
-            near = cosines(rows[place], {other: rows[other] for other in some})
-            if max(near.values(), default=0.0) >= least:
-                return True
-        return False
+        apart[place] = len(rows[place]) + 1  # farther than any other
+        shortest = min(apart)
+        if shortest > most:
+            return False
+        close = (other for other, distance in enumerate(apart) if distance <= most)
+        return reaches(place, [apart.index(shortest)]) or reaches(place, close)
 
     return set(filter(is_alike, places))
 
