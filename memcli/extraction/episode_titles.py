@@ -1,8 +1,8 @@
-"""What a stretch of a session is called: what was asked for and done, the largest of it
-first, and how much more was. Pure."""
+"""What a stretch of a session is called: what was asked for first, the largest of the
+rest, and how much more. Pure."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, pairwise, takewhile
 from typing import NamedTuple
 
@@ -27,23 +27,13 @@ WORDS = (5, 15)
 MORE = 13  # characters of the words that count what else was asked for
 ROOM = 40  # characters of what was said before the files that were changed
 IDLE = 8  # letters at either end of a sentence without spaces that hold its verb
-HEADING = 4  # words of the shortest heading that says what is planned
 ORDER = 3  # words of the shortest order
 LONGEST = 80  # words of the longest sentence that is told, cut
 READ = 30  # sentences of a turn that are looked at
-ANSWER = 2000  # characters of an answer that tell what was done
-ABOUT = 2  # words about something that a request has, or shares with what was done
-STRAY = " .!,;:。！，；、"  # marks at the edge of a title
+ABOUT = 2  # words about something that the name of a session has
+STRAY = " .!,;:。！，；：、"  # marks at the edge of a title
 ASKED = STRAY + "?？"
 MARKS = "`\"'“„«「『*@/([¿¡"  # what a sentence of a person may begin with
-# A line that sets a variable or changes a folder, an address or a file alone, a tag,
-# what stands for pasted lines.
-_NAMED = r"""(?xi)
-    (?: export | setx? | cd | echo ) \s+ [^\s]+ $ | (?: export | setx? | echo ) \s+ [\w$]+
-    | \S*[:/\\]\S* $ | \[ [^\]\n]{0,200} \] \s* $ | dom[ ]path: | <[a-z/]
-    | [A-Z]:\\[^>\n]{0,200}>
-    | \[…$ | \d+ [ ] pasted [ ] lines [ ] …
-"""
 
 
 class TitleExchange(NamedTuple):
@@ -52,6 +42,7 @@ class TitleExchange(NamedTuple):
 
     turns: Sequence[Turn]
     effort: int
+    called: str = ""  # what the agent calls the session that begins with it
 
 
 @verbose
@@ -80,15 +71,11 @@ def _lead() -> str:
         ^ (?: (?: @\S+ | \[[^\[\]\n]{1,40}\] ) \s+ )*
         (?: (?: (?:all[ ])? (?:done|completed?|finished|perfect|great|set) \s* [—–:.,!-]+
               | (?: ok(?:ay)? | alright | now | next | then | finally | first | so | and
-                  | also | yes | no | well | hey | hi | great | thanks | please | pls
-                  | just | kindly | bitte | por[ ]favor | пожалуйста ) \b [,.!]? ) \s+ )*
-        (?P<did> i['’]?ve | i | we['’]?ve | we ) [ ] (?:have[ ])?
+                  | also | yes | no | well | hey | hi | hello | great | thanks | please | pls
+                  | just | kindly | vale | bitte | por[ ]favor | пожалуйста ) \b [,.!]? ) \s+ )*
+        (?: (?: i['’]?ve | i | we['’]?ve | we ) [ ] (?:have[ ])?
             (?: (?:now|also|just|successfully) [ ] )* (?= \w+ (?:ed|t|ote|ade) [ ] )
-      | ^ (?: (?: @\S+ | \[[^\[\]\n]{1,40}\] ) \s+ )*
-        (?: (?: (?:all[ ])? (?:done|completed?|finished|perfect|great|set) \s* [—–:.,!-]+
-              | (?: ok(?:ay)? | alright | now | next | then | finally | first | so | and
-                  | also | yes | no | well | hey | hi | great | thanks ) \b [,.!]? ) \s+ )*
-        (?P<wish> (?: (?: can | could | would | will ) [ ] (?: you | we ) (?![ ]like) (?:[ ]please)?
+          | (?P<wish> (?: (?: can | could | would | will ) [ ] (?: you | we ) (?![ ]like) (?:[ ]please)?
               | please | pls | kindly | let['’]?s
               | i (?:['’]d|[ ]would)[ ](?:like|love) [ ] (?:you[ ]|it[ ])? to
               | (?: i | we ) [ ] (?: want | need ) [ ] (?:you[ ]|it[ ])? to
@@ -99,38 +86,9 @@ def _lead() -> str:
               | je[ ]veux[ ]que[ ]tu | je[ ]veux | j['’]aimerais | kannst[ ]du | bitte
               | ich[ ](?:will|möchte) | puoi | voglio | você[ ]pode | quero
               | пожалуйста,? | можешь | хочу ) [ ] (?: (?:now|also|just|then|please) [ ] )*
-          | ，? (?: 请你? | 帮我 | 我?(?:希望|想要?|要求你|需要你?) | 你?(?:现在|再)?需要 ) )*
+          | ，? (?: 请你? | 帮我 | 我?(?:希望|想要?|要求你|需要你?) | 你?(?:现在|再)?需要 ) )* )
         (?: (?:i|we) (?:['’]ll|[ ]will) [ ] | let[ ]me[ ] | i(?:['’]m|[ ]am)[ ]going[ ]to[ ] )?
         (?: (?:now|also|then) [ ] )* (?: @\S+ \s+ )*
-    """
-
-
-@verbose
-def _code() -> str:
-    """What no person writes in prose."""
-    return r"""
-        [{};] \s* $ | [{}] .* [;}] | => | </ | \w\(\)
-      | ^ \s* (?: import | from | const | let ) \s \S+ \s (?: from | = | import ) \s
-    """
-
-
-@verbose(ignore_case=True)
-def _wish_within() -> str:
-    """Words of a wish in the midst of a sentence."""
-    return r"""
-        \b (?: (?: can | could | would ) [ ] you (?![ ]like) | please | i[ ](?:want|need)[ ](?:you[ ])?to
-            | i(?:['’]d|[ ]would)[ ]like[ ](?:you[ ])?to | (?<!do[ ])we[ ]need[ ]to ) [ ]
-    """
-
-
-@verbose
-def _ends_as_order() -> str:
-    """How an order ends in Japanese and Korean, whose verb stands last."""
-    return r"""
-        (?: [てで] (?: ください | 下さい | ほしい | 欲しい | もらえ\w* | くれ\w* | おいて )?
-          | [をご]お?願いします | お願いします | たい (?:です)?
-          | [가-힣] [ ]? (?: 줘 (?:요)? | 주세요 | 거야 | 바랍니다 ) )
-        [。.!！]? $
     """
 
 
@@ -144,45 +102,34 @@ def _done() -> str:
 
 
 def title_of(turns: Sequence[Turn], called: str = "") -> str:
-    """What was asked for and done: what the agent `called` the session in view of it,
-    else what was asked first that led to changes; where there is room what led to most
-    of them after that, and how many more there were."""
-    changes = list(map(_changes, turns))
-    has_changes = any(changes)
-    # Where no change shows, how many answers it took.
-    efforts = changes if has_changes else list(map(spoken, turns))
-    exchanges = list(_exchanges(turns, efforts))
+    """What was asked for first that led to changes, where there is room what led to
+    most of them after that, and how many more there were. What the agent `called` the
+    session, in view of its beginning, names what was asked first."""
+    exchanges = list(_exchanges(turns, called))
     counted = [each for each in exchanges if each.effort] or exchanges[:1]
-    named: Counter[str] = Counter()
-    for exchange in counted:
-        ordered = _asked_for(exchange)
-        if not named and _names_work(called, turns):
-            ordered = called
-        elif has_changes and not (named or ordered):
-            ordered = _opening(exchange)
-        if name := _shortened(ordered):
-            named[name] += exchange.effort
-    if named:
-        return _joined(named)
-    return next(filter(None, map(_shortened, map(_told, counted))), "")
-
-
-def _joined(named: Counter[str]) -> str:
-    """The first name, where there is room the one of the largest effort after it, and
-    how many more there are."""
-    title, *others = named
+    efforts = _efforts(counted, _asked_for) or _efforts(counted, _told)
+    title, *others = efforts or [""]
     if others:
-        largest = max(others, key=named.__getitem__)
+        largest = max(others, key=efforts.__getitem__)
         both = f"{title}; {largest}"
-        if len(both) <= TITLE - MORE and _length(both) <= WORDS[1]:
+        if len(both) <= TITLE - MORE and _count(_sentence(both)) <= WORDS[1]:
             title = both
             others.remove(largest)
     return f"{title}, and {len(others)} more" if others else title
 
 
-def _exchanges(
-    turns: Sequence[Turn], efforts: Sequence[bool]
-) -> Iterator[TitleExchange]:
+def _efforts(
+    exchanges: Sequence[TitleExchange], named: Callable[[TitleExchange], str]
+) -> Counter[str]:
+    """What each name took."""
+    efforts: Counter[str] = Counter()
+    for exchange in exchanges:
+        if name := _shortened(named(exchange)):
+            efforts[name] += exchange.effort
+    return efforts
+
+
+def _exchanges(turns: Sequence[Turn], called: str) -> Iterator[TitleExchange]:
     """The turns by what was asked for; what only goes on with it, a complaint or a yes,
     belongs to it."""
     starts = [
@@ -190,8 +137,16 @@ def _exchanges(
         for index, turn in enumerate(turns)
         if index and (orders(turn) or (turn.origin == "agent" and _asked(turn)))
     ]
-    for start, end in pairwise([0, *starts, len(turns)]):
-        yield TitleExchange(turns=turns[start:end], effort=sum(efforts[start:end]))
+    edges = [0, *starts, len(turns)]
+    # Where no change shows, how many answers it took.
+    weigh = _changes if any(map(_changes, turns)) else spoken
+    for start, end in pairwise(edges):
+        within = turns[start:end]
+        yield TitleExchange(
+            turns=within,
+            effort=sum(map(weigh, within)),
+            called=called if not start and _names_work(called, turns) else "",
+        )
 
 
 def _changes(turn: Turn) -> bool:
@@ -203,25 +158,20 @@ def _changes(turn: Turn) -> bool:
 
 
 def _asked_for(exchange: TitleExchange) -> str:
-    """The subject of its one commit, else what was ordered, else the first subject."""
+    """The subject of its one commit, what the session is called, what was ordered, the
+    first subject: the first of these that there is."""
     subjects = list(dict.fromkeys(filter(None, map(_subject, exchange.turns))))
     if len(subjects) == 1:
         return subjects[0]
-    return _goal(exchange) or next(iter(subjects), "")
+    ordered = next(filter(None, map(_asked, exchange.turns)), "")
+    return exchange.called or ordered or next(iter(subjects), "")
 
 
 def _told(exchange: TitleExchange) -> str:
-    """What the agent says that it did, else the person's first words, else the files
+    """The person's first words, else what the agent says that it did, else the files
     that were changed."""
     turns = exchange.turns
-    return _reported(exchange) or _first_words(turns) or _edited(turns)
-
-
-def _opening(exchange: TitleExchange) -> str:
-    """What the agent says that it did, else the person's first words, if they ask for
-    more than a look."""
-    said = _reported(exchange) or _first_words(exchange.turns)
-    return "" if _is_idle(SpokenSentence(text=said, low=fold(said))) else said
+    return _first_words(turns) or _reported(turns) or _edited(turns)
 
 
 def _names_work(called: str, turns: Sequence[Turn]) -> bool:
@@ -254,46 +204,18 @@ def _subject(turn: Turn) -> str:
     return subject if len(subject.split()) >= ORDER else ""
 
 
-def _goal(exchange: TitleExchange) -> str:
-    """What was ordered: the first that names what was then done, else the first."""
-    said = next(filter(None, map(_asked, exchange.turns)), [])
-    if len(said) < 2:
-        return next(iter(said), "")
-    done = _done_words(exchange.turns)
-    about = [text for text in said if len(content(text.lower()) & done) >= ABOUT]
-    return next(iter((*about, *said)), "")
-
-
-def _done_words(turns: Sequence[Turn]) -> frozenset[str]:
-    """The words of what was done: names of changed files, commits, the last answer."""
-    paths = (path for turn in turns for path in changed_by(turn))
-    subjects = map(_subject, turns)
-    answer = next((turn.text for turn in reversed(turns) if spoken(turn)), "")
-    text = " ".join([*paths, *subjects, answer[:ANSWER]])
-    return content(fold(regex(r"[_/.-]").sub(" ", text)))
-
-
-def _bare(text: str) -> str:
-    """A sentence without what leads into it."""
-    return _lead().sub("", plain(text), count=1)
-
-
-def _asked(turn: Turn) -> list[str]:
-    """What is ordered in a request; the headings of a plan."""
+def _asked(turn: Turn) -> str:
+    """What is ordered first in a turn: by a person, or by an agent as the heading of a
+    plan."""
     if turn.origin not in ("user", "agent"):
-        return []
+        return ""
     said = sentences(turn.text, typed=turn.human)[:READ]
-    read = [one for one in said if not _is_typed_command(one)]
-    heads = [one for one in read if one.mark == "#"]
+    heads = [one for one in said if one.mark == "#"]
     if turn.human:
         if is_reported(turn.text):  # a person orders before an error or after it
-            read = [*read[:1], *read[1:][-1:]]
-        return [] if heads else [*filter(None, map(_request, read))]
-    return [one.text for one in heads if _is_long(one)]
-
-
-def _is_long(heading: SpokenSentence) -> bool:
-    return len(heading.text.split()) >= HEADING
+            said = [*said[:1], *said[1:][-1:]]
+        return "" if heads else next(filter(None, map(_request, said)), "")
+    return next((one.text for one in heads if _count(one) >= ORDER + 1), "")
 
 
 def orders(turn: Turn) -> bool:
@@ -304,53 +226,11 @@ def orders(turn: Turn) -> bool:
 def _request(sentence: SpokenSentence) -> str:
     """A sentence of a person as what was ordered; "" for what is no order."""
     text, is_wish = _wished(plain(sentence.text))
-    bare = SpokenSentence(text=text, low=fold(text))
-    is_pasted = is_reported(sentence.text) or _code().search(text) is not None
-    if not _tells(bare) or _is_vague(bare) or _is_idle(bare) or is_pasted:
+    bare = _sentence(text.rstrip(":："))
+    if not _tells(bare) or _is_idle(bare) or is_reported(sentence.text):
         return ""
-    return bare.text if is_wish or _is_order(bare) else _ordered_within(bare)
-
-
-def _ordered_within(sentence: SpokenSentence) -> str:
-    """The end of a sentence, from the clause on that orders something: "I only want
-    that, so remove the others"."""
-    if sentence.asks:
-        return ""
-    for lead in regex(r"[,;，；]\s*(?:so|and|then|but)?\s*|\sso\s").finditer(
-        sentence.text
-    ):
-        rest = sentence.text[lead.end() :]
-        clause = SpokenSentence(text=rest, low=fold(rest))
-        if _is_order(clause) and _tells(clause) and not _is_idle(clause):
-            return rest
-    return ""
-
-
-def _is_vague(sentence: SpokenSentence) -> bool:
-    """Whether an order goes on with what was said before it, or announces what stands
-    below: "make it smaller", "go on with the following"."""
-    said = words.opened(sentence.low).split()
-    goes_on = f" {' '.join(said[1:2])} " in words.phrases("begins: points")
-    return goes_on or words.says("announces", sentence.low)
-
-
-def _wished(text: str) -> tuple[str, bool]:
-    """What is asked for in a sentence, without the words of a wish, and whether there
-    are some; in the midst of it, too: "for the list can you ..."."""
-    lead = _lead().match(text)
-    is_wish = lead is not None and bool(lead["wish"])
-    rest = text[lead.end() :] if lead else text
-    within = None if is_wish else _wish_within().search(rest)
-    if within and len(rest[within.end() :].split()) >= WORDS[0]:
-        rest = rest[within.end() :]
-        is_wish = True
-    return (rest.rstrip("?？ ") if is_wish else rest), is_wish
-
-
-def _is_order(sentence: SpokenSentence) -> bool:
-    """Whether a sentence orders something to be made."""
-    is_task = "tasks" in shown(sentence) or words.begins("begins: making", sentence.low)
-    return is_task or _ends_as_order().search(sentence.text) is not None
+    is_task = "tasks" in shown(bare) or words.begins("begins: making", bare.low)
+    return bare.text if is_wish or is_task else ""
 
 
 def _is_idle(sentence: SpokenSentence) -> bool:
@@ -362,20 +242,22 @@ def _is_idle(sentence: SpokenSentence) -> bool:
     return bool(words.listed("idle") & {*low.split()[:2]})
 
 
-def _is_typed_command(sentence: SpokenSentence) -> bool:
-    """Whether a person typed a line for a shell, or pasted what names a place."""
-    first = sentence.text.split(" ", 1)[0].lower()
-    is_run = first in words.listed("sub-commanded") and " -" in sentence.text
-    return is_run or regex(_NAMED).match(sentence.text) is not None
+def _wished(text: str) -> tuple[str, bool]:
+    """What is asked for in a sentence, without the words of a wish, and whether there
+    are some."""
+    lead = _lead().match(text)
+    is_wish = lead is not None and bool(lead["wish"])
+    rest = text[lead.end() :] if lead else text
+    return (rest.rstrip("?？ ") if is_wish else rest), is_wish
 
 
-def _reported(exchange: TitleExchange) -> str:
+def _reported(turns: Sequence[Turn]) -> str:
     """The first sentence of the latest answer in which the agent says what it did."""
-    for turn in reversed(exchange.turns):
+    for turn in reversed(turns):
         if spoken(turn):
             for one in sentences(turn.text)[:READ]:
                 if not one.mark and _is_deed(one):
-                    return _bare(one.text)
+                    return _wished(plain(one.text))[0]
     return ""
 
 
@@ -415,9 +297,9 @@ def _first_words(turns: Sequence[Turn]) -> str:
 
 
 def _is_prose(sentence: SpokenSentence) -> bool:
-    """Whether a sentence says something, and is no line for a shell."""
+    """Whether a sentence says something at some length."""
     says = _tells(sentence._replace(text=sentence.text.rstrip("?？")))
-    return says and _count(sentence) >= WORDS[0] and not _is_typed_command(sentence)
+    return says and _count(sentence) >= WORDS[0]
 
 
 def _tells(sentence: SpokenSentence) -> bool:
@@ -436,8 +318,8 @@ def _count(sentence: SpokenSentence) -> int:
     return max(len(sentence.low.split()), pairs)
 
 
-def _length(text: str) -> int:
-    return _count(SpokenSentence(text=text, low=fold(text)))
+def _sentence(text: str) -> SpokenSentence:
+    return SpokenSentence(text=text, low=fold(text))
 
 
 def plain(text: str) -> str:

@@ -122,11 +122,11 @@ def test_the_name_of_a_session_is_its_title():
     )
 
 
-def test_what_a_sentence_orders_in_its_end_is_its_title():
-    """Behind the remark that leads into it."""
-    said = human("The page has three colours, so remove the two blue ones everywhere.")
-    one = tell(said, EDIT, agent("Done."))
-    assert one and one.title == "Remove the two blue ones everywhere"
+def test_a_request_that_announces_a_list_is_a_title():
+    """Without the colon that announces; a question that was put first is none."""
+    said = human("Help me set up a parser of invoices with these rules:\n- no floats")
+    one = tell(human("why is it slow?"), said, EDIT, agent("Done."))
+    assert one and one.title == "Set up a parser of invoices with these rules"
 
 
 def test_a_pasted_error_is_no_title():

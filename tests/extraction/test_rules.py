@@ -51,10 +51,15 @@ FOR_GOOD = [
     "Da adesso scrivi tutti i commenti in inglese.",
     "这个项目里我们从不使用默认导出。",
     "오류 메시지에는 항상 파일 이름이 있어야 해.",
+    "Von jetzt an schreibst du die Migrationen nur noch mit Alembic.",
+    "Desde ahora los nombres de las tablas van en singular.",
+    "Daqui em diante use apenas variáveis de ambiente para as senhas.",
     "Full snapshots should not be updated ever.", "In future, commit after every step.",
     "以后都用中文回复。", "以後都用繁體中文回覆。",
 ]  # fmt: skip
 LIKELY = [
+    "Das ist falsch, du solltest hier den Cache-Client verwenden.",
+    "That is not correct, the retry belongs in the http client.",
     "No, don't use npm. Use pnpm.", "Don’t bump the version.", "use pnpm instead of npm",
     "Stop bumping the version.", "We use uv here, not pip.", "You shouldn't edit the lock file.",
     "Note that our staging database must not be migrated without a backup.",

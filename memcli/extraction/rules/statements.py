@@ -347,9 +347,12 @@ def _without_lead(
 
 
 def _leads(sentence: SpokenSentence) -> bool:
-    """Whether a sentence only says yes or no to what stood before."""
+    """Whether a sentence only says yes or no to what stood before, up to its last
+    clause."""
     shows = shown(sentence)
-    only_denies = shows & _LIKELY == {"corrects"} and "points" in shows
+    last = regex(r"[,，、;；]").split(sentence.text)[-1]
+    ends_so = words.begins("begins: corrects", words.fold(last))
+    only_denies = shows & _LIKELY == {"corrects"} and "points" in shows and ends_so
     is_idle = only_denies and not is_rule(shows)
     return is_idle or words.acknowledges(sentence.low)
 
