@@ -29,7 +29,7 @@ from memcli.named import NamedTuple
 from memcli.project import git, globs
 from memcli.project.config import user_file
 from memcli.sessions.foreseen import texts_after
-from memcli.sessions.tools import MOST, ToolCall
+from memcli.sessions.tools import MOST, ToolCall, places
 from memcli.storage.files import Unreadable, is_mine, read_file
 from memcli.text.shell import Words, read_line
 
@@ -37,6 +37,8 @@ ASK = "ask"
 DENY = "deny"
 MOST_INSIDE = 2_000
 """So many files of a folder are looked at that goes with all it holds."""
+MOST_PATTERNS = 5_000
+"""So many patterns are compared with one call, in the order of their files."""
 MODES = tuple(STRICTNESS)
 
 
@@ -108,6 +110,10 @@ def read_guard(
     for text in _texts(values.get("unless")):
         allowed_paths.append(text)
         allowed_commands += _parsed([text], [])
+    for key in ("commands", "paths", "unless"):
+        given = values.get(key)
+        if isinstance(given, (list, tuple)) and len(given) > globs.MOST:
+            faults.append((key, f"only the first {globs.MOST} of {len(given):,} count"))
     if mode in MODES and not (commands or paths or faults):
         faults.append(("", "it has neither commands nor paths, so it stops nothing"))
     said = {
@@ -164,19 +170,24 @@ def _usable(given: object, faults: list[tuple[str, str]]) -> list[str]:
 
 
 def find_guards(app: App, use: ToolUse | None = None) -> list[Guard]:
-    """The guards in view, all of them or those that may bear on a call. Every copy of
-    an entry counts for itself: one in the repository never lifts one's own."""
+    """The guards in view, all of them or those that may bear on a call."""
+    return [_guard_of(candidate, path) for candidate, path in guarded_entries(app, use)]
+
+
+def guarded_entries(
+    app: App, use: ToolUse | None = None
+) -> list[tuple[Candidate, str]]:
+    """The entries of `find_guards`, each with its file, in the order in which they stand
+    there. Every copy counts for itself: one in the repository never lifts one's own."""
     keys = {(GUARD, "*")}
     if use is not None:
         programs = {words[0] for words in use.commands if words}
         keys = keys_of_guarded(programs, use.files)
     files = app.index.in_view(app.project.view, Filters())
     scope = view.select(files, Filters())
-    found = []
-    for candidate in app.index.entries.about(scope, keys):
-        row = scope.files[candidate.source]
-        found.append(_guard_of(candidate, row.path))
-    return sorted(found, key=lambda guard: (guard.place, guard.entry))
+    found = app.index.entries.about(scope, keys)
+    placed = [(each, scope.files[each.source].path) for each in found]
+    return sorted(placed, key=lambda pair: (pair[1], pair[0].line, pair[0].entry))
 
 
 def _guard_of(candidate: Candidate, path: str) -> Guard:
@@ -207,7 +218,8 @@ def tool_use(root: Path, line: str, call: ToolCall, away: str = "") -> ToolUse:
     commands = [
         command
         for command in reading.commands
-        if command.words and (not away or lies_in(root, away, command.folder))
+        if command.words
+        and (not away or any(lies_in(root, away, each) for each in places(command)))
     ]
     return ToolUse(
         commands=tuple(with_branches(root, commands)),
@@ -276,10 +288,18 @@ def _names_file(command: Words, name: str) -> bool:
 def strictest(app: App, use: ToolUse, trusted: Iterable[str]) -> Verdict | None:
     """The verdict that holds: deny before ask before what was let pass. A guard of the
     repository denies only when a person on this machine trusts it; until then it asks.
-    A call that cannot be read to its end is asked about where anything binds."""
+    A call that cannot be read to its end, or that too many patterns may bear on, is
+    asked about where anything binds."""
     verdicts = []
     known = frozenset(trusted)
-    for guard in find_guards(app) if use.unread else find_guards(app, use):
+    patterns = 0
+    for candidate, path in guarded_entries(app, None if use.unread else use):
+        guard = _guard_of(candidate, path)
+        patterns += len(guard.written)
+        if patterns > MOST_PATTERNS:
+            met = f"more than {MOST_PATTERNS:,} patterns of guards may bear on it"
+            verdicts.append(Verdict(guard=guard, mode=ASK, met=met, pattern=""))
+            break
         verdict = judge(guard, use) if guard.binds else None
         if use.unread and guard.binds and (verdict is None or not verdict.mode):
             verdict = Verdict(guard=guard, mode=ASK, met=use.unread, pattern="")
@@ -331,7 +351,7 @@ def lifts(
     for command in commands:
         if fault := _lifts(app, _as_mem(command)):
             return fault
-    guarded = {guard.path for guard in find_guards(app)} if call.files else set()
+    guarded = {path for _, path in guarded_entries(app)} if call.files else set()
     name = _weakened(app, guarded, call, given) or (guarded and _reset(app, call))
     return f"this change of {name} would touch a guard" if name else ""
 
@@ -412,5 +432,5 @@ def _lifts(app: App, command: Words) -> str:
 def names_guard(app: App, words: Sequence[str]) -> bool:
     """Whether one of these words is the id, or the beginning of it, of a guard."""
     prefixes = [plain_id(word) for word in words if plain_id(word)]
-    guards = find_guards(app)
-    return any(guard.entry.startswith(each) for each in prefixes for guard in guards)
+    guarded = {plain_id(candidate.entry) for candidate, _ in guarded_entries(app)}
+    return any(entry.startswith(each) for each in prefixes for entry in guarded)

@@ -79,7 +79,8 @@ def _checked_out(root: Path, before: Sequence[ShellCommand], folder: str) -> set
     """The branch of HEAD, or the one switched to; both where a switch may fail, is
     elsewhere or may be of a file."""
     found = {_branch_of(root)}
-    for words, *_, place in before:
+    for command in before:
+        words = command.words
         if words[:2] not in (("git", "checkout"), ("git", "switch")):
             continue
         created = [each for each in words[2:-1] if takes_value().fullmatch(each)]
@@ -92,7 +93,7 @@ def _checked_out(root: Path, before: Sequence[ShellCommand], folder: str) -> set
         name = names[0].removeprefix("origin/")
         if name == "-":
             found |= known
-        elif place == folder and bool(created) != (name in known):
+        elif command.folder == folder and bool(created) != (name in known):
             found = {name}
         else:
             found.add(name)

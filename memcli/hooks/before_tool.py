@@ -24,6 +24,7 @@ from memcli.memory.filters import Filters
 from memcli.memory.words import body_of
 from memcli.named import NamedTuple
 from memcli.project import git, globs
+from memcli.project.roots import roots_around
 from memcli.sessions.tools import (
     ToolCall,
     is_reading,
@@ -43,6 +44,7 @@ OF_MEM = re.compile(r"(?:\S*/)?mem (?:add|edit|keep)\b")
 """Commands by which an agent writes into memory."""
 MOST_ROOTS = 8
 """So many projects are looked at for one call, the one at hand among them."""
+UNJUDGED = "mem: there was no time to judge this call by the guards in force here"
 LINES = 3
 LINE_TOKENS = 75
 HINT = "Untrusted hint from earlier sessions"
@@ -52,14 +54,13 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
     """Corrections about what is at hand: at most three lines, each once in a
     context."""
     tool = tool_call(call.input, call.cwd)
-    is_ready = app.is_ready()
-    stopped = _stopped(app, state, call, acting(call)) if is_ready else Told()
+    stopped = _stopped(app, call, state)
     if not stopped.decision:
         stopped = elsewhere(app, call)
-    if stopped.decision or not is_ready:
+    if stopped.decision:
         return stopped
     # Gemini takes hints after the tool alone.
-    if call.event == "BeforeTool" or not any(tool):
+    if call.event == "BeforeTool" or not any(tool) or not app.is_ready():
         return Told()
     _note_writing(app, state, call, tool)
     found = app.guarded(lambda: _rules(app, tool, shell_line(call.input)))
@@ -126,42 +127,78 @@ def acting(call: HookCall) -> ToolCall:
 
 
 def elsewhere(app: HookApp, call: HookCall) -> Told:
-    """What the guards of other projects say of a call that acts there."""
+    """What the guards of other projects say of a call: of those that it acts in, and of
+    those around them and around the working directory."""
     tool = acting(call)
-    folders = (*tool.folders, *map(os.path.dirname, tool.files), *tool.wholes)
-    here = os.path.realpath(call.cwd)
-    roots = {app.project.root}
-    for folder in dict.fromkeys(map(os.path.realpath, folders)):
-        if folder == here:
-            continue
-        if len(roots) > MOST_ROOTS:
-            text = f"mem: this call acts in more than {MOST_ROOTS} projects"
-            return Told(text=text, decision="ask")
-        with HookApp(app.options, os.environ, Path(folder), HookProject) as other:
-            root = other.project.root
-            if root in roots:
-                continue
-            roots.add(root)
+    if not any(tool):
+        return Told()
+    here = Path(os.path.realpath(call.cwd))
+    acted = (*tool.folders, *map(os.path.dirname, tool.files), *tool.wholes)
+    roots: dict[Path, Path] = {}
+    for folder in (here, *map(Path, map(os.path.realpath, acted))):
+        for root in roots_around(folder, app.project.home):
+            roots.setdefault(root, folder)
+    others = [
+        (root, around) for root, around in roots.items() if root != app.project.root
+    ]
+    for number, (root, around) in enumerate(others, 1):
+        environ = {**os.environ, "MEM_ROOT": str(root)}
+        with HookApp(app.options, environ, around, HookProject) as other:
             other.half = app.half
             other.say = app.say
-            if root is None or not has_memory(other) or not other.is_ready():
+            other.owe = app.owe
+            if number > MOST_ROOTS:
+                stopped = _unlooked(other)
+            elif has_memory(other):
+                away = "" if here.is_relative_to(root) else str(here)
+                judged = partial(_stopped, other, call, away=away)
+                stopped = other.from_state(judged, Told())
+            else:
                 continue
-            stopped = other.from_state(partial(_stopped_there, other, call), Told())
             if stopped.decision:
                 return stopped
     return Told()
 
 
-def _stopped_there(app: HookApp, call: HookCall, state: State) -> Told:
-    return _stopped(app, state, call, acting(call), away=os.path.realpath(call.cwd))
+def _unlooked(app: HookApp) -> Told:
+    """What is said of a project too many, if any entry in it binds."""
+    from memcli.guard.unindexed import guards_in
 
-
-def _stopped(
-    app: HookApp, state: State, call: HookCall, tool: ToolCall, away: str = ""
-) -> Told:
-    """What a guard says of the call; without a decision where none stops it."""
-    if not app.guarded(lambda: has_guards(app.index.db)):
+    if not any(map(guards_in, app.project.listing.files)):
         return Told()
+    text = f"mem: this call acts in more than {MOST_ROOTS} projects"
+    return Told(text=text, decision="ask")
+
+
+def _stopped(app: HookApp, call: HookCall, state: State, away: str = "") -> Told:
+    """What a guard says of the call; without a decision where none stops it. While it is
+    not judged, guards in force ask."""
+    tool = acting(call)
+    if not any(tool):
+        return Told()
+    if app.guarded(lambda: has_guards(app.index.db)):
+        app.owe(Told(text=UNJUDGED, decision="ask"))
+    app.is_ready()
+    from memcli.guard.unindexed import unindexed_guards
+
+    stopped = Told()
+    unknown = app.guarded(lambda: unindexed_guards(app, app.unindexed))
+    if app.guarded(lambda: has_guards(app.index.db)):
+        app.owe(Told(text=UNJUDGED, decision="ask"))
+        stopped = _judged(app, call, state, tool, away)
+    if unknown and not stopped.decision:
+        from memcli.guard.wording import quoted
+
+        text = f"mem: {quoted(unknown)} has guards that are not indexed yet"
+        stopped = Told(text=text, decision="ask")
+    app.owe(Told())
+    return stopped
+
+
+def _judged(
+    app: HookApp, call: HookCall, state: State, tool: ToolCall, away: str
+) -> Told:
+    """What the indexed guards say of the call."""
     from memcli.guard import guards
 
     line = shell_line(call.input)
@@ -170,7 +207,7 @@ def _stopped(
         inside = tuple(path for path in tool.files if guards.lies_in(root, path))
         tool = tool._replace(files=inside)
     use = guards.tool_use(root, line, tool, away)
-    stop = app.guarded(lambda: _judged(app, state, use, call, tool))
+    stop = app.guarded(lambda: _decided(app, state, use, call, tool))
     if not stop.decision:
         return Told()
     from memcli.guard import stops
@@ -197,7 +234,7 @@ class _Stop(NamedTuple):
     title: str = ""
 
 
-def _judged(
+def _decided(
     app: HookApp, state: State, use: "ToolUse", call: HookCall, tool: ToolCall
 ) -> _Stop:
     from memcli.guard import guards

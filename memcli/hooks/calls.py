@@ -266,13 +266,16 @@ def in_time(half: float, work: Callable[[], T], otherwise: Callable[[], T]) -> T
 class HookApp(App):
     """What a hook reaches the outside through. `late`: too much of the memory is not
     indexed; `half`, `almost`: when half, and three quarters, of the time are over;
-    `say` prints an answer."""
+    `say` prints an answer; `owe` keeps the one for when the time is over before."""
 
     late = False
+    unindexed: tuple[FoundFile, ...] = ()
+    """Files that changed, where too much of the memory is not indexed."""
     news: tuple[str, ...] = ()
     half = math.inf
     almost = math.inf
     say: Callable[[Told], Told] = staticmethod(lambda told: told)
+    owe: Callable[[Told], None] = staticmethod(lambda told: None)
     embeds_here = False
     """Vectors are made by mem index, recall and the worker; a hook only uses them."""
 
@@ -283,10 +286,9 @@ class HookApp(App):
             lambda: self.index.stale(self.project.listing.files)
         )
         self.late = sum(file.size for file in changed) > LARGE
-        if self.late:
-            return not self.index.empty()
-        if changed or gone:
+        if not self.late and (changed or gone):
             in_time(self.half, self._refreshed, self._left)
+        self.unindexed = tuple(changed) if self.late else ()
         return not (self.late and self.index.empty())
 
     def _refreshed(self) -> None:

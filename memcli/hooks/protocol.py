@@ -33,7 +33,7 @@ LISTED = "instructions-loaded"  # an agent names a file of instructions that it 
 
 class Pending(NamedTuple):
     """A call that is answered later when its hook gives up: `text` is the prompt, or the
-    source of a start."""
+    source of a start. Before a tool it is what is answered then, at once."""
 
     verb: str
     session: str
@@ -92,15 +92,16 @@ def _served(
     call = parse_payload(data, verb)
     if call is None:
         return f"{len(data)} bytes that are no call"
+    call = call._replace(harness=agent)
     if verb == "prompt":
         pending.append(Pending(verb=verb, session=call.session, text=call.prompt))
     elif verb == "session-start" and not call.agent:
         source = call.source or "startup"
         pending.append(Pending(verb=verb, session=call.session, text=source))
     if verb != "session-end" or not hasattr(os, "fork"):
-        return _event(verb, call, agent, clock)
+        return _event(verb, call, clock, pending)
     if not os.fork():  # agents end at once, and do not wait
-        _detached(lambda: _event(verb, call, agent, clock))
+        _detached(lambda: _event(verb, call, clock, []))
     return ""
 
 
@@ -119,6 +120,7 @@ def answered(values: Mapping[str, object]) -> str:
     if call is None or not verbs or os.environ.get(OFF) == "off":
         return ""
     (verb,) = verbs
+    call = call._replace(harness="claude")
     started = time.monotonic()
     seconds = _patience(verb)
     said: list[str] = []
@@ -131,7 +133,7 @@ def answered(values: Mapping[str, object]) -> str:
         said.append(text)
 
     clock = started + seconds / 2, started + seconds * 3 / 4
-    if outcome := _tried(lambda: _event(verb, call, "claude", clock, put)):
+    if outcome := _tried(lambda: _event(verb, call, clock, [], put)):
         took = (time.monotonic() - started) * 1000
         _log(f"mcp {verb} {took:.0f} ms: {outcome}")
     return "".join(said)
@@ -180,6 +182,8 @@ def _expire(
         return
     more = min(_out_of_turn(), seconds)
     if not running.acquire(timeout=more):
+        for call in pending:
+            _put(call.text if call.verb == "pre-tool" else "")
         line = f"gave up after {round(seconds + more, 1):g} s: {' '.join(arguments)}"
         spoken = _thread.allocate_lock()
         spoken.acquire()
@@ -207,7 +211,8 @@ def _last_words(
         from memcli.hooks import late
 
         for call in pending:
-            late.keep(call.verb, call.session, call.text)
+            if call.verb != "pre-tool":
+                late.keep(call.verb, call.session, call.text)
     spoken.release()
 
 
@@ -266,28 +271,34 @@ def _log(line: str) -> None:
 def _event(
     verb: str,
     call: HookCall,
-    agent: str,
     clock: tuple[float, float],
+    pending: list[Pending],
     put: Callable[[str], None] = _put,
 ) -> str:
     from memcli.app import Options
-    from memcli.hooks.calls import HookApp, HookProject, answer, has_memory
+    from memcli.hooks.calls import HookApp, HookProject, Told, answer, has_memory
 
     cwd = Path(os.path.realpath(call.cwd))
-    call = call._replace(harness=agent)
     said: list[Told] = []
 
     def say(told: Told) -> Told:
         if not said:  # the state may fail after that
             show = app.project.config.hook_show
             whole = told._replace(news=(*app.news, *told.news))
-            put(answer(verb, whole, call.event, agent=agent, show=show))
+            owe(Told())
+            put(answer(verb, whole, call.event, agent=call.harness, show=show))
             said.append(whole)
         return told
+
+    def owe(told: Told) -> None:
+        if verb == "pre-tool":
+            text = answer(verb, told, call.event, agent=call.harness)
+            pending[:] = [Pending(verb=verb, session=call.session, text=text)]
 
     with HookApp(Options(quiet=True), os.environ, cwd, HookProject) as app:
         app.half, app.almost = clock
         app.say = say
+        app.owe = owe
         if has_memory(app):
             told = say(_with_state(app, verb, call))
         elif verb == "pre-tool":

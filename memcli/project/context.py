@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +13,9 @@ from memcli.errors import DataError, RefusedError, UsageError
 from memcli.memory.values import JOBS_DIRS, PHASES, Patch, Problem
 from memcli.named import NamedTuple
 from memcli.project import config, git, levels_on_disk
-from memcli.project.git import may_be_root
 from memcli.project.levels_on_disk import Names
 from memcli.project.listing import PRIVATE, FoundFile, Listing, shown
+from memcli.project.roots import find_root, stands
 from memcli.storage.files import (
     MEMORY_BYTES,
     SMALL_BYTES,
@@ -441,54 +440,10 @@ def write_blocker(project: Project) -> str:
     return ""
 
 
-def find_root(cwd: Path, home: Path, jobs_dirs: Sequence[str] = ()) -> Path | None:
-    """The root for a working directory, None where only the global level is in view."""
-    chain = [folder for folder in (cwd, *cwd.parents) if folder != home]
-    # The outermost folder that holds the job or session we are in.
-    every_dir = (*JOBS_DIRS, *jobs_dirs)
-    for folder in reversed(chain):
-        if _holds_job(folder, cwd, every_dir) and may_be_root(folder):
-            return folder
-    # Else the nearest with a mark, the first mark first.
-    for mark, folder in product(_MARKS, chain):
-        if os.path.lexists(folder / mark) and may_be_root(folder, mark):
-            return folder
-    return None
-
-
-_MARKS = (".mem.toml", ".git", "MEMORY.md")
-
-
-def _stands(parts: tuple[str, ...], jobs_dirs: Sequence[str]) -> tuple[str, int]:
-    """Whether a path leads into a job or a legacy session (a task), and how many of
-    its parts do."""
-    if len(parts) >= 2 and parts[0] == ".sessions":
-        return "task", 2
-    if len(parts) >= 4 and parts[0] == "projects" and parts[2] == ".sessions":
-        return "task", 4
-    for names in (Path(jobs).parts for jobs in jobs_dirs):
-        if parts[: len(names)] == names and len(parts) > len(names):
-            return "job", len(names) + 1
-    return "", 0
-
-
-def _holds_job(folder: Path, cwd: Path, jobs_dirs: Sequence[str]) -> bool:
-    parts = cwd.parts[len(folder.parts) :]
-    configured = tuple[str, ...]()
-    if os.path.exists(folder / ".mem.toml") and may_be_root(folder, ".mem.toml"):
-        configured = config.jobs_dirs(
-            config.read_settings(folder / ".mem.toml", folder).values
-        )
-    kind, depth = _stands(parts, (*jobs_dirs, *configured))
-    if (kind, depth) == ("task", 4):
-        return any(os.path.lexists(folder / mark) for mark in _MARKS)
-    return bool(kind)
-
-
 def view_of(cwd: Path, root: Path, jobs_dirs: Sequence[str]) -> View:
     """The job and task that `cwd` is in."""
     parts = cwd.relative_to(root).parts if cwd.is_relative_to(root) else ()
-    kind, depth = _stands(parts, jobs_dirs)
+    kind, depth = stands(parts, jobs_dirs)
     name = shown(parts[depth - 1]) if kind else ""
     inside = "/".join(parts[:depth])
     if kind != "job":

@@ -4,7 +4,7 @@ shell line."""
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise, takewhile
+from itertools import chain, pairwise, takewhile
 from typing import TYPE_CHECKING, Any
 
 from memcli.named import NamedTuple
@@ -71,8 +71,13 @@ def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
         commands=parse_command(command, simple),
         reads=_absolute(cwd, _read(simple)),
         wholes=_absolute(cwd, _changed_whole(simple)),
-        folders=_absolute(cwd, [part.folder for part in simple]),
+        folders=_absolute(cwd, list(chain.from_iterable(map(places, simple)))),
     )
+
+
+def places(command: ShellCommand) -> tuple[str, ...]:
+    """The folders about which a command works."""
+    return (command.folder, *command.about)
 
 
 def shell_line(given: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ functions and variables stand for is not seen. Where a line cannot be read to it
 that is said."""
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import dropwhile
 
 from memcli.named import NamedTuple
@@ -81,10 +81,10 @@ VALUED = {
 }  # fmt: skip
 VALUED["docker-compose"] = VALUED["docker"]
 """Options before a program's subcommand that take the next word as their value."""
-ENTERING = frozenset({
-    "-C", "--git-dir", "--work-tree", "--prefix", "--dir", "--project-directory",
-})  # fmt: skip
+ENTERING = frozenset({"-C", "--prefix", "--dir", "--project-directory"})
 """Options that name the folder in which a program works."""
+ABOUT = frozenset({"--git-dir", "--work-tree", "GIT_DIR", "GIT_WORK_TREE", "MEM_ROOT"})
+"""Options and variables that name a repository whatever the folder is."""
 NESTED = frozenset({"compose"})
 """Subcommands that have options of their own before what they are told to do."""
 
@@ -98,12 +98,14 @@ def assignment() -> str:
 class ShellCommand(NamedTuple):
     """A simple command: the program by its base name, then its words; `writes` are the
     files that its redirections lead into, `appends` those at whose end they go on,
-    `folder` the one in which it is called, as far as the line tells."""
+    `folder` the one in which it is called, as far as the line tells; `about` are those
+    of repositories that it names."""
 
     words: Words
     writes: tuple[str, ...] = ()
     appends: tuple[str, ...] = ()
     folder: str = ""
+    about: tuple[str, ...] = ()
 
 
 class Reading(NamedTuple):
@@ -206,8 +208,14 @@ class _LineReader:
         arguments = _subcommand_first(words[1:], valued) if valued else words[1:]
         if program == "git":
             arguments = list(dropwhile(is_option, arguments))
-        folder = posixpath.join(folder, *_entered(program, words[1:]))
-        into.append(_as_command((program, *arguments), simple, folder))
+        folder = posixpath.join(folder, *_entered(program, words[1:], ENTERING))
+        named = [
+            *_assigned(simple.words[: -len(words)]),
+            *_entered(program, words[1:], ABOUT),
+        ]
+        command = _as_command((program, *arguments), simple, folder)
+        about = tuple(posixpath.join(folder, name) for name in named)
+        into.append(command._replace(about=about))
 
 
 def _as_command(words: Words, simple: SimpleCommand, folder: str) -> ShellCommand:
@@ -303,17 +311,26 @@ def _operands(arguments: Sequence[str]) -> Iterator[str]:
             yield word
 
 
-def _entered(program: str, arguments: Sequence[str]) -> Iterator[str]:
-    """The folders into which a program goes before it does anything. Behind git's
+def _assigned(words: Sequence[str]) -> Iterator[str]:
+    """The repositories that variables name for the command behind them."""
+    for name, is_set, value in (word.partition("=") for word in words):
+        if is_set and name in ABOUT:
+            yield value
+
+
+def _entered(
+    program: str, arguments: Sequence[str], options: Collection[str]
+) -> Iterator[str]:
+    """The folders that a program's options name before it does anything. Behind git's
     subcommand these options are others."""
     if program not in VALUED:
         return
     option = ""
     for word in arguments:
         name, is_joined, value = word.partition("=")
-        if option in ENTERING:
+        if option in options:
             yield word
-        elif is_joined and name in ENTERING:
+        elif is_joined and name in options:
             yield value
         elif program == "git" and option not in VALUED["git"] and not is_option(word):
             return

@@ -29,7 +29,9 @@ def guarded(project: Project, title: str = RULE, **values: Any) -> str:
     )
 
 
-def call(project: Project, line: str, agent: str = "claude", **more: Any) -> Any:
+def call(
+    project: Project, line: str, agent: str = "claude", env: Any = None, **more: Any
+) -> Any:
     """What the hook answers to a shell line, "" for nothing."""
     payload = {
         "session_id": "one",
@@ -40,7 +42,7 @@ def call(project: Project, line: str, agent: str = "claude", **more: Any) -> Any
         **more,
     }
     result = project.shell(
-        "hook", "pre-tool", "--harness", agent, input=json.dumps(payload)
+        "hook", "pre-tool", "--harness", agent, input=json.dumps(payload), env=env
     )
     assert result.code == 0, result.err
     return json.loads(result.out) if result.out.strip() else ""

@@ -1,0 +1,64 @@
+"""Which folders around a working directory may be the root of a project."""
+
+import os
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+
+from memcli.memory.values import JOBS_DIRS
+from memcli.project import config
+from memcli.project.git import may_be_root
+
+
+def find_root(cwd: Path, home: Path, jobs_dirs: Sequence[str] = ()) -> Path | None:
+    """The root for a working directory, None where only the global level is in view."""
+    chain = [folder for folder in (cwd, *cwd.parents) if folder != home]
+    # The outermost folder that holds the job or session we are in.
+    every_dir = (*JOBS_DIRS, *jobs_dirs)
+    for folder in reversed(chain):
+        if _holds_job(folder, cwd, every_dir) and may_be_root(folder):
+            return folder
+    # Else the nearest with a mark, the first mark first.
+    for mark, folder in product(_MARKS, chain):
+        if os.path.lexists(folder / mark) and may_be_root(folder, mark):
+            return folder
+    return None
+
+
+def roots_around(cwd: Path, home: Path) -> Iterator[Path]:
+    """Every folder around a working directory that may be a root, the nearest first: a
+    mark that somebody makes on the way takes no other out of sight."""
+    for folder in (cwd, *cwd.parents):
+        is_marked = any(os.path.lexists(folder / mark) for mark in _MARKS)
+        is_root = is_marked or _holds_job(folder, cwd, JOBS_DIRS)
+        if is_root and folder != home and may_be_root(folder):
+            yield folder
+
+
+_MARKS = (".mem.toml", ".git", "MEMORY.md")
+
+
+def stands(parts: tuple[str, ...], jobs_dirs: Sequence[str]) -> tuple[str, int]:
+    """Whether a path leads into a job or a legacy session (a task), and how many of
+    its parts do."""
+    if len(parts) >= 2 and parts[0] == ".sessions":
+        return "task", 2
+    if len(parts) >= 4 and parts[0] == "projects" and parts[2] == ".sessions":
+        return "task", 4
+    for names in (Path(jobs).parts for jobs in jobs_dirs):
+        if parts[: len(names)] == names and len(parts) > len(names):
+            return "job", len(names) + 1
+    return "", 0
+
+
+def _holds_job(folder: Path, cwd: Path, jobs_dirs: Sequence[str]) -> bool:
+    parts = cwd.parts[len(folder.parts) :]
+    configured = tuple[str, ...]()
+    if os.path.exists(folder / ".mem.toml") and may_be_root(folder, ".mem.toml"):
+        configured = config.jobs_dirs(
+            config.read_settings(folder / ".mem.toml", folder).values
+        )
+    kind, depth = stands(parts, (*jobs_dirs, *configured))
+    if (kind, depth) == ("task", 4):
+        return any(os.path.lexists(folder / mark) for mark in _MARKS)
+    return bool(kind)
