@@ -193,11 +193,11 @@ class Project:
             return self.home / relative[2:]
         return self.root / relative
 
-    def read(self, relative: str) -> str:
+    def read(self, relative: str = "MEMORY.md") -> str:
         """The text of a file below the root."""
         return (self.root / relative).read_text()
 
-    def data(self, relative: str) -> bytes:
+    def data(self, relative: str = "MEMORY.md") -> bytes:
         """The bytes of a file below the root."""
         return (self.root / relative).read_bytes()
 
@@ -205,9 +205,13 @@ class Project:
         """Whether something is there, below the root."""
         return (self.root / relative).exists()
 
+    def memory(self, *texts: str | bytes) -> Path:
+        """Write `MEMORY.md`: these texts, one behind the other."""
+        return self.write("MEMORY.md", texts[0] if len(texts) == 1 else "".join(texts))
+
     def remembers(self, *entry: str, **values: Any) -> Path:
         """Write a memory file that is one entry."""
-        return self.write("MEMORY.md", self.entry(*entry, **values))
+        return self.memory(self.entry(*entry, **values))
 
     def entry(self, title: str = "", body: str = "A body.", **values: Any) -> str:
         """One entry: every key of the format's example, `values` over them, None for

@@ -1,21 +1,19 @@
 """A server on loopback: quiet, of HTTP 1.1, gone with the test."""
 
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def given(self) -> tuple[dict[str, str], bytes]:
+    def given(self):
         """The headers, in small letters, and the body."""
         headers = {name.lower(): value for name, value in self.headers.items()}
         return headers, self.rfile.read(int(headers.get("content-length") or 0))
 
-    def send(self, data: bytes, status: int = 200, **headers: str):
+    def send(self, data, status=200, **headers):
         told = {
             "content-type": "application/json",
             "content-length": str(len(data)),
@@ -32,7 +30,7 @@ class Handler(BaseHTTPRequestHandler):
         with suppress(OSError):
             super().finish()
 
-    def log_message(self, *args: Any):
+    def log_message(self, *args):
         pass
 
 
@@ -40,12 +38,12 @@ class _Quiet(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def handle_error(self, request: Any, client_address: Any):
+    def handle_error(self, request, client_address):
         """A client that leaves early is what some tests are about."""
 
 
 @contextmanager
-def serving(handler: type[Handler]) -> Iterator[str]:
+def serving(handler):
     """A running server; the address."""
     server = _Quiet(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)

@@ -3,18 +3,17 @@ line."""
 
 import functools
 import sys
-from collections.abc import Callable
 
 import typer
 
 from memcli.errors import UsageError
 
 
-def run(main: Callable[..., int | None]):
+def run(main):
     """Run a program on the command line, and exit with what it returns."""
 
     @functools.wraps(main)
-    def program(**given: object):
+    def program(**given):
         try:
             sys.exit(main(**given))
         except UsageError as error:

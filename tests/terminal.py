@@ -7,22 +7,12 @@ import re
 import struct
 import subprocess
 import termios
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 _BAR = re.compile(r"\x1b\[\?25l.*?\x1b\[\?25h\r\x1b\[1A\x1b\[2K", re.DOTALL)
 """A bar, from where the cursor is hidden to where it is shown and the line is gone."""
 
 
-def read_terminal(
-    command: Sequence[str],
-    cwd: Path,
-    *,
-    env: Mapping[str, str],
-    width: int = 0,
-    talk: bool = True,
-    bars: bool = False,
-) -> str:
+def read_terminal(command, cwd, *, env, width=0, talk=True, bars=False):
     """What a program prints on a terminal; without `talk`, what it says on stderr is
     left out.
 

@@ -16,7 +16,7 @@ KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
 
 
 @pytest.fixture
-def memory(project) -> Memory:
+def memory(project):
     """The memory of the project."""
     return Memory(project.root)
 
@@ -77,7 +77,7 @@ def test_reinforce_counts(project, memory):
     memory.recall("deploy", session="s")
     memory.reinforce((), session="s")
     memory.reinforce((), session="s")
-    (entry,) = parse(project.read("MEMORY.md"), "MEMORY.md").entries
+    (entry,) = parse(project.read(), "MEMORY.md").entries
     assert entry.reinforcement_count == 3
 
 
@@ -125,6 +125,6 @@ def test_extract_learns_once(project, memory):
     assert any(
         "short commit messages" in hit.text for hit in memory.recall("commit messages")
     )
-    before = project.data("MEMORY.md")
+    before = project.data()
     assert memory.extract(path, engine="rules").patches == ()
-    assert project.data("MEMORY.md") == before
+    assert project.data() == before

@@ -9,10 +9,9 @@ import pytest
 
 from memcli.app import App, Options
 from memcli.errors import UsageError
-from tests.conftest import Project
 
 
-def app_in(project: Project, where: str = "", **env: str) -> App:
+def app_in(project, where="", **env):
     return App(Options(), {**os.environ, **env}, project.root / where)
 
 

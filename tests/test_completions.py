@@ -6,12 +6,10 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
 
 import pytest
 
 from tests.docs import generate
-from tests.docs.generate import Command, Option
 
 FOLDER = generate.ROOT / "completions"
 BASH, ZSH, FISH = (FOLDER / name for name in ("mem.bash", "_mem", "mem.fish"))
@@ -26,7 +24,7 @@ def test_script_is_up_to_date(path):
     )
 
 
-def tab(*words: str, env: Mapping[str, str] | None = None) -> set[str]:
+def tab(*words, env=None):
     """What bash offers for the last of `words`, the completion loaded into a real
     shell."""
     typed = " ".join(f"'{word}'" for word in words)
@@ -71,9 +69,8 @@ def test_bash_offers_ids(project):
     """Of entries, and after keep and drop of proposals; what a file writes as an id
     is a word like any other."""
     odd = "-touch"
-    project.write(
-        "MEMORY.md",
-        project.entry("Herd", id="9f9f9f9f-x") + project.entry("Cart", id="aaaa0000-x"),
+    project.memory(
+        project.entry("Herd", id="9f9f9f9f-x"), project.entry("Cart", id="aaaa0000-x")
     )
     project.write("bin/mem", f'#!/bin/sh\nexec {sys.executable} -m memcli "$@"\n')
     (project.root / "bin/mem").chmod(0o755)
@@ -88,7 +85,7 @@ def test_bash_offers_ids(project):
         assert "--raw" in tab("mem", "show", "--", env=environ)
 
 
-def names(command: Command) -> set[str]:
+def names(command):
     return {name for option in command.options for name in option.names}
 
 
@@ -100,7 +97,7 @@ def test_shell_accepts_the_script(shell, path):
     subprocess.run([shell, "-n", str(path)], check=True)
 
 
-def limited() -> Iterator[tuple[Command, Option]]:
+def limited():
     for command in PROGRAM:
         for option in command.options:
             if option.values and (

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -22,11 +21,11 @@ PAGES = sorted(
 CONSOLE = [path for path in PAGES if "```console" in path.read_text(encoding="utf-8")]
 
 
-def name(path: Path) -> str:
+def name(path):
     return path.name
 
 
-def text(page: str) -> str:
+def text(page):
     return (DOCS / page).read_text(encoding="utf-8")
 
 
@@ -86,11 +85,11 @@ def test_links_lead_somewhere(path):
             assert anchor in anchors(other), target
 
 
-def without_code(page: str) -> str:
+def without_code(page):
     return re.sub(r"^(`{3,})[^`\n]*\n.*?^\1$", "", page, flags=re.MULTILINE | re.DOTALL)
 
 
-def anchors(path: Path) -> set[str]:
+def anchors(path):
     """The anchors of a page's headings, as GitHub makes them."""
     heads = re.findall(
         r"^#{1,6} (.+)$", without_code(path.read_text(encoding="utf-8")), re.MULTILINE
@@ -119,7 +118,7 @@ def test_console_blocks_show_what_the_program_prints(path, tmp_path):
     assert not differences, "\n\n".join(differences)
 
 
-def examples(page: str) -> list[str]:
+def examples(page):
     """The markdown blocks of a page; they are fenced with four backticks."""
     return re.findall(
         r"^````markdown\n(.*?)^````$", text(page), re.MULTILINE | re.DOTALL

@@ -15,7 +15,7 @@ CALLS = {
 
 # Module -> the calls it makes itself, and why they do not go through a door. This list
 # only shrinks.
-EXCEPTIONS: dict[str, tuple[set[str], str]] = {
+EXCEPTIONS = {
     "text/matching": ({"read_text"}, "the data files of the package"),
     "project/git": (
         {"open", "write_bytes"},
@@ -57,13 +57,13 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
 }
 
 
-def calls(module: str) -> set[str]:
+def calls(module):
     """The names of the calls of a module that reach for a file or a pattern by
     themselves.
 
     `text.translate(table)` of a string is none, and neither is a parser's own
     `walk`."""
-    found: set[str] = set()
+    found = set()
     text = (PACKAGE / f"{module}.py").read_text()
     if not any(name in text for name in CALLS):
         return found

@@ -23,7 +23,7 @@ QUICK = (
 )
 
 
-def drilled(name: str, *arguments: str) -> str:
+def drilled(name, *arguments):
     """What a drill says; that it found nothing is asserted."""
     command = [sys.executable, "-m", f"tests.drills.{name}", *arguments]
     process = subprocess.run(
@@ -103,9 +103,7 @@ def test_the_checker_of_crowds_sees_what_is_wrong(tmp_path, code, said, wrong):
     )
 
 
-def test_a_hit_that_another_process_removes_meanwhile_is_still_shown(
-    project,
-):
+def test_a_hit_that_another_process_removes_meanwhile_is_still_shown(project):
     """Between finding and showing, the index may be brought up to date by somebody
     else."""
     project.remembers("Freeze the clock", "Checkout tests fail at midnight.", id="a")
@@ -113,7 +111,7 @@ def test_a_hit_that_another_process_removes_meanwhile_is_still_shown(
         app.refresh()
         (candidate,) = app.index.entries.copies(["a"])
         assert "midnight" in app.index.entries.text(candidate)
-        project.write("MEMORY.md", "# Memory\n")
+        project.memory("# Memory\n")
         project.ok("index")
         assert app.index.entries.text(candidate) == candidate.text
 

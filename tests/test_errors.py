@@ -1,7 +1,6 @@
 """The error tree: each class owns an exit code, and the command line keeps to it."""
 
 import sqlite3
-from collections.abc import Iterator
 
 import pytest
 
@@ -18,7 +17,7 @@ CODES = {
 }
 
 
-def tree(cls: type[MemError] = MemError) -> Iterator[type[MemError]]:
+def tree(cls=MemError):
     yield cls
     for sub in cls.__subclasses__():
         yield from tree(sub)
@@ -50,13 +49,7 @@ def test_every_error_ends_with_its_code_and_two_lines(cls, project, monkeypatch)
         (KeyboardInterrupt(), 130, ""),
     ],
 )
-def test_other_failures_have_codes_too(
-    error,
-    code,
-    words,
-    project,
-    monkeypatch,
-):
+def test_other_failures_have_codes_too(error, code, words, project, monkeypatch):
     """A bug is 70, the system's refusal 5, Ctrl-C 130; none shows a traceback."""
     monkeypatch.setattr(recall, "recall", _raising(error))
     result = project.mem("recall", "x")
@@ -72,8 +65,8 @@ def test_a_bug_shows_where_it_happened_when_asked(project, monkeypatch):
     assert "Traceback" in result.err and "ValueError: boom" in result.err
 
 
-def _raising(error: BaseException) -> object:
-    def work(*args: object, **options: object):
+def _raising(error):
+    def work(*args, **options):
         raise error
 
     return work

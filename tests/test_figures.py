@@ -1,7 +1,6 @@
 """Figures of the pages know what they are of."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ CODE = '"""Adds."""\n\n\ndef add(one: int, two: int) -> int:\n    return one + t
 
 
 @pytest.fixture
-def measured(tmp_path, monkeypatch) -> Path:
+def measured(tmp_path, monkeypatch):
     """A tree of one module, with figures of it; its path."""
     module = tmp_path / "sums.py"
     module.write_text(CODE, encoding="utf-8")

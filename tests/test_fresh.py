@@ -1,22 +1,19 @@
 """A change is seen by any one sign of it: the time of the file, or its size."""
 
 import os
-from pathlib import Path
 
 import pytest
-
-from tests.conftest import Project
 
 LONG_AGO = 1_700_000_000_123_456_789
 
 
-def put(project: Project, text: str, when: int = LONG_AGO) -> Path:
-    path = project.write("MEMORY.md", text)
+def put(project, text, when=LONG_AGO):
+    path = project.memory(text)
     os.utime(path, ns=(when, when))
     return path
 
 
-def recalled(project: Project, word: str) -> int:
+def recalled(project, word):
     return len(project.mem("recall", "--json", word).hits)
 
 

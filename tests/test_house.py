@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -21,33 +20,33 @@ LONGEST_FUNCTION = 50
 LONGEST_LINE = 130
 MOST_METHODS = 20
 P90 = 30
-CONTENT = {"memcli": 292_100, "tests": 229_800}
+CONTENT = {"memcli": 292_100, "tests": 223_200}
 """So many nodes of the syntax tree a folder may hold, a hundredth more than it does.
 What somebody adds is paid for by what goes: the figures are to be lowered. A commit that
 raises one says what was asked for that is worth it."""
 
 # Measured where a bound is not met yet; a figure that has shrunk is to be lowered here.
-LONG_FILES: dict[str, int] = {}
-LONG_FUNCTIONS: dict[str, int] = {}
-TWICE: set[str] = set()
-MANY_METHODS: set[str] = set()
+LONG_FILES = {}
+LONG_FUNCTIONS = {}
+TWICE = set()
+MANY_METHODS = set()
 
 
-def _name(path: Path) -> str:
+def _name(path):
     return path.relative_to(PACKAGE).as_posix()
 
 
-def _over(sizes: dict[str, int], allowed: dict[str, int]) -> dict[str, int]:
+def _over(sizes, allowed):
     """What is longer than its exception allows."""
     return {name: size for name, size in sizes.items() if size > allowed.get(name, 0)}
 
 
 @cache
-def _nodes(path: Path) -> list[ast.AST]:
+def _nodes(path):
     return list(ast.walk(ast.parse(path.read_text())))
 
 
-def _functions() -> Iterator[tuple[str, int]]:
+def _functions():
     for path in FILES:
         for node in _nodes(path):
             if (
@@ -96,7 +95,7 @@ def test_content_does_not_grow(folder):
     assert sum(map(_content, (ROOT / folder).rglob("*.py"))) <= CONTENT[folder]
 
 
-def _content(path: Path) -> int:
+def _content(path):
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     nodes = [node for node in _nodes(path) if not isinstance(node, ast.expr_context)]
     docstrings = [
@@ -111,7 +110,7 @@ def _content(path: Path) -> int:
 def test_a_class_name_stands_once():
     """Two classes of one name make a reader open the wrong one; no class has many
     methods."""
-    found: dict[str, set[str]] = defaultdict(set)
+    found = defaultdict(set)
     many = set()
     for path in FILES:
         for node in _nodes(path):

@@ -2,7 +2,6 @@
 library is used."""
 
 import ast
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -85,15 +84,15 @@ TREES = {name: ast.parse((PACKAGE / f"{name}.py").read_text()) for name in MODUL
 
 
 @cache
-def imports(module: str) -> list[tuple[str, bool]]:
+def imports(module):
     """(dotted name, whether it is ours) of every import in a module, wherever it stands
     in it."""
     return list(_imports(module))
 
 
-def _imports(module: str) -> Iterator[tuple[str, bool]]:
+def _imports(module):
     for node in ast.walk(TREES[module]):
-        names: list[str] = []
+        names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -107,7 +106,7 @@ def _imports(module: str) -> Iterator[tuple[str, bool]]:
             yield name.removeprefix("memcli."), name.split(".")[0] == "memcli"
 
 
-def package(module: str) -> str:
+def package(module):
     return module.replace(".", "/").split("/")[0]
 
 
@@ -152,7 +151,7 @@ def test_pure_modules_reach_nothing_outside():
 @pytest.mark.unit
 def test_no_cycles_inside_a_package():
     """Modules of one package import each other in one direction only."""
-    arrows: dict[str, set[str]] = {}
+    arrows = {}
     for module in MODULES:
         mine = module.removesuffix("/__init__")
         for name, ours in imports(module):
@@ -164,9 +163,9 @@ def test_no_cycles_inside_a_package():
                 and "/" in path
             ):
                 arrows.setdefault(mine, set()).add(path)
-    state: dict[str, int] = {}
+    state = {}
 
-    def visit(node: str, way: tuple[str, ...]):
+    def visit(node, way):
         assert state.get(node) != 1, f"cycle: {' -> '.join((*way, node))}"
         if node not in state:
             state[node] = 1

@@ -13,7 +13,7 @@ SHY = "age >= 18"
 
 
 @pytest.fixture
-def source(tmp_path) -> Path:
+def source(tmp_path):
     """A package of one function; a test that looks at its boundary, one that does
     not."""
     for name, text in {
@@ -31,7 +31,7 @@ def source(tmp_path) -> Path:
     return tmp_path / "source"
 
 
-def off_by_one(*tests: str) -> Mutation:
+def off_by_one(*tests):
     return Mutation("eighteen is too young", SHY, "age > 18", tests)
 
 

@@ -2,14 +2,13 @@
 
 import pickle
 import typing
-from typing import Any
 
 import pytest
 
 from memcli import named
 
 
-def _made(base: Any) -> Any:
+def _made(base):
     class Pair(base):  # type: ignore[misc]
         """Two and one."""
 
@@ -18,7 +17,7 @@ def _made(base: Any) -> Any:
         third: tuple[int, ...] = ()
 
         @property
-        def both(self) -> str:
+        def both(self):
             return f"{self.first}{self.second}"
 
     return Pair

@@ -31,7 +31,7 @@ def test_readme_sets_everything_up_with_two_command_lines():
     assert lines[1].endswith("-m pytest -n auto -m ''")
 
 
-def set_up() -> list[str]:
+def set_up():
     """The command lines of the page's `sh` blocks."""
     blocks = re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     return [line for block in blocks for line in block.splitlines()]

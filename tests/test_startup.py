@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Project
-
 HEAVY = "anthropic numpy rich httpx yaml frontmatter platformdirs pydantic asyncio psycopg jiter".split()
 
 
-def imported(project: Project, *args: str) -> list[str]:
+def imported(project, *args):
     """The heavy modules that a command line leaves in sys.modules of a fresh
     process."""
     script = (
@@ -73,7 +71,7 @@ m.main()
 """
 
 
-def said(project: Project) -> str:
+def said(project):
     """What an agent tells a hook."""
     return json.dumps(
         {

@@ -4,20 +4,17 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from types import FrameType
 
 # A hundred times what the longest of these needs on a slow machine.
 ENDLESS = 60.0
 
 
-def calls(action: Callable[[], object]) -> int:
+def calls(action):
     """How many functions, of Python and of C, are called while an action runs."""
     count = 0
 
-    def note(frame: FrameType, event: str, argument: object):
+    def note(frame, event, argument):
         nonlocal count
         count += event in ("call", "c_call")
 
@@ -30,7 +27,7 @@ def calls(action: Callable[[], object]) -> int:
     return count
 
 
-def most_memory(folder: Path, *words: str) -> tuple[int, int]:
+def most_memory(folder, *words):
     """The exit code of a command line of `mem`, and the most kilobytes that it or a
     program of it held: of these alone, not of what other tests have started."""
     command = [sys.executable, "-m", "memcli", *words]
@@ -43,7 +40,7 @@ def most_memory(folder: Path, *words: str) -> tuple[int, int]:
 
 
 @contextmanager
-def ends() -> Iterator[None]:
+def ends():
     """Fails when the block takes a minute of CPU: what grows with the square of such
     a text takes many, what grows with its length a fraction of a second."""
     started = time.process_time()

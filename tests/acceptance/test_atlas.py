@@ -4,7 +4,6 @@ import json
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
@@ -14,7 +13,7 @@ from mcp.client.stdio import stdio_client
 
 from tests.commands.talk import Talk
 from tests.commands.test_sync import in_step, pair, remote
-from tests.conftest import Project, Result
+from tests.conftest import Project
 
 __all__ = ["pair", "remote"]
 PORT = "The gateway listens on port 8080."
@@ -22,36 +21,35 @@ SIBLING = "The archive is kept in Lisbon."
 TOKEN = "ghp_" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb7d"
 
 
-def rows(project: Project, *words: str) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = project.listed(*words)
-    return found
+def rows(project, *words):
+    return project.listed(*words)
 
 
-def id_of(project: Project, words: str) -> str:
+def id_of(project, words):
     return next(row["id"] for row in rows(project) if words in row["title"])
 
 
-def told(project: Project, task: str, *words: str) -> str:
+def told(project, task, *words):
     """All that a recall answers."""
     return project.ok("recall", task, "--format", "prompt", *words).out
 
 
-def learn(project: Project, said: str, session: str, day: str = "2026-11-20") -> Result:
+def learn(project, said, session, day="2026-11-20"):
     """A session of Claude Code in which a person says something, extracted by rules."""
     talk = Talk(project.root, session, day).user(said).agent("Noted.")
     path = talk.write(project.home / f".claude/projects/repo/{session}.jsonl")
     return project.ok("extract", str(path), "--engine", "rules")
 
 
-def take_back(project: Project, words: str = "gateway"):
+def take_back(project, words="gateway"):
     project.ok("retire", id_of(project, words), "--because", "wrong")
 
 
-def in_job(project: Project, job: str, *words: str) -> Result:
+def in_job(project, job, *words):
     return project.mem(*words, cwd=project.root / ".mem/jobs" / job)
 
 
-def two_jobs(project: Project):
+def two_jobs(project):
     """Two places with content that overlaps."""
     for job, port in (("anna", "4711"), ("ben", "4712")):
         (project.root / ".mem/jobs" / job).mkdir(parents=True)
@@ -79,7 +77,7 @@ def test_scope__caller_cannot_widen(project, tmp_path):
     server = StdioServerParameters(
         command="mem", args=["mcp"], cwd=project.root, env=dict(os.environ)
     )
-    answers: list[str] = []
+    answers = []
 
     async def ask():
         with open(os.devnull, "w") as nowhere:
@@ -265,7 +263,7 @@ def test_tombstone__key_normalization_attack(project):
     assert "front door" in told(project, "where do requests come in")
 
 
-def relearned(project: Project) -> tuple[list[dict[str, str]], str]:
+def relearned(project):
     """What stands live after a value that was taken back is said in a new session
     beside another one, and what extract said."""
     learn(project, "Remember that the gateway listens on port 8080.", "s-1")
@@ -299,7 +297,7 @@ def test_tombstone__no_second_memory_unit(project):
     assert "reversible" in told(project, "how must a migration be")
 
 
-def files_with(world: Path, project: Project, words: bytes) -> Iterator[Path]:
+def files_with(world, project, words):
     """All files of ours that hold these bytes, free pages of SQLite included."""
     for top in (project.root, world):
         for folder, folders, names in os.walk(top):
@@ -438,7 +436,7 @@ def test_retrieval__k_is_an_upper_bound(project):
         )
         for number in range(50)
     ]
-    project.write("MEMORY.md", "".join(parts))
+    project.memory(*parts)
     limits = ("--limit", "3", "--history", "off")
     answer = told(project, "how is the ledger checked", *limits, "--max-tokens", "0")
     assert len(re.findall(r"Ledger rule \d+", answer)) == 3

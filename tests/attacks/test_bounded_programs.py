@@ -9,14 +9,13 @@ import pytest
 
 from memcli.storage.programs import Limits, Program, run
 from tests.attacks.test_last_list import kept  # noqa: F401
-from tests.conftest import Project
 from tests.work import most_memory
 
 pytestmark = pytest.mark.process
 MEMORY = 64 << 20
 
 
-def program(code: str, **limits: object):
+def program(code, **limits):
     """What becomes of a program in Python under these limits."""
     command = [sys.executable, "-S", "-c", code]
     wanted = Limits(**{"seconds": 20.0, **limits})  # type: ignore[arg-type]
@@ -71,7 +70,7 @@ def test_what_it_started_ends_with_it():
 @pytest.mark.parametrize(
     "key", ["blame.ignoreRevsFile", "diff.orderFile", "core.attributesFile"]
 )
-def test_git_reads_no_file_that_its_settings_name(kept: Project, key):  # noqa: F811
+def test_git_reads_no_file_that_its_settings_name(kept, key):  # noqa: F811
     """The line is told, and the files of the setting are not opened."""
     kept.write("src/cart.py", "a\nb\n")
     kept.git("add", "-A")
@@ -83,7 +82,7 @@ def test_git_reads_no_file_that_its_settings_name(kept: Project, key):  # noqa: 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="Linux bounds it")
 @pytest.mark.parametrize("where", ["ref", "alternates"])
-def test_git_holds_no_more_than_its_share(kept: Project, where, tmp_path):  # noqa: F811
+def test_git_holds_no_more_than_its_share(kept, where, tmp_path):  # noqa: F811
     """Where it reads a device all the same, a gigabyte is the end of it."""
     kept.write("src/cart.py", "a\n")
     kept.git("add", "-A")

@@ -1,12 +1,9 @@
 """What a commit's message, author or path may hold, and what is made of it."""
 
-from pathlib import Path
-
 import pytest
 
 from memcli.exchange import branch_diff
 from memcli.project import git
-from tests.conftest import Project
 from tests.work import ends
 
 pytestmark = pytest.mark.process
@@ -19,13 +16,13 @@ FORGED = (
 
 
 @pytest.fixture
-def zebra(project) -> Project:
+def zebra(project):
     project.remembers("Zebra", "zebra stripes in `zebra.py`")
     project.write("zebra.py", "stripes = 1\n")
     return project
 
 
-def logged(top: Path, *arguments: str) -> list[git.Logged]:
+def logged(top, *arguments):
     words = "log", *git.log_format("%H", "%an", "%B"), *arguments
     return list(git.parse_log(git.ask(top, *words) or "", 3))
 

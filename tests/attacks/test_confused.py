@@ -28,7 +28,7 @@ def test_an_import_follows_no_link_out_of_the_root(project, world, part):
     shutil.move(apart, project.root / "inside")
     (project.root / named).symlink_to("inside" if part != "file" else f"inside/{name}")
     project.ok("import", path)
-    assert WORDS in project.read("MEMORY.md")
+    assert WORDS in project.read()
 
 
 @pytest.mark.parametrize("how", ["gitdir", "commondir"])
@@ -57,7 +57,7 @@ def test_forget_leaves_the_entry_of_the_home_folder(project):
     project.write("~/MEMORY.md", project.entry("Mine", "My own words.", id="aaaa1111"))
     project.remembers("Other", "Other words.", id="aaaa1111")
     project.ok("forget", "aaaa1111")
-    assert "Other words" not in project.read("MEMORY.md")
+    assert "Other words" not in project.read()
     assert "My own words." in (project.home / "MEMORY.md").read_text()
 
 
@@ -65,12 +65,12 @@ def test_forget_asks_which_of_two_live_entries_is_meant(project):
     """A merge without the driver leaves one id to two entries; one is not known."""
     first = project.entry("First", "Zebra words.", id="aaaa1111")
     other = project.entry("Second", "Lynx words.", id="aaaa1111")
-    project.write("MEMORY.md", first + other)
+    project.memory(first + other)
     result = project.mem("forget", "aaaa1111")
     assert result.code == 2
     assert "MEMORY.md:11, MEMORY.md:24" in result.err
-    assert project.read("MEMORY.md") == first + other
-    project.write("MEMORY.md", first)
+    assert project.read() == first + other
+    project.memory(first)
     project.write("tasks/a.md", first)
     project.ok("forget", "aaaa1111")
     assert "Zebra" not in project.mem("list").out
@@ -80,7 +80,7 @@ def test_a_copy_that_was_retired_stays_so_beside_a_live_one(project):
     """A merge may leave both; what was taken back is not told again."""
     live = project.entry("Alpha", "Walrus words.", id="aaaa1111")
     gone = project.entry("Alpha", "Walrus words.", id="aaaa1111", status="retired")
-    project.write("MEMORY.md", live)
+    project.memory(live)
     project.write("tasks/a.md", gone)
     assert "Walrus" not in project.mem("recall", "walrus").out
     assert "Alpha" not in project.mem("list").out

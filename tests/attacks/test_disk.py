@@ -5,8 +5,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -24,19 +22,19 @@ CODES = (0, 1, 2, 3, 5)
 
 
 @pytest.fixture
-def filled(project) -> Project:
+def filled(project):
     twice = "".join(
         project.entry("Zebra", "zebra stripes are kept here", id=i)
         for i in ("zzzz1111", "yyyy2222")
     )
-    project.write("MEMORY.md", twice + project.entry("Gone", "gone", status="retired"))
+    project.memory(twice + project.entry("Gone", "gone", status="retired"))
     project.write(
         "session.jsonl", '{"role": "user", "content": "I prefer short names."}\n'
     )
     return project
 
 
-def kept(project: Project, done: Result, verb: tuple[str, ...]):
+def kept(project, done, verb):
     """No traceback, no bug, no litter, and every entry in a file."""
     assert done.code in CODES and not re.search("Traceback|internal", done.err), (
         verb,
@@ -54,7 +52,7 @@ def kept(project: Project, done: Result, verb: tuple[str, ...]):
 
 
 @pytest.fixture
-def small(filled, tmp_path, kilobytes) -> Iterator[Project]:
+def small(filled, tmp_path, kilobytes):
     """The project on a file system of so many kilobytes."""
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -69,7 +67,7 @@ def small(filled, tmp_path, kilobytes) -> Iterator[Project]:
         subprocess.run(["umount", "-l", str(disk)], capture_output=True, check=False)
 
 
-def _fill(folder: Path):
+def _fill(folder):
     with (folder / "filler").open("wb", buffering=0) as file:
         try:
             while file.write(b"x" * 512):
@@ -84,7 +82,7 @@ def test_a_full_disk_loses_nothing(small, indexed):
     """Reading answers, from memory if need be; writing refuses; files are as before."""
     if indexed:
         small.mem("index")
-    before = small.data("MEMORY.md")
+    before = small.data()
     _fill(small.root)
     for verb in VERBS:
         result = small.mem(*verb)
@@ -93,7 +91,7 @@ def test_a_full_disk_loses_nothing(small, indexed):
             assert result.code == 0 and "Zebra" in result.out, (verb, result)
         if verb[0] in ("add", "compact", "retire"):
             assert result.code == 5, (verb, result)
-    assert small.data("MEMORY.md") == before
+    assert small.data() == before
     (small.root / "filler").unlink()
     assert small.mem("recall", "zebra", "--json").hits
 
@@ -112,7 +110,7 @@ def test_a_file_that_may_not_grow_loses_nothing(filled):
         kept(filled, Result(ended.returncode, ended.stdout, ended.stderr), verb)
 
 
-def _locked(*folders: Path, mode: int):
+def _locked(*folders, mode):
     for folder in folders:
         for path in (folder, *folder.rglob("*")):
             if path.is_dir():
@@ -122,7 +120,7 @@ def _locked(*folders: Path, mode: int):
 def test_a_read_only_tree_is_read_and_refused_to_writers(filled):
     """Reading answers from another place; whoever would write says which file and
     writes nothing."""
-    before = filled.data("MEMORY.md")
+    before = filled.data()
     _locked(filled.root, mode=0o555)
     try:
         for verb in VERBS:
@@ -134,7 +132,7 @@ def test_a_read_only_tree_is_read_and_refused_to_writers(filled):
                 assert result.code == 0 and "Zebra" in result.out, (verb, result)
     finally:
         _locked(filled.root, mode=0o755)
-    assert filled.data("MEMORY.md") == before
+    assert filled.data() == before
 
 
 @pytest.mark.parametrize("where", ["unset", "gone", "a file", "not ours"])

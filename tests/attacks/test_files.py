@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,7 @@ SECRET = "open sesame 7391"
 
 
 @pytest.fixture
-def outside(project) -> Path:
+def outside(project):
     """A file of the user's outside of the repository."""
     return project.write(
         "private.md", f"# Private\n\n{SECRET}\n", at=project.root.parent

@@ -13,7 +13,6 @@ from memcli.index import whole
 from memcli.index.filters import read_chunks
 from memcli.index.whole import changing
 from memcli.storage.files import state_dir
-from tests.conftest import Project
 
 pytestmark = pytest.mark.process
 DB = ".memory.db"
@@ -22,23 +21,22 @@ FLIPS = 90
 
 
 @pytest.fixture
-def herd(project) -> Project:
+def herd(project):
     dice = random.Random(3)
-    project.write(
-        "MEMORY.md",
-        "".join(
+    project.memory(
+        *(
             project.entry(
                 f"{' '.join(dice.sample(WORDS, 3))} {number}",
                 f"{' '.join(dice.choices(WORDS, k=30))}. See `src/{number}.py`.",
             )
             for number in range(30)
-        ),
+        )
     )
     project.mem("index")
     return project
 
 
-def titles(project: Project, verb: str) -> tuple[int, list[str], str]:
+def titles(project, verb):
     words = ["zebra retry budget"] if verb == "recall" else []
     result = project.mem(verb, *words, "--json")
     if result.code:
@@ -47,7 +45,7 @@ def titles(project: Project, verb: str) -> tuple[int, list[str], str]:
     return 0, [json.dumps([row["title"], row.get("text")]) for row in rows], result.err
 
 
-def put(project: Project, data: bytes):
+def put(project, data):
     """These bytes as the index, and nothing beside it."""
     for old in project.root.glob(f"{DB}*"):
         old.unlink()

@@ -13,7 +13,6 @@ from memcli.errors import UsageError
 from memcli.exchange.exporter import safe_text
 from memcli.text.controls import quoted
 from tests.commands.test_guard import call, decision
-from tests.conftest import Project
 
 pytestmark = pytest.mark.process
 IMAGE = "![x](http://e/1)"
@@ -95,7 +94,7 @@ def test_what_stands_beside_the_index_holds_nobody_up(project, ending, kind):
 
 
 @pytest.fixture
-def bound(project) -> tuple[Project, str]:
+def bound(project):
     """A repository with a guard, and its id."""
     project.remembers("Never force push", "It loses work.", kind="policy")
     entry = project.listed()[0]["id"][:8]
@@ -106,10 +105,10 @@ def bound(project) -> tuple[Project, str]:
 @pytest.mark.parametrize("option", ["--command", "--unless", "--path"])
 def test_a_guard_holds_no_secret(bound, option):
     project, entry = bound
-    before = project.read("MEMORY.md")
+    before = project.read()
     refused = project.mem("guard", entry, option, f"curl -u bob:{TOKEN} *")
     assert refused.code == 5 and "secret" in refused.err and "hint:" in refused.err
-    assert project.read("MEMORY.md") == before
+    assert project.read() == before
 
 
 @pytest.mark.parametrize(
@@ -138,16 +137,16 @@ def test_a_guard_is_not_retired_by_a_tool(bound):
     tools = mcp._Tools(str(project.root), ValueError)
     with pytest.raises(ValueError, match="would lift the guard"):
         tools.retire(entry, "in the way")
-    assert "status: retired" not in project.read("MEMORY.md")
+    assert "status: retired" not in project.read()
 
 
 def test_a_page_replaces_pages_alone(project):
     project.remembers("Cart total", "It is kept in cents.")
-    before = project.read("MEMORY.md")
+    before = project.read()
     project.write("notes.txt", "keep\n")
     for name in ("MEMORY.md", "notes.txt"):
         assert project.mem("browse", "--out", name).code == 5
-    assert (project.read("MEMORY.md"), project.read("notes.txt")) == (before, "keep\n")
+    assert (project.read(), project.read("notes.txt")) == (before, "keep\n")
     for _ in range(2):
         project.ok("browse", "--out", "page.html")
 

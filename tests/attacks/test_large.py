@@ -8,21 +8,20 @@ import resource
 import pytest
 
 from memcli.index.fulltext import LEADERS, POOL
-from tests.conftest import Project
 from tests.work import calls
 
 WORDS = "cart payment search index queue worker cache token deploy schema".split()
 TASK = "payment search schema of the queue worker"
 
 
-def some(dice: random.Random, words: int) -> str:
+def some(dice, words):
     return " ".join(
         f"{dice.choice(WORDS)}{dice.randrange(99)} {dice.choice(WORDS)}"
         for _ in range(words // 2)
     )
 
 
-def cost(project: Project, *words: str) -> float:
+def cost(project, *words):
     """Seconds of the processor that a command takes, the least of three."""
     found = []
     for _ in range(3):
@@ -36,29 +35,29 @@ def cost(project: Project, *words: str) -> float:
     return min(found)
 
 
-def ordinary(project: Project):
+def ordinary(project):
     dice = random.Random(1)
     notes = "".join(
         f"## Note {number}\n\n{some(dice, 60)}\n\n" for number in range(400)
     )
-    project.write("MEMORY.md", f"# Notes\n\n{notes}")
+    project.memory(f"# Notes\n\n{notes}")
 
 
-def documents(project: Project):
+def documents(project):
     """Ten documents of half a megabyte without a heading inside."""
     dice = random.Random(2)
     links = "".join(
         f"- [d{number}](docs/d{number}.md): payment search\n" for number in range(10)
     )
-    project.write("MEMORY.md", f"# Notes\n\n{links}")
+    project.memory(f"# Notes\n\n{links}")
     for number in range(10):
         text = "".join(f"{some(dice, 14)}.\n" for _ in range(4_000))
         project.write(f"docs/d{number}.md", f"# Doc {number} payment\n\n{text}")
 
 
-def one_line(project: Project):
+def one_line(project):
     text = f"{some(random.Random(3), 60)} " * 9_000
-    project.write("MEMORY.md", f"# Payment search\n\n{text}\n")
+    project.memory(f"# Payment search\n\n{text}\n")
 
 
 @pytest.mark.parametrize("hostile", [documents, one_line])
@@ -87,7 +86,7 @@ def test_norms_of_any_length_cost_no_recall_its_time(project):
 )
 def test_a_file_of_too_many_pieces_is_named_and_left_alone(project, piece):
     """Each would be an entry, in a thousand times the room of its line."""
-    path = project.write("MEMORY.md", piece * 70_000)
+    path = project.memory(piece * 70_000)
     project.write("tasks/t.md", project.entry("Zebra", "zebra stripes"))
     before = path.read_bytes()
     result = project.shell("index")
@@ -101,7 +100,7 @@ def test_a_part_of_a_long_text_is_shown_and_says_that_there_is_more(project):
     dice = random.Random(4)
     lines = [some(dice, 12) for _ in range(4_000)]
     lines[3_000] = "The zebra crosses at dawn."
-    project.write("MEMORY.md", "# Notes\n\n" + "\n".join(lines))
+    project.memory("# Notes\n\n" + "\n".join(lines))
     shown = json.loads(project.shell("recall", "zebra dawn", "--json").out)
     (hit,) = shown["hits"]
     assert "The zebra crosses at dawn." in hit["text"]
@@ -115,7 +114,7 @@ def test_what_is_private_stays_so_in_a_part_of_a_long_text(project):
     lines[10] = "<private>"
     lines[3_000] = "The zebra crosses at dawn."
     lines[3_900] = "</private>"
-    project.write("MEMORY.md", "# Notes\n\n" + "\n".join(lines))
+    project.memory("# Notes\n\n" + "\n".join(lines))
     for most in ("2000", "0"):
         shown = project.shell("recall", "zebra dawn", "--max-tokens", most)
         assert "crosses" not in shown.out
@@ -132,17 +131,17 @@ def test_no_half_of_a_key_is_shown_at_a_cut(project, at):
     before = [some(dice, 12)[:70] for _ in range(at)]
     around = [some(dice, 12)[:70] for _ in range(180)]
     text = [*before, *key, *around, "The zebra crosses at dawn.", *around, *around]
-    project.write("MEMORY.md", "# Notes\n\n" + "\n".join(text))
+    project.memory("# Notes\n\n" + "\n".join(text))
     shown = project.shell("recall", "zebra dawn", "--max-tokens", "0").out
     assert "zebra" in shown
     assert not [line for line in body if line in shown]
 
 
-def tie(project: Project, number: int):
+def tie(project, number):
     """Entries that say the same."""
     same = "The cart total is kept in cents."
     written = (project.entry("Cart total", same) for _ in range(number))
-    project.write("MEMORY.md", "".join(written))
+    project.memory(*written)
 
 
 @pytest.mark.parametrize("embedder", ["none", "local"])
@@ -150,7 +149,7 @@ def test_entries_that_tie_cost_little_by_their_number(project, monkeypatch, embe
     """Of very many that are equally good the newest are weighed; it was each."""
     monkeypatch.setenv("MEM_EMBEDDER", embedder)
 
-    def spent(number: int) -> int:
+    def spent(number):
         tie(project, number)
         project.ok("recall", "cart total")
         return calls(lambda: project.mem("recall", "cart total"))

@@ -10,7 +10,6 @@ import pytest
 
 from memcli.storage.files import state_dir
 from memcli.text.controls import quoted
-from tests.conftest import Project
 from tests.work import most_memory
 
 pytestmark = pytest.mark.process
@@ -18,7 +17,7 @@ ENDLESS = ["packed-refs", "commondir", "shallow", "objects/info/alternates", "co
 
 
 @pytest.fixture
-def kept(project) -> Project:
+def kept(project):
     """A repository with one entry and one commit."""
     project.remembers("Cart total", "It is kept in cents.")
     project.git("add", "-A")

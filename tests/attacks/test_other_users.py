@@ -3,7 +3,6 @@
 import grp
 import os
 import pwd
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another u
 
 
 @pytest.fixture
-def own(world) -> Path:
+def own(world):
     """The user's configuration."""
     path = world / "config/mem/config.toml"
     path.parent.mkdir(parents=True)
@@ -68,7 +67,7 @@ def test_a_group_of_one_is_no_other_user(own, monkeypatch):
     own.chmod(0o664)
     group = own.stat().st_gid
 
-    def known(name: str, members: list[str]):
+    def known(name, members):
         user = pwd.struct_passwd(("ann", "x", os.geteuid(), group or 1, "", "/", ""))
         its = grp.struct_group((name, "x", group or 1, members))
         monkeypatch.setattr(pwd, "getpwuid", lambda number: user)
@@ -96,7 +95,7 @@ def test_a_cache_that_others_may_write_is_no_state_folder(project, world, folder
     result = project.mem("add", "Some words to keep")
     assert result.code == 5
     assert f"hint: chmod go-w {shared[0]}" in result.err
-    assert "Some words" not in project.read("MEMORY.md")
+    assert "Some words" not in project.read()
     call = f'{{"session_id": "a", "cwd": "{project.root}"}}'
     assert project.shell("hook", "session-start", input=call).code == 0
     assert not list((world / "state/mem").iterdir())
@@ -126,7 +125,7 @@ def test_the_repository_of_the_home_folder_is_ones_own(world):
 )
 def test_folders_that_are_made_are_for_the_person_alone(project, world, line):
     """Also those above the one that a command needs, where a group may write."""
-    project.write("MEMORY.md", project.entry("Cart", "It is kept in cents."))
+    project.memory(project.entry("Cart", "It is kept in cents."))
     project.commit("walrus")
     before = os.umask(0o002)
     try:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from memcli.storage.files import cache_dir
-from tests.conftest import Project
 
 DB = ".memory.db"
 WORDS = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))
@@ -27,12 +26,12 @@ VERBS = [
 ]
 
 
-def titles(project: Project) -> list[str]:
+def titles(project):
     return project.mem("recall", "zebra", "--json").titles
 
 
 @pytest.fixture
-def zebra(project) -> Project:
+def zebra(project):
     project.remembers("Zebra", "zebra stripes")
     return project
 
@@ -101,7 +100,7 @@ def test_links_in_place_of_jobs_and_named_files_lead_nowhere(zebra, tmp_path):
     assert "leaves the root" in zebra.mem("doctor").out
 
 
-def _poison(path: Path, *statements: str):
+def _poison(path, *statements):
     with sqlite3.connect(path) as db:
         for statement in statements:
             db.execute(statement)
@@ -127,7 +126,7 @@ def test_no_value_of_a_poisoned_index_ends_in_a_bug(zebra, statement):
     """Whatever the rows hold, every verb answers or refuses in words, and a rebuild
     mends it."""
     own = zebra.entry("Zebra", "zebra stripes", id="zzzz1111", created_at="2026-11-20")
-    zebra.write("MEMORY.md", own)
+    zebra.memory(own)
     zebra.mem("index")
     _poison(zebra.root / DB, statement)
     for verb in VERBS:
@@ -198,7 +197,7 @@ def test_no_program_of_a_repository_is_run(zebra, tmp_path):
     zebra.git("config", "core.hooksPath", str(hooks))
     zebra.write(".gitattributes", "*.md diff=evil merge=evil\n")
     own = zebra.entry("Zebra", "zebra stripes", id="zzzz1111")
-    zebra.write("MEMORY.md", own + zebra.entry("New", "new zebra"))
+    zebra.memory(own + zebra.entry("New", "new zebra"))
     more = (
         "diff", "diff HEAD", "add zebra at dawn", "undo", "extract --dry-run", "retire zzzz1111",
         "export claude", "init --dry-run",

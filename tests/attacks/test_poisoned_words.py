@@ -4,14 +4,11 @@ agents."""
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from memcli.memory.parser import parse
-from memcli.memory.values import Entry
 from tests.commands.talk import Talk, saved, state
-from tests.conftest import Project
 
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
 WORDS = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))
@@ -52,7 +49,7 @@ def test_no_layout_hides_a_secret(project):
     value = "Tr0ub4dorX9qLw2Zk7Mn"
     entries = [project.entry(f"Layout {number}", each.replace("{}", value))
                for number, each in enumerate(WORDS["secrets"])]  # fmt: skip
-    project.write("MEMORY.md", "".join(entries))
+    project.memory(*entries)
     shown = project.mem("export", "json").json["entries"]
     assert [each["text"] for each in shown if value[:12] in each["text"]] == []
 
@@ -115,7 +112,7 @@ def test_only_what_a_person_typed_teaches(project):
     assert all(".." not in name for name in state(project))
 
 
-def _written(project: Project, before: dict[str, bytes]) -> str:
+def _written(project, before):
     names = {
         name: data for name, data in state(project).items() if name.endswith(".md")
     }
@@ -124,7 +121,7 @@ def _written(project: Project, before: dict[str, bytes]) -> str:
     ).decode()
 
 
-def _entries(project: Project) -> list[Entry]:
+def _entries(project):
     files = {
         name: data.decode()
         for name, data in state(project).items()
@@ -135,12 +132,12 @@ def _entries(project: Project) -> list[Entry]:
     ]
 
 
-def _item(**values: Any) -> dict[str, Any]:
+def _item(**values):
     item = {"scope": "project", "turn": 3, "quote": "Use tabs.", "kind": "fact"}
     return {"items": [{**item, "title": "t", "text": "x", **values}]}
 
 
-REPLIES: tuple[Any, ...] = (
+REPLIES = (
     "", "null", "[]", "{", "no JSON", '{"items": 1}', '{"items": [1]}',
     '{"items": [], "run": "rm -rf /"}', "[" * 50_000,
     '{"items": ' + "[" * 2000 + "]" * 2000 + "}", '{"items": [{"turn": 1e999}]}', "9" * 10_000,
@@ -242,7 +239,7 @@ def test_an_export_imports_nothing(project, hidden):
         assert text.startswith("# Mine\n") and "@" not in _outside_of_code(text)
 
 
-def _outside_of_code(text: str) -> str:
+def _outside_of_code(text):
     from markdown_it import MarkdownIt
 
     tokens = MarkdownIt("commonmark").disable("entity").parse(text)

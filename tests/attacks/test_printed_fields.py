@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Project
 from tests.views.test_recall import strings
 
 NASTY = "\x1b]0;evil\x07\x1b[2J\x1b]8;;http://e.vil\x1b\\link\x1b]8;;\x1b\\\x9b31m\u202ekcab\u200bz\x00\x08\ufeff"
@@ -19,7 +18,7 @@ ID = "7d1f2c1e-5555-4aaa-8bbb-0123456789ab"
 
 
 @pytest.fixture
-def poisoned(project) -> Project:
+def poisoned(project):
     """Escapes in ids, titles, tags, every free value, and names of files, jobs and
     tasks."""
     keys = "source session_id session_task outcome retired_because".split()
@@ -37,7 +36,7 @@ def poisoned(project) -> Project:
         ),
         f"---\nid: broken{NASTY}\n: [\n---\nzebra\n",
     ]
-    project.write("MEMORY.md", "\n".join(entries).encode("utf-8", "surrogatepass"))
+    project.memory("\n".join(entries).encode("utf-8", "surrogatepass"))
     project.write("institutional.md", f"# Norms {NASTY}\nzebra {NASTY}\n")
     for path in (
         "tasks/aX.md",
@@ -132,7 +131,7 @@ def test_a_secret_in_an_entry_is_not_printed(project, line):
     text = project.entry(
         f"Zebra {KEY}", f"zebra {KEY}", id=ID, tags=[KEY], source=f"x {KEY}"
     )
-    project.write("MEMORY.md", text + project.entry("Zebra herd", "zebra runs"))
+    project.memory(text + project.entry("Zebra herd", "zebra runs"))
     result = project.ok(*line.split())
     assert KEY not in result.out + result.err
     assert "Zebra" in result.out or "--json" in line

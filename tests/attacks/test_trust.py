@@ -9,13 +9,12 @@ import sys
 import pytest
 
 from memcli.project import git
-from tests.conftest import Project
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
 STRANGER = 4321
 
 
-def own(project: Project, *names: str) -> set[str]:
+def own(project, *names):
     paths = [str(project.root / name) for name in names]
     return {
         os.path.relpath(path, project.root)
@@ -23,9 +22,7 @@ def own(project: Project, *names: str) -> set[str]:
     }
 
 
-def test_what_is_tracked_or_cannot_be_told_is_not_the_persons_own(
-    project,
-):
+def test_what_is_tracked_or_cannot_be_told_is_not_the_persons_own(project):
     """Whatever is special in the name for git's own patterns."""
     names = [
         "proxy-tasks/a.md",
@@ -66,7 +63,7 @@ def test_what_another_user_put_above_is_no_root(project, mark):
 def test_a_work_tree_must_be_known_to_its_repository(project, tmp_path):
     """Linked work trees and submodules are; a `.git` file that a stranger packed is
     not."""
-    project.write("MEMORY.md", "# Memory\n")
+    project.memory("# Memory\n")
     project.git("add", "-A")
     project.git("commit", "-qm", "x")
     project.git("worktree", "add", "-q", str(tmp_path / "linked"))
@@ -90,7 +87,7 @@ def test_a_packed_folder_does_not_share_the_files_of_another_repository(
     project, tmp_path
 ):
     """`commondir` in a `.git` that was packed names it: nothing is written there."""
-    project.write("MEMORY.md", "# Memory\n")
+    project.memory("# Memory\n")
     project.git("add", "-A")
     project.git("commit", "-qm", "x")
     packed = tmp_path / "packed"
@@ -169,7 +166,7 @@ def test_a_project_bounds_its_own_part_of_the_block_alone(project, monkeypatch):
     project.write("MEMORY.md", text, at=project.home)
     project.write("institutional.md", "Own norms.\n", at=project.home)
     theirs = project.entry("Project rule", "Deploy on Fridays.", **rule)
-    project.write("MEMORY.md", theirs + project.entry("Deploy", "deploy " * 30))
+    project.memory(theirs + project.entry("Deploy", "deploy " * 30))
     project.write(".mem.toml", "max_tokens = 1\n")
     out = project.mem("recall", "deploy", "--format", "prompt").out
     assert "Never force push" in out

@@ -13,11 +13,8 @@ import random
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
-
-import typer
+from typing import NamedTuple
 
 from memcli.errors import one_of
 from tests.bench import figures, speed, speed_rows
@@ -45,7 +42,7 @@ class Given(NamedTuple):
     scale: float
 
 
-def install(_given: Given) -> dict[str, Any]:
+def install(_given):
     """Packages of a plain install, and the MB they take on a disk before Python compiles
     them."""
     names = set(_needed("memfiles"))
@@ -62,7 +59,7 @@ def install(_given: Given) -> dict[str, Any]:
     }
 
 
-def _needed(name: str, seen: set[str] | None = None) -> Iterator[str]:
+def _needed(name, seen=None):
     """A package and everything that it requires without an extra."""
     seen = set() if seen is None else seen
     if name in seen:
@@ -78,24 +75,24 @@ def _needed(name: str, seen: set[str] | None = None) -> Iterator[str]:
         yield from _needed(_canonical(found[0]), seen)
 
 
-def _applies(condition: str) -> bool:
+def _applies(condition):
     from packaging.markers import Marker
 
     return not condition.strip() or bool(Marker(condition.strip()).evaluate())
 
 
-def _canonical(name: str) -> str:
+def _canonical(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _installed(name: str) -> list[Path]:
+def _installed(name):
     return [Path(str(file.locate())) for file in importlib.metadata.files(name) or ()]
 
 
-def notes(_given: Given) -> dict[str, Any]:
+def notes(_given):
     """The first answer from a thousand notes, each a file, in seconds of the clock, and
     of forty questions of five of their words those with the note among ten."""
-    found: dict[str, Any] = {}
+    found = {}
     with tempfile.TemporaryDirectory(prefix="mem-notes-") as name:
         root = Path(name) / "root"
         write_tree(root, NOTES, "one")
@@ -109,7 +106,7 @@ def notes(_given: Given) -> dict[str, Any]:
     return {"questions": QUESTIONS, **found}
 
 
-def _asked() -> Iterator[tuple[str, str]]:
+def _asked():
     """(question, title of the note that answers it)."""
     dice = random.Random(3)
     for title, body in dice.sample(list(texts(NOTES)), QUESTIONS):
@@ -117,9 +114,7 @@ def _asked() -> Iterator[tuple[str, str]]:
         yield " ".join(dice.sample(words, WORDS_ASKED)), title
 
 
-def _is_found(
-    arm: speed.Arm, environ: Mapping[str, str], root: Path, question: str, title: str
-) -> bool:
+def _is_found(arm, environ, root, question, title):
     asked = [*arm.command, "recall", "--ranked", "--json", "--limit", "10", question]
     process = subprocess.run(
         asked, env=environ, cwd=root, capture_output=True, text=True, check=True
@@ -127,7 +122,7 @@ def _is_found(
     return title in [hit["title"] for hit in json.loads(process.stdout)["hits"]]
 
 
-def commands(given: Given) -> dict[str, Any]:
+def commands(given):
     """Commands as multiples of what plain SQLite does, by size and arm."""
     return {
         str(size): _ratios(
@@ -137,7 +132,7 @@ def commands(given: Given) -> dict[str, Any]:
     }
 
 
-def hooks(given: Given) -> dict[str, Any]:
+def hooks(given):
     """Hooks as multiples of `import sqlite3`, by size and arm."""
     return {
         str(size): _ratios(
@@ -147,9 +142,9 @@ def hooks(given: Given) -> dict[str, Any]:
     }
 
 
-def _ratios(costs: speed.Costs) -> dict[str, dict[str, dict[str, float]]]:
+def _ratios(costs):
     """For each command and arm: times its floor, ms of the processor, MB at its peak."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
+    found = {}
     for arm_name, arm in ARMS.items():
         for (measured, command), took in costs.items():
             if measured != arm:
@@ -163,7 +158,7 @@ def _ratios(costs: speed.Costs) -> dict[str, dict[str, dict[str, float]]]:
     return found
 
 
-def changed(_given: Given) -> dict[str, Any]:
+def changed(_given):
     """Of changes the newer leads, of mentions it is marked as newer."""
     found = {}
     cases = changes.cases()
@@ -179,7 +174,7 @@ def changed(_given: Given) -> dict[str, Any]:
     return found
 
 
-def merged(_given: Given) -> dict[str, Any]:
+def merged(_given):
     """Of pairs that say the same, and of pairs that must stay apart, those merged."""
     same = [duplicates.near(first, second) for first, second in duplicates.MERGE]
     apart = [*duplicates.APART, *duplicates.CONTRADICT, *duplicates.AGREE]
@@ -190,14 +185,14 @@ def merged(_given: Given) -> dict[str, Any]:
     }
 
 
-def rows(given: Given) -> dict[str, Any]:
+def rows(given):
     """What took longest, row by row, and how commands grow."""
     measured = speed_rows.Given(scale=given.scale, runs=1)
     found = {name: row(measured) for name, row in speed_rows.ROWS.items()}
     return {"scale": given.scale, **found}
 
 
-MEASURES: Mapping[str, Callable[[Given], dict[str, Any]]] = {
+MEASURES = {
     "install": install,
     "notes": notes,
     "commands": commands,
@@ -208,12 +203,7 @@ MEASURES: Mapping[str, Callable[[Given], dict[str, Any]]] = {
 }
 
 
-def main(
-    sections: Annotated[list[str], typer.Argument()] = (),
-    runs: int = 9,
-    sizes: str = "1000,10000",
-    scale: float = 1.0,
-):
+def main(sections=(), runs=9, sizes="1000,10000", scale=1.0):
     """Measure sections, or all; the scale is that of the rows."""
     given = Given(runs=runs, sizes=sizes, scale=scale)
     for name in sections or MEASURES:

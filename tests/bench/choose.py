@@ -13,30 +13,26 @@ import pickle
 import random
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from statistics import fmean
 from types import SimpleNamespace
-from typing import Annotated, Any, Final, NamedTuple
-
-import typer
+from typing import NamedTuple
 
 from memcli.index import past, weights
 from memcli.index.own import OwnMatching
 from memcli.index.search import Matching
 from memcli.index.vector_lane import nearness
-from memcli.index.view import AROUND, Source
+from memcli.index.view import AROUND
 from memcli.memory.filters import Filters
 from memcli.providers.embed.local import Local
-from tests.bench.worlds import FLAT, Question, Store, Worlds
+from tests.bench.worlds import FLAT, Worlds
 from tests.programs import run
 
-FOLDS: Final = 4
+FOLDS = 4
 HELPS = 0.2  # points that a number must bring a set
-STEPS: Final = (0.6, 1.6)  # what a number is tried times
-SEED: Final = 7
-OFF: Final[Mapping[str, float]] = {
+STEPS = (0.6, 1.6)  # what a number is tried times
+SEED = 7
+OFF = {
     "PHRASE": 0.0,
     "SHORT": 1e9,
     "LIKENESS": 0.0,
@@ -45,12 +41,12 @@ OFF: Final[Mapping[str, float]] = {
 }
 """The numbers that are chosen, and what each is when it does nothing; those of the gate
 are not among them."""
-OF_TIER: Final[Mapping[bool, frozenset[str]]] = {
+OF_TIER = {
     False: frozenset({"PHRASE", "SHORT", "LIKENESS", "LENGTH"}),
     True: frozenset({"LIKENESS", "LENGTH", "SAID_BESIDE"}),
 }
 """The numbers of memory, and those of history."""
-LOCAL: Final = Local()
+LOCAL = Local()
 Key = tuple[bool, tuple[tuple[str, float], ...]]
 
 
@@ -71,16 +67,16 @@ class Remembered:
     """A source whose answers are kept: only the ranking is made anew. They are kept
     packed, so that nothing that a search does to one reaches the next."""
 
-    def __init__(self, source: Source):
+    def __init__(self, source):
         self.source = source
         self.known: dict[bytes, bytes] = {}
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name):
         value = getattr(self.source, name)
         if not callable(value):
             return value
 
-        def kept(*asked: Any) -> Any:
+        def kept(*asked):
             of_store = weights.LENGTH, weights.LIKENESS
             key = hashlib.sha256(repr((name, asked, of_store)).encode()).digest()
             if key not in self.known:
@@ -90,7 +86,7 @@ class Remembered:
         return kept
 
 
-def in_order(store: Store, source: Remembered, question: Question) -> list[Any]:
+def in_order(store, source, question):
     """The hits of a question, best first, as its judge takes them."""
     app = store.app
     if app is None:
@@ -124,7 +120,7 @@ def in_order(store: Store, source: Remembered, question: Question) -> list[Any]:
     return found[:20]
 
 
-def score(question: Question, hits: Sequence[Any]) -> Score:
+def score(question, hits):
     """Of one question: is the first right, one of three, how many of ten, 1/rank."""
     places = [place for place, hit in enumerate(hits, 1) if question.right(hit)]
     first = places[0] if places else 0
@@ -139,7 +135,7 @@ def score(question: Question, hits: Sequence[Any]) -> Score:
 class Bench:
     """All questions, asked with any numbers; what was asked is known."""
 
-    def __init__(self, stores: Sequence[Store]):
+    def __init__(self, stores):
         self.asked = [
             (store, _source(store), question)
             for store in stores
@@ -147,14 +143,14 @@ class Bench:
         ]
         self.known: dict[Key, list[Score]] = {}
 
-    def scores(self, numbers: Mapping[str, float]) -> list[Score]:
+    def scores(self, numbers):
         """The score of every question with these numbers."""
         both = [
             iter(self._of_tier(numbers, history=history)) for history in (False, True)
         ]
         return [next(both[store.app is None]) for store, *_ in self.asked]
 
-    def _of_tier(self, numbers: Mapping[str, float], *, history: bool) -> list[Score]:
+    def _of_tier(self, numbers, *, history):
         """The scores of the questions to memory or to history: what the other tier's
         numbers are changes nothing."""
         own = {
@@ -176,25 +172,25 @@ class Bench:
                     setattr(weights, name, value)
         return self.known[key]
 
-    def fold(self, at: int) -> int:
+    def fold(self, at):
         """The fold of a question: that of its repository or dialogue."""
         question = self.asked[at][2]
         place = question.text if question.of == "cosqa" else question.place
         return int(hashlib.sha256(place.encode()).hexdigest(), 16) % FOLDS
 
-    def value(self, scores: Sequence[Score], kept: Callable[[int], bool]) -> float:
+    def value(self, scores, kept):
         """The mean over sets of the mean of 1/rank and recall, of some questions."""
-        by_set: dict[str, list[float]] = defaultdict(list)
+        by_set = defaultdict(list)
         for number, score in enumerate(scores):
             if kept(number):
                 by_set[self.asked[number][2].of].append(score.reciprocal + score.recall)
         return sum(sum(own) / len(own) for own in by_set.values()) / len(by_set)
 
-    def chosen(self, fold: int, until: float) -> dict[str, float]:
+    def chosen(self, fold, until):
         """The numbers that are best on all folds but one."""
         numbers = {name: getattr(weights, name) for name in OFF}
 
-        def value(tried: Mapping[str, float]) -> float:
+        def value(tried):
             return self.value(self.scores(tried), lambda at: self.fold(at) != fold)
 
         best = value(numbers)
@@ -210,7 +206,7 @@ class Bench:
         return numbers
 
 
-def _source(store: Store) -> Any:
+def _source(store):
     if store.app is None:
         return None
     app = store.app
@@ -218,7 +214,7 @@ def _source(store: Store) -> Any:
     return Remembered(found.source)
 
 
-def stores(worlds: Worlds, most: int) -> Iterator[Store]:
+def stores(worlds, most):
     """Every set that is there."""
     for name in FLAT:
         yield from worlds.flat(name, most, SEED)
@@ -227,7 +223,7 @@ def stores(worlds: Worlds, most: int) -> Iterator[Store]:
     yield from worlds.decisions()
 
 
-def table(title: str, bench: Bench, scores: Sequence[Score]):
+def table(title, bench, scores):
     """Means in percent, a line a set."""
     print(title)
     for name, own in by_set(bench, scores).items():
@@ -238,7 +234,7 @@ def table(title: str, bench: Bench, scores: Sequence[Score]):
         )
 
 
-def changes(bench: Bench, before: Sequence[Score], after: Sequence[Score]):
+def changes(bench, before, after):
     """What each set gains, in points of recall and 1/rank (mean of both), with the
     interval of 95 % when questions are drawn again."""
     drawn = random.Random(SEED)
@@ -258,15 +254,15 @@ def changes(bench: Bench, before: Sequence[Score], after: Sequence[Score]):
         )
 
 
-def by_set(bench: Bench, scores: Sequence[Score]) -> dict[str, list[Score]]:
+def by_set(bench, scores):
     """The scores of each set."""
-    found: dict[str, list[Score]] = defaultdict(list)
+    found = defaultdict(list)
     for number, score in enumerate(scores):
         found[bench.asked[number][2].of].append(score)
     return found
 
 
-def losses(bench: Bench, until: float):
+def losses(bench, until):
     """What each set loses when a number does nothing, in points of recall and
     1/rank."""
     usual = bench.scores({name: getattr(weights, name) for name in OFF})
@@ -287,7 +283,7 @@ def losses(bench: Bench, until: float):
         print(f"{name:16}{figures}   {helped} sets", flush=True)
 
 
-def points(bench: Bench, scores: Sequence[Score]) -> dict[str, float]:
+def points(bench, scores):
     """The mean of recall and 1/rank of each set, in points."""
     return {
         name: 50 * fmean(each.reciprocal + each.recall for each in group)
@@ -295,21 +291,14 @@ def points(bench: Bench, scores: Sequence[Score]) -> dict[str, float]:
     }
 
 
-def main(
-    sets: Path,
-    *,
-    cache: Annotated[Path, typer.Option()],
-    embedder: str = "local",
-    most: int = 60,
-    minutes: float = 8.0,
-):
+def main(sets, *, cache, embedder="local", most=60, minutes=8.0):
     """Choose from sets of public questions; of each so many at the most, 0: all."""
     bench = Bench(list(stores(Worlds(sets, cache, embedder), most)))
     until = time.monotonic() + 60 * minutes
     now = {name: getattr(weights, name) for name in OFF}
     table("as they are", bench, bench.scores(now))
     losses(bench, until - 30 * minutes)
-    found: list[Score] = [Score(0, 0, 0, 0)] * len(bench.asked)
+    found = [Score(0, 0, 0, 0)] * len(bench.asked)
     for fold in range(FOLDS):
         numbers = bench.chosen(fold, until)
         changed = {name: value for name, value in numbers.items() if value != now[name]}

@@ -25,25 +25,25 @@ KINDS = (
 )
 
 
-def cpu() -> float:
+def cpu():
     """Seconds of CPU of this process and of all it waited for."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 
 
-def git(top: Path, *words: str):
+def git(top, *words):
     """Run git there."""
     who = "-c", "user.name=x", "-c", "user.email=x@example.com"
     run = ["git", "-C", str(top), *who, *words]
     subprocess.run(run, check=True, capture_output=True)
 
 
-def path_of(number: int) -> str:
+def path_of(number):
     """The path of a file of the repository."""
     return f"src/part_{number % 200:03}/unit_{number:05}.py"
 
 
-def build(top: Path, files: int, entries: int):
+def build(top, files, entries):
     """A repository with so many files of code and so many entries that name them."""
     git(top, "init", "-q")
     for number in range(files):
@@ -57,7 +57,7 @@ def build(top: Path, files: int, entries: int):
     )
     goals = "".join(f"goal-{number}:\n\ttrue\n" for number in range(entries))
     (top / "Makefile").write_text(goals)
-    notes: list[str] = []
+    notes = []
     some = random.Random(3).sample(range(files), entries)
     for place, number in enumerate(some):
         path = path_of(number)
@@ -73,7 +73,7 @@ def build(top: Path, files: int, entries: int):
     git(top, "commit", "-qm", "start")
 
 
-def checked(top: Path, again: int) -> tuple[float, anchors.Checked]:
+def checked(top, again):
     """The CPU of a check, and what it found."""
     app = App(Options(root=str(top)), dict(os.environ), top)
     app.refresh(embed=False)
@@ -83,15 +83,15 @@ def checked(top: Path, again: int) -> tuple[float, anchors.Checked]:
     return 1000 * (cpu() - before) / again, found
 
 
-def main(files: int = 20_000, entries: int = 300, rounds: int = 5):
+def main(files=20_000, entries=300, rounds=5):
     """Build, commit and check."""
     with tempfile.TemporaryDirectory() as folder:
         top = Path(folder)
         build(top, files, entries)
         first, found = checked(top, 1)
         print(f"first check: {first:.0f} ms, {found}")
-        with_commit: list[float] = []
-        without: list[float] = []
+        with_commit = []
+        without = []
         for number in range(rounds):
             path = top / path_of(number)
             path.write_text(path.read_text() + f"ROUND = {number}\n")

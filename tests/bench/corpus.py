@@ -3,9 +3,7 @@ three layouts."""
 
 import random
 import subprocess
-from collections.abc import Iterator
 from itertools import accumulate, islice
-from pathlib import Path
 
 from memcli.memory.changes import render_entry
 
@@ -38,7 +36,7 @@ TYPES = {
 PRIORITIES = {"": 88, "high": 8, "critical": 3, "permanent": 1}
 
 
-def words(dice: random.Random) -> Iterator[str]:
+def words(dice):
     """Words by Zipf's law without end; every other one follows its predecessor as it
     mostly does.
 
@@ -66,7 +64,7 @@ def words(dice: random.Random) -> Iterator[str]:
             yield word
 
 
-def texts(count: int) -> Iterator[tuple[str, str]]:
+def texts(count):
     """(title, body) of `count` entries, always the same."""
     dice = random.Random(7)
     chain = words(dice)
@@ -79,7 +77,7 @@ def texts(count: int) -> Iterator[tuple[str, str]]:
         yield title, body[:size].strip()
 
 
-def write_tree(root: Path, count: int, layout: str = "many"):
+def write_tree(root, count, layout="many"):
     """Write `count` entries below `root/tasks`, and a small MEMORY.md."""
     (root / "tasks").mkdir(parents=True)
     subprocess.run(["git", "init", "-q", str(root)], check=True)
@@ -98,7 +96,7 @@ def write_tree(root: Path, count: int, layout: str = "many"):
         number += 1
 
 
-def _size_of_file(layout: str, dice: random.Random) -> int:
+def _size_of_file(layout, dice):
     return (
         dice.randint(1, 30)
         if layout == "prose"
@@ -108,11 +106,11 @@ def _size_of_file(layout: str, dice: random.Random) -> int:
     )
 
 
-def section(title: str, body: str) -> str:
+def section(title, body):
     return f"## {title}\n\n{body}\n"
 
 
-def entry(number: int, title: str, body: str, dice: random.Random) -> str:
+def entry(number, title, body, dice):
     """An entry as `mem` writes it."""
     kind = _drawn(KINDS, dice)
     priority = _drawn(PRIORITIES, dice)
@@ -134,5 +132,5 @@ def entry(number: int, title: str, body: str, dice: random.Random) -> str:
     return render_entry(given, f"## {title}\n**Context:** {body}")
 
 
-def _drawn(weighted: dict[str, int], dice: random.Random) -> str:
+def _drawn(weighted, dice):
     return dice.choices(list(weighted), list(weighted.values()))[0]

@@ -11,19 +11,15 @@ relevance alone."""
 import datetime
 import random
 import tempfile
-from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any
-
-import typer
 
 from memcli.app import App, Options
 from memcli.commands.recall import recall
 from memcli.memory.changes import render_entry
 from memcli.recall.answer import RecallRequest
-from tests.bench.retrieval import Set, load, measures
+from tests.bench.retrieval import load, measures
 from tests.programs import run
 
 EACH = 5  # questions of a session
@@ -36,7 +32,7 @@ SETTINGS = (
 )
 
 
-def played(data: Set, sets: Sequence[str], sessions: int, seed: int = 1) -> list[float]:
+def played(data, sets, sessions, seed=1):
     """recall@5 of each question that is new after the sessions; the same draws for all
     settings."""
     groups = sorted({doc["group"] for doc in data.docs})
@@ -44,9 +40,7 @@ def played(data: Set, sets: Sequence[str], sessions: int, seed: int = 1) -> list
     return [recall for group in results for recall in group]
 
 
-def _played(
-    data: Set, group: str, sets: Sequence[str], sessions: int, seed: int
-) -> Iterator[float]:
+def _played(data, group, sets, sessions, seed):
     """The same of one group: half of its questions are asked in the sessions."""
     rng = random.Random(f"{seed} {group}")
     docs = [doc for doc in data.docs if doc["group"] == group]
@@ -74,11 +68,11 @@ def _played(
         yield measures(ids, set(row["relevant"]))["recall@5"]
 
 
-def _days(number: int) -> datetime.timedelta:
+def _days(number):
     return datetime.timedelta(days=number)
 
 
-def _entry(doc: dict[str, Any], rng: random.Random, *, fresh: bool) -> dict[str, Any]:
+def _entry(doc, rng, *, fresh):
     age = rng.randint(0, 400)
     count = rng.randint(0, 30)
     importance = rng.uniform(0.3, 0.95)
@@ -93,14 +87,7 @@ def _entry(doc: dict[str, Any], rng: random.Random, *, fresh: bool) -> dict[str,
     }
 
 
-def _shown(
-    root: Path,
-    docs: Sequence[dict[str, Any]],
-    entries: dict[str, dict[str, Any]],
-    rows: Sequence[dict[str, Any]],
-    today: datetime.date,
-    sets: Sequence[str],
-) -> list[list[str]]:
+def _shown(root, docs, entries, rows, today, sets):
     """What each question shows on a day, by the real recall over a real memory file."""
     texts = (
         render_entry(entries[d["id"]], f"## {d['title']}\n{d['text']}") for d in docs
@@ -118,12 +105,7 @@ def _shown(
         ]
 
 
-def main(
-    folders: list[Path],
-    *,
-    sessions: int = 50,
-    sets: Annotated[list[str], typer.Option("--set")] = (),
-):
+def main(folders, *, sessions=50, sets=()):
     """Play sessions on folders of questions, under settings such as embedder=none."""
     for folder in folders:
         data = load(folder)

@@ -10,9 +10,8 @@ import hashlib
 import json
 import os
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "docs" / "figures.json"
@@ -40,7 +39,7 @@ SEARCH = (
     "memcli/storage/**/*.py",
     "memcli/text/**/*.py",
 )
-SECTIONS: Mapping[str, Section] = {
+SECTIONS = {
     "install": Section("What an install takes", ("pyproject.toml",)),
     "notes": Section("A thousand notes, each a file", SEARCH),
     "commands": Section("Commands beside plain SQLite", SEARCH),
@@ -61,7 +60,7 @@ SECTIONS: Mapping[str, Section] = {
 }
 
 
-def digest(section: str) -> str:
+def digest(section):
     """What the measured code is, whatever its comments and line breaks."""
     total = hashlib.sha256()
     for path in sorted(_files(SECTIONS[section].code)):
@@ -70,14 +69,14 @@ def digest(section: str) -> str:
     return total.hexdigest()[:16]
 
 
-def _files(patterns: Iterable[str]) -> Iterator[Path]:
+def _files(patterns):
     for pattern in patterns:
         for path in ROOT.glob(pattern):
             if path.is_file() and "__pycache__" not in path.parts:
                 yield path
 
 
-def _content(path: Path) -> bytes:
+def _content(path):
     content = path.read_bytes()
     if path.suffix != ".py":
         return content
@@ -87,21 +86,20 @@ def _content(path: Path) -> bytes:
     return ast.dump(tree).encode()
 
 
-def _without_docstring(node: ast.AST):
+def _without_docstring(node):
     documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     if isinstance(node, documented) and ast.get_docstring(node) is not None:
         node.body = node.body[1:]
 
 
-def load() -> dict[str, Any]:
+def load():
     """Every section that was measured, by its name."""
     if not DATA.exists():
         return {}
-    measured: dict[str, Any] = json.loads(DATA.read_text(encoding="utf-8"))
-    return measured
+    return json.loads(DATA.read_text(encoding="utf-8"))
 
 
-def save(section: str, values: Mapping[str, Any]):
+def save(section, values):
     """Put the figures of a section into the file, with what they are of."""
     measured = load()
     measured[section] = {
@@ -115,14 +113,14 @@ def save(section: str, values: Mapping[str, Any]):
     DATA.write_text(text + "\n", encoding="utf-8")
 
 
-def _commit() -> str:
+def _commit():
     asked = ["git", "-C", str(ROOT), "rev-parse", "--short=8", "HEAD"]
     return subprocess.run(
         asked, capture_output=True, text=True, check=True
     ).stdout.strip()
 
 
-def state(section: str) -> str:
+def state(section):
     """The sentence that says what the figures of a section are of."""
     measured = load()[section]
     words = [f"Measured on {measured['date']} at {measured['commit']}"]
@@ -136,12 +134,12 @@ def state(section: str) -> str:
     return "".join(words)
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def table(heads, rows):
     """A table of Markdown, figures to the right."""
     lines = [_row(heads), "| --- |" + " --: |" * (len(heads) - 1)]
     lines += [_row(row) for row in rows]
     return "\n".join(lines)
 
 
-def _row(cells: Iterable[object]) -> str:
+def _row(cells):
     return "| " + " | ".join(map(str, cells)) + " |"

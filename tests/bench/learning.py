@@ -20,15 +20,11 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
-
-import typer
+from typing import Any, NamedTuple
 
 from memcli.errors import MemError, UsageError, one_of
-from memcli.sessions.model import Turn
 from memcli.sessions.reader import read_all
 from tests import programs
 from tests.bench.labels.fetch import PARTS, rows
@@ -96,21 +92,21 @@ class Outcome(NamedTuple):
     failed: str
 
 
-def spaced(text: str) -> str:
+def spaced(text):
     """The text with every run of white space made one space, as offsets of labels count
     it."""
     return re.sub(r"\s+", " ", text).strip()
 
 
-def digest(text: str) -> str:
+def digest(text):
     """What a label holds in place of the words that it points to."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def content(text: str) -> set[str]:
+def content(text):
     """The words that carry meaning, endings off; of scripts without spaces pairs of
     characters."""
-    found: set[str] = set()
+    found = set()
     for word in WORD.findall(text.lower()):
         if "\u3040" <= word[0] <= "\ud7af":
             pairs = {word[place : place + 2] for place in range(len(word) - 1)}
@@ -120,17 +116,17 @@ def content(text: str) -> set[str]:
     return found
 
 
-def share(part: set[str], whole: set[str]) -> float:
+def share(part, whole):
     """How much of the one is in the other, 0 to 1."""
     return len(part & whole) / len(part) if part else 0.0
 
 
-def says(entry: Entry, lesson: Lesson) -> bool:
+def says(entry, lesson):
     """Whether an entry says a lesson, as it is said in any of its places."""
     return any(agrees(entry, quote, lesson.worded) for quote in lesson.quotes)
 
 
-def agrees(entry: Entry, given: Quote, wording: str) -> bool:
+def agrees(entry, given, wording):
     """Whether an entry has the words of a quote, is a cut of them, or says it in its
     own."""
     said = content(entry.said)
@@ -154,12 +150,12 @@ def agrees(entry: Entry, given: Quote, wording: str) -> bool:
     )
 
 
-def names_of(turn: Turn) -> frozenset[str]:
+def names_of(turn):
     """How a `source` may name a turn."""
     return frozenset({turn.key, f"@{turn.offset}"})
 
 
-def located(place: dict[str, Any], turns: Sequence[Turn]) -> Quote | None:
+def located(place, turns):
     """The words a label points to: where it says, else wherever its digest fits."""
     start, end = place["at"]
     length = end - start
@@ -174,7 +170,7 @@ def located(place: dict[str, Any], turns: Sequence[Turn]) -> Quote | None:
     return None
 
 
-def lesson_of(label: dict[str, Any], turns: Sequence[Turn]) -> Lesson:
+def lesson_of(label, turns):
     """A label with the words it points to; without quotes where they are not found."""
     quotes = [located(place, turns) for place in (label, *label["also"])]
     return Lesson(
@@ -184,7 +180,7 @@ def lesson_of(label: dict[str, Any], turns: Sequence[Turn]) -> Lesson:
     )
 
 
-def run(command: list[str], folder: Path, home: Path) -> tuple[int, Any, str]:
+def run(command, folder, home):
     """A command's exit code, its JSON (none: {}), and its last line of errors."""
     environment = {
         name: value for name, value in os.environ.items() if SAFE.fullmatch(name)
@@ -207,13 +203,13 @@ def run(command: list[str], folder: Path, home: Path) -> tuple[int, Any, str]:
     return process.returncode, reply, (process.stderr.strip().splitlines() or [""])[-1]
 
 
-def sources_of(value: object) -> tuple[str, ...]:
+def sources_of(value):
     """The names of turns in a `source`, which is one text or several: FILE#TURN."""
     several = value if isinstance(value, list) else [value]
     return tuple(str(source).rpartition("#")[2] for source in several if source)
 
 
-def entry_of(told: dict[str, Any]) -> Entry:
+def entry_of(told):
     """An entry or a proposal, from its JSON; what an excerpt repeats is left out."""
     text = str(told.get("text", "")).split("\n### Detail")[0]
     title = str(told.get("title", "")) or re.sub(r"^[#-]+\s*(\[[\d-]+\]\s*)?", "", text)
@@ -221,7 +217,7 @@ def entry_of(told: dict[str, Any]) -> Entry:
     return Entry(title=title, said=f"{title}\n{text}", sources=sources_of(sources))
 
 
-def learned(mem: list[str], path: Path) -> tuple[list[Entry], list[Entry], int, str]:
+def learned(mem, path):
     """What one session leaves: kept, proposed, the number of episodes, and what went
     wrong."""
     with tempfile.TemporaryDirectory() as temporary:
@@ -237,7 +233,7 @@ def learned(mem: list[str], path: Path) -> tuple[list[Entry], list[Entry], int, 
         extract = [*mem, "extract", str(session), "--engine", "rules", "--json"]
         extract += ["--set", "compact_after_extract=false"]
         code, _, error = run(extract, folder, home)
-        listed: dict[str, str] = {}
+        listed = {}
         for which in (["--proxy"], ["--store", "institutional"]):
             _, reply, _ = run([*mem, "list", "--json", *which], folder, home)
             listed |= {entry["id"]: entry["kind"] for entry in reply.get("entries", [])}
@@ -254,14 +250,12 @@ def learned(mem: list[str], path: Path) -> tuple[list[Entry], list[Entry], int, 
     return kept, proposed, len(listed) - len(kept), error if code else ""
 
 
-def _first_list(reply: dict[str, Any]) -> list[Any]:
+def _first_list(reply):
     """The list that a reply holds, under whatever name."""
     return next((value for value in reply.values() if isinstance(value, list)), [])
 
 
-def outcome(
-    session: dict[str, Any], labels: list[Any], folder: Path, mem: list[str]
-) -> Outcome:
+def outcome(session, labels, folder, mem):
     """One session, learned from and held against its labels."""
     path = folder / session["part"] / session["file"]
     try:
@@ -282,11 +276,7 @@ def outcome(
     )
 
 
-Count = tuple[int, int]
-"""How many of how many."""
-
-
-def right(entries: Sequence[Entry], lessons: Sequence[Lesson]) -> Count:
+def right(entries, lessons):
     """The entries that say a lesson, of all."""
     good = [
         entry for entry in entries if any(says(entry, lesson) for lesson in lessons)
@@ -294,21 +284,21 @@ def right(entries: Sequence[Entry], lessons: Sequence[Lesson]) -> Count:
     return len(good), len(entries)
 
 
-def found(entries: Sequence[Entry], lessons: Sequence[Lesson], *, clear: bool) -> Count:
+def found(entries, lessons, *, clear):
     """The lessons of one weight that an entry says, of all of that weight."""
     asked = [lesson for lesson in lessons if lesson.clear == clear]
     met = [lesson for lesson in asked if any(says(entry, lesson) for entry in entries)]
     return len(met), len(asked)
 
 
-def silent(result: Outcome) -> Count:
+def silent(result):
     """Whether a session that teaches nothing left nothing in files."""
     if result.session["teaches"]:
         return 0, 0
     return int(not result.kept), 1
 
 
-FIGURES: dict[str, Callable[[Outcome], Count]] = {
+FIGURES = {
     "kept: right": lambda one: right(one.kept, one.lessons),
     "kept: clear lessons found": lambda one: found(one.kept, one.lessons, clear=True),
     "kept: arguable lessons found": lambda one: found(
@@ -322,7 +312,7 @@ FIGURES: dict[str, Callable[[Outcome], Count]] = {
 }
 
 
-def interval(counts: dict[str, Count]) -> tuple[float, float]:
+def interval(counts):
     """95 % of a share when whole repositories are drawn anew."""
     draw = random.Random(37)
     names = sorted(counts)
@@ -337,11 +327,9 @@ def interval(counts: dict[str, Count]) -> tuple[float, float]:
     return shares[edge], shares[-edge - 1]
 
 
-def told(
-    name: str, results: Sequence[Outcome], figure: Callable[[Outcome], Count]
-) -> str:
+def told(name, results, figure):
     """A line: the share, the counts, the interval."""
-    counts: dict[str, Count] = defaultdict(lambda: (0, 0))
+    counts = defaultdict(lambda: (0, 0))
     for result in results:
         good, whole = figure(result)
         before = counts[result.session["repository"]]
@@ -355,7 +343,7 @@ def told(
     return f"{name:42} {share_right}, 95 %: {low:.0%} to {high:.0%}"
 
 
-def report(results: Sequence[Outcome]):
+def report(results):
     """Print all figures, those of other languages and the trouble."""
     lessons = Counter(lesson.clear for result in results for lesson in result.lessons)
     repositories = {result.session["repository"] for result in results}
@@ -373,7 +361,7 @@ def report(results: Sequence[Outcome]):
     report_rest(results)
 
 
-def report_rest(results: Sequence[Outcome]):
+def report_rest(results):
     """Print how many episodes there are, and what failed."""
     episodes = sum(result.episodes for result in results)
     quiet = sum(result.episodes for result in results if not result.session["teaches"])
@@ -383,7 +371,7 @@ def report_rest(results: Sequence[Outcome]):
             print(f"{result.session['id']}: {result.failed}")
 
 
-def show(results: Sequence[Outcome]):
+def show(results):
     """Print every entry with the verdict on it."""
     for result in results:
         for state, entries in (("kept", result.kept), ("proposed", result.proposed)):
@@ -393,7 +381,7 @@ def show(results: Sequence[Outcome]):
                 print(f"{result.session['id']} {state:8} {verdict} {entry.title[:110]}")
 
 
-def chosen(folder: Path, part: str, only: str) -> list[dict[str, Any]]:
+def chosen(folder, part, only):
     """The sessions of a part that are in the folder; of `only`, if it names any."""
     wanted = [row for row in rows("sessions.jsonl") if row["part"] == part]
     if only:
@@ -404,15 +392,7 @@ def chosen(folder: Path, part: str, only: str) -> list[dict[str, Any]]:
     return there
 
 
-def main(
-    sessions: Path,
-    *,
-    part: Annotated[str, typer.Option()],
-    mem: str = "mem",
-    only: str = "",
-    display: Annotated[bool, typer.Option("--show")] = False,
-    jobs: int = 2,
-) -> int:
+def main(sessions, *, part, mem="mem", only="", display=False, jobs=2):
     """Score a part with a command, whose words are split as in a shell; of sessions
     only some ids, with commas; show entries, of the part look alone."""
     one_of("--part", part, PARTS)
@@ -420,12 +400,12 @@ def main(
         what = "--show would give away sessions that rules are measured on"
         raise UsageError(what, "--part look")
     there = chosen(sessions, part, only)
-    labels: dict[str, list[Any]] = defaultdict(list)
+    labels = defaultdict(list)
     for label in rows("lessons.jsonl"):
         labels[label["session"]].append(label)
     command = shlex.split(mem)
 
-    def scored(row: dict[str, Any]) -> Outcome:
+    def scored(row):
         return outcome(row, labels[row["id"]], sessions, command)
 
     with ThreadPoolExecutor(jobs) as pool:

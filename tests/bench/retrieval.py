@@ -17,11 +17,8 @@ import math
 import random
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
-
-import typer
+from typing import Any, NamedTuple
 
 from memcli.app import App, Options
 from memcli.commands.recall import recall
@@ -40,17 +37,17 @@ class Set(NamedTuple):
     queries: list[dict[str, Any]]
 
 
-def load(folder: Path) -> Set:
+def load(folder):
     """Read one set folder."""
 
-    def lines(name: str) -> list[dict[str, Any]]:
+    def lines(name):
         text = (folder / name).read_text(encoding="utf-8")
         return [json.loads(line) for line in text.splitlines() if line.strip()]
 
     return Set(folder.name, lines("docs.jsonl"), lines("queries.jsonl"))
 
 
-def entry(doc: dict[str, Any]) -> str:
+def entry(doc):
     """One document as an entry; all metadata equal, so that relevance alone decides."""
     values = {
         "id": doc["id"],
@@ -64,9 +61,9 @@ def entry(doc: dict[str, Any]) -> str:
     return render_entry(values, f"## {day}{doc['title']}\n{doc['text']}")
 
 
-def build(docs: Sequence[dict[str, Any]], folder: Path) -> dict[str, Path]:
+def build(docs, folder):
     """One repository per group, with one memory file each."""
-    groups: dict[str, list[str]] = defaultdict(list)
+    groups = defaultdict(list)
     for doc in docs:
         groups[doc["group"]].append(entry(doc))
     roots = {}
@@ -77,7 +74,7 @@ def build(docs: Sequence[dict[str, Any]], folder: Path) -> dict[str, Path]:
     return roots
 
 
-def measures(got: Sequence[str], relevant: set[str]) -> dict[str, float]:
+def measures(got, relevant):
     """The metrics of one question: recall is the share of relevant entries found."""
     places = [i for i, entry_id in enumerate(got[:10]) if entry_id in relevant]
     ideal = sum(1 / math.log2(i + 2) for i in range(min(10, len(relevant))))
@@ -91,15 +88,13 @@ def measures(got: Sequence[str], relevant: set[str]) -> dict[str, float]:
     }
 
 
-def answers(
-    data: Set, sets: Sequence[str]
-) -> Iterator[tuple[dict[str, Any], list[str], str]]:
+def answers(data, sets):
     """(question, ids found, mode) of every question of a set."""
     with tempfile.TemporaryDirectory() as folder:
         roots = build(data.docs, Path(folder) / "groups")
         home = Path(folder) / "home"
         home.mkdir()
-        apps: dict[str, App] = {}
+        apps = {}
         for question in data.queries:
             group = question["group"]
             if group not in apps:
@@ -122,9 +117,9 @@ class Row(NamedTuple):
     metrics: dict[str, float]
 
 
-def rows(data: Set, sets: Sequence[str]) -> tuple[list[Row], str]:
+def rows(data, sets):
     """Every question with its metrics, and the modes that answered."""
-    found: list[Row] = []
+    found = []
     modes = set()
     for question, got, mode in answers(data, sets):
         modes.add(mode)
@@ -133,9 +128,7 @@ def rows(data: Set, sets: Sequence[str]) -> tuple[list[Row], str]:
     return found, " ".join(sorted(modes))
 
 
-def evaluate(
-    data: Set, sets: Sequence[str], against: Sequence[str] = ()
-) -> dict[str, Any]:
+def evaluate(data, sets, against=()):
     """Mean metrics in percent, without and with the adversarial questions; the
     comparison."""
     own, mode = rows(data, sets)
@@ -147,7 +140,7 @@ def evaluate(
     return result
 
 
-def _means(found: Sequence[Row]) -> dict[str, dict[str, float]]:
+def _means(found):
     return {
         "without adversarial": _mean(
             [row.metrics for row in found if not row.adversarial]
@@ -156,11 +149,11 @@ def _means(found: Sequence[Row]) -> dict[str, dict[str, float]]:
     }
 
 
-def _recalls(found: Sequence[Row]) -> list[float]:
+def _recalls(found):
     return [row.metrics["recall@10"] for row in found if not row.adversarial]
 
 
-def difference(own: Sequence[float], other: Sequence[float]) -> dict[str, float]:
+def difference(own, other):
     """Mean of `own` minus `other` in points, and its 95 % interval by paired
     bootstrap."""
     apart = [a - b for a, b in zip(own, other, strict=True)]
@@ -174,7 +167,7 @@ def difference(own: Sequence[float], other: Sequence[float]) -> dict[str, float]
     return {key: round(100 * value, 2) for key, value in points.items()}
 
 
-def _mean(rows: Sequence[dict[str, float]]) -> dict[str, float]:
+def _mean(rows):
     means = {
         metric: round(100 * sum(row[metric] for row in rows) / max(len(rows), 1), 1)
         for metric in METRICS
@@ -182,12 +175,7 @@ def _mean(rows: Sequence[dict[str, float]]) -> dict[str, float]:
     return {"questions": len(rows), **means}
 
 
-def main(
-    folders: list[Path],
-    *,
-    sets: Annotated[list[str], typer.Option("--set")] = (),
-    against: list[str] = (),
-):
+def main(folders, *, sets=(), against=()):
     results = [evaluate(load(folder), sets, against) for folder in folders]
     print(
         f"{'set':<14} {'mode':<7} {'questions':>22} "
@@ -203,7 +191,7 @@ def main(
             print(f"{result['set']:<14} recall@10 {gained}")
 
 
-def _print_rows(name: str, result: dict[str, Any]):
+def _print_rows(name, result):
     for part in ("without adversarial", "with adversarial"):
         row = result[part]
         label = f"{row['questions']} {part.split()[0]}"

@@ -19,11 +19,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from memcli.errors import one_of
 from tests.bench.corpus import LAYOUTS, QUERY, texts, write_tree
@@ -57,7 +56,7 @@ COMMANDS = {
 }
 FLOORS = {"index": "plain build", "no change": "look at files"}
 FLOORS |= dict.fromkeys(("recall", "ranked", "edit and recall"), "plain query")
-HOOKS: Mapping[str, Mapping[str, Any]] = {
+HOOKS = {
     "prompt about memory": {"verb": "prompt", "prompt": QUERY},
     "prompt about nothing": {"verb": "prompt", "prompt": "thanks, run the tests again"},
     "session-start": {"verb": "session-start", "source": "startup"},
@@ -91,10 +90,10 @@ class Arm(NamedTuple):
     embedder: str
 
     @property
-    def command(self) -> Sequence[str]:
+    def command(self):
         return [self.program] if self.program else MEM
 
-    def environ(self, folder: Path) -> dict[str, str]:
+    def environ(self, folder):
         """Everything of the user's lies in `folder`, index and state of each arm
         apart."""
         own = folder / f"{self.program.replace('/', '_')}-{self.embedder}"
@@ -111,9 +110,7 @@ class Arm(NamedTuple):
         }
 
 
-def cost(
-    command: Sequence[str], environ: Mapping[str, str], cwd: Path, given: bytes = b""
-) -> Cost:
+def cost(command, environ, cwd, given=b""):
     """Run a command below a small process: the memory of a child counts what its parent
     had."""
     measured = [sys.executable, "-S", "-c", MEASURED, *command]
@@ -130,7 +127,7 @@ def cost(
     )
 
 
-def in_turns(runs: int, jobs: Mapping[K, Callable[[], Cost]]) -> dict[K, Cost]:
+def in_turns(runs, jobs):
     """The median cost of each job, run in turns so that a noisy machine is noisy for
     all."""
     rounds = [[job() for job in jobs.values()] for _ in range(runs)]
@@ -141,7 +138,7 @@ def in_turns(runs: int, jobs: Mapping[K, Callable[[], Cost]]) -> dict[K, Cost]:
     }
 
 
-def plain_index(path: Path, count: int) -> Cost:
+def plain_index(path, count):
     """What a plain FTS5 build of the same texts costs."""
     rows = list(texts(count))
     started = time.perf_counter()
@@ -157,7 +154,7 @@ def plain_index(path: Path, count: int) -> Cost:
     return Cost(time.perf_counter() - started, time.process_time() - worked, 0)
 
 
-def warm(arms: Sequence[Arm], folder: Path):
+def warm(arms, folder):
     """Make the table of word vectors, which is made once for all repositories of a
     user."""
     (folder / "warm").mkdir()
@@ -171,13 +168,7 @@ def warm(arms: Sequence[Arm], folder: Path):
             left.unlink()
 
 
-Jobs = dict[tuple[Arm | None, str], Callable[[], Cost]]
-Costs = dict[tuple[Arm | None, str], Cost]
-
-
-def measure(
-    count: int, layout: str, arms: Sequence[Arm], runs: int, *, hooks: bool
-) -> Costs:
+def measure(count, layout, arms, runs, *, hooks):
     """What floors (of no arm) and the commands of each arm cost, for one tree."""
     with tempfile.TemporaryDirectory(
         prefix="mem-speed-", ignore_cleanup_errors=True
@@ -188,19 +179,19 @@ def measure(
         write_tree(root, count, layout)
         warm(arms, folder)
         terms = " OR ".join(f'"{word}"' for word in QUERY.split() if len(word) > 3)
-        found: Costs = {(None, "plain build"): plain_index(plain, count)}
+        found = {(None, "plain build"): plain_index(plain, count)}
         environ = {arm: arm.environ(folder) for arm in arms}
 
-        def of(arm: Arm, *arguments: str, given: bytes = b"") -> Cost:
+        def of(arm, *arguments, given=b""):
             return cost([*arm.command, *arguments], environ[arm], root, given)
 
-        def python(code: str, *arguments: str) -> Callable[[], Cost]:
+        def python(code, *arguments):
             return lambda: cost(
                 [sys.executable, "-c", code, *arguments], environ[arms[0]], root
             )
 
         found |= {(arm, "index"): of(arm, "index", "-q") for arm in arms}
-        jobs: Jobs = {(None, "import sqlite3"): python("import sqlite3")}
+        jobs = {(None, "import sqlite3"): python("import sqlite3")}
         if hooks:
             number = iter(range(10**6))
             jobs |= {
@@ -219,13 +210,7 @@ def measure(
         return found | in_turns(runs, jobs) | _edits(root, runs, arms, of)
 
 
-def hook(
-    of: Callable[..., Cost],
-    arm: Arm,
-    root: Path,
-    number: Iterator[int],
-    call: Mapping[str, Any],
-) -> Cost:
+def hook(of, arm, root, number, call):
     """What a hook costs, without the worker that it leaves behind."""
     said = {"session_id": f"s{next(number)}", "cwd": str(root), **call}
     took = of(arm, "hook", said.pop("verb"), given=json.dumps(said).encode())
@@ -235,21 +220,19 @@ def hook(
     return took
 
 
-def _read(path: Path) -> bytes:
+def _read(path):
     with suppress(OSError):
         return path.read_bytes()
     return b""
 
 
-def _edits(
-    root: Path, runs: int, arms: Sequence[Arm], of: Callable[..., Cost]
-) -> Costs:
+def _edits(root, runs, arms, of):
     """Change one entry, then let each arm answer; in turns."""
     path = root / "tasks" / "t000000.md"
     text = path.read_text(encoding="utf-8")
     number = iter(range(runs))
 
-    def edited(arm: Arm) -> Cost:
+    def edited(arm):
         if arm == arms[0]:
             path.write_text(f"{text.rstrip()} n{next(number)}\n", encoding="utf-8")
         return of(arm, "recall", QUERY)
@@ -259,10 +242,10 @@ def _edits(
     )
 
 
-def table(costs: Costs, *, cpu: bool) -> list[str]:
+def table(costs, *, cpu):
     """Floors, then each arm: milliseconds and the ratio to the floor."""
 
-    def time_of(cost: Cost) -> float:
+    def time_of(cost):
         return cost.worked if cpu else cost.seconds
 
     lines = []
@@ -282,13 +265,13 @@ def table(costs: Costs, *, cpu: bool) -> list[str]:
 
 def main(
     *,
-    sizes: str = "1000,10000,100000",
-    runs: int = 9,
-    layout: str = "many",
-    embedders: str = "none,local",
-    mem: list[str] = (),
-    cpu: bool = False,
-    hooks: bool = False,
+    sizes="1000,10000,100000",
+    runs=9,
+    layout="many",
+    embedders="none,local",
+    mem=(),
+    cpu=False,
+    hooks=False,
 ):
     one_of("--layout", layout, LAYOUTS)
     arms = [

@@ -15,14 +15,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
-
-import typer
+from typing import NamedTuple
 
 from memcli.errors import one_of
 from tests.bench import commit_cost, speed, transcripts
@@ -30,7 +27,6 @@ from tests.bench.corpus import QUERY, texts, write_tree
 from tests.loopback import Handler, serving
 from tests.programs import run
 
-Values = dict[str, float]
 WORDS = speed.Arm("", "none")
 VECTORS = speed.Arm("", "local")
 MEGABYTE = 1_000_000
@@ -38,7 +34,6 @@ COMMITS = 2_000
 FILES = 20_000
 READ_JSON = "import json, sys\nfor line in open(sys.argv[1], 'rb'): json.loads(line)"
 TRACED = ("newfstatat", "fdatasync", "fsync")
-SESSION_FOLDER = ".claude/projects/-tmp-talk"
 
 
 class Given(NamedTuple):
@@ -49,32 +44,32 @@ class Given(NamedTuple):
     runs: int
     large: bool = False
 
-    def sized(self, count: int) -> int:
+    def sized(self, count):
         return max(round(count * self.scale), 1)
 
 
 class World:
     """A repository, and a user with nothing in the home but it."""
 
-    def __init__(self, folder: Path, arm: speed.Arm):
+    def __init__(self, folder, arm):
         self.root = folder / "root"
         self.home = folder
         self.arm = arm
         self.environ = arm.environ(folder)
 
-    def cost(self, *arguments: str, given: bytes = b"") -> speed.Cost:
+    def cost(self, *arguments, given=b""):
         """What a command of `mem` takes there."""
         command = [*self.arm.command, *arguments]
         return speed.cost(command, self.environ, self.root, given)
 
-    def python(self, code: str, *arguments: str) -> speed.Cost:
+    def python(self, code, *arguments):
         """What a program takes there."""
         command = [sys.executable, "-c", code, *arguments]
         return speed.cost(command, self.environ, self.root)
 
 
 @contextmanager
-def world(arm: speed.Arm = WORDS, entries: int = 0) -> Iterator[World]:
+def world(arm=WORDS, entries=0):
     """A world with so many entries, or with an empty folder."""
     with tempfile.TemporaryDirectory(
         prefix="mem-rows-", ignore_cleanup_errors=True
@@ -88,7 +83,7 @@ def world(arm: speed.Arm = WORDS, entries: int = 0) -> Iterator[World]:
         yield World(folder, arm)
 
 
-def calls(given: Given) -> Values:
+def calls(given):
     """System calls of a prompt's hook, and of those before its answer the ones that wait
     for the disk."""
     if shutil.which("strace") is None:
@@ -120,10 +115,10 @@ def calls(given: Given) -> Values:
     return {"all": float(len(names)), **counted}
 
 
-def indexes(given: Given) -> Values:
+def indexes(given):
     """A first index beside a plain FTS5 build of the same texts."""
     count = given.sized(10_000)
-    found: Values = {}
+    found = {}
     for name, arm in (("words", WORDS), ("vectors", VECTORS)):
         with world(arm, count) as here:
             jobs = {
@@ -137,14 +132,14 @@ def indexes(given: Given) -> Values:
     return found
 
 
-def _plain(folder: Path, count: int) -> speed.Cost:
+def _plain(folder, count):
     with tempfile.TemporaryDirectory(dir=folder) as name:
         return speed.plain_index(Path(name) / "plain.db", count)
 
 
-def browse(given: Given) -> Values:
+def browse(given):
     """`mem browse` beside `mem index --rebuild`, by entries."""
-    found: Values = {}
+    found = {}
     for count in map(given.sized, (2_000, 4_000, 8_000)):
         with world(VECTORS, count) as here:
             speed.warm([VECTORS], here.home)
@@ -159,7 +154,7 @@ def browse(given: Given) -> Values:
     return found
 
 
-def log(given: Given) -> Values:
+def log(given):
     """`mem log` of an entry in a file with many commits: seconds of the processor, and
     of the clock to its first line."""
     with world() as here:
@@ -178,7 +173,7 @@ def log(given: Given) -> Values:
     return {"seconds": whole.worked, "wall to the first line": first}
 
 
-def _commits(top: Path, count: int):
+def _commits(top, count):
     """Commits of a file of a hundred entries, each changes one; by fast-import."""
     dice = random.Random(5)
     bodies = [f"Body {number} as it began." for number in range(100)]
@@ -202,7 +197,7 @@ def _commits(top: Path, count: int):
     subprocess.run([*run, "checkout", "-q", "-f", "main"], check=True)
 
 
-def stale(given: Given) -> Values:
+def stale(given):
     """`mem doctor --stale` in a repository of many files: the first, the second, and the
     one after all files were renamed in one commit; and what git takes to say the
     renames."""
@@ -218,10 +213,10 @@ def stale(given: Given) -> Values:
     return {"first": first, "second": second, "renamed": moved, "then": again}
 
 
-def ingest(given: Given) -> Values:
+def ingest(given):
     """History of sessions beside `json.loads` of every line: of talk, and of the output
     of tools."""
-    found: Values = {}
+    found = {}
     size = given.sized(10 * MEGABYTE)
     for name, write in (("talk", write_talk), ("tools", transcripts.write_session)):
         with world() as here:
@@ -234,7 +229,7 @@ def ingest(given: Given) -> Values:
     return found
 
 
-def extract(given: Given) -> Values:
+def extract(given):
     """Learning by rules from one long session, without history, beside `json.loads`."""
     with world() as here:
         path = _session(here, transcripts.write_session, given.sized(50 * MEGABYTE))
@@ -245,7 +240,7 @@ def extract(given: Given) -> Values:
     return {"times": took / floor}
 
 
-def _session(here: World, write: Callable[[Path, int], None], size: int) -> Path:
+def _session(here, write, size):
     """A session of Claude Code that was held in this repository."""
     name = re.sub(r"[^A-Za-z0-9]", "-", str(here.root.resolve()))
     folder = here.home / ".claude/projects" / name
@@ -257,7 +252,7 @@ def _session(here: World, write: Callable[[Path, int], None], size: int) -> Path
     return path
 
 
-def write_talk(path: Path, size: int):
+def write_talk(path, size):
     """A session of talk: long answers, seven tenths of its bytes, and short questions."""
     bodies = [body for _, body in texts(2_000)]
     dice = random.Random(9)
@@ -291,10 +286,10 @@ class _Hanging(Handler):
         time.sleep(20)
 
 
-def model(given: Given) -> Values:
+def model(given):
     """Seconds of the clock that a recall takes whose model is overloaded or hangs,
     beyond those of one by words."""
-    found: Values = {}
+    found = {}
     with world(entries=given.sized(1_000)) as here:
         here.cost("index", "-q")
         plain = here.cost("recall", QUERY).seconds
@@ -311,7 +306,7 @@ def model(given: Given) -> Values:
     return found
 
 
-GROWING: Mapping[str, Sequence[str]] = {
+GROWING = {
     "recall": ("recall", QUERY),
     "index, no change": ("index", "-q"),
     "index --rebuild": ("index", "-q", "--rebuild"),
@@ -324,12 +319,12 @@ GROWING: Mapping[str, Sequence[str]] = {
 }
 
 
-def growth(given: Given) -> dict[str, Any]:
+def growth(given):
     """How the time of each command that walks memory grows with entries: the exponent
     between sizes, less what it takes with one entry."""
     counts = (1_000, 20_000, 100_000) if given.large else (1_000, 20_000)
     sizes = [given.sized(count) for count in counts]
-    costs: dict[str, list[float]] = {name: [] for name in GROWING}
+    costs = {name: [] for name in GROWING}
     for size in (1, *sizes):
         with world(entries=size) as here:
             here.cost("index", "-q")
@@ -342,7 +337,7 @@ def growth(given: Given) -> dict[str, Any]:
     }
 
 
-def _allowed(here: World, arguments: Sequence[str]) -> float:
+def _allowed(here, arguments):
     """What a command takes that may exit with what it found."""
     command = [sys.executable, "-c", TOLERANT, *here.arm.command, *arguments]
     return speed.cost(command, here.environ, here.root).worked
@@ -353,7 +348,7 @@ TOLERANT = (
 )
 
 
-def _exponents(sizes: Sequence[int], column: Sequence[float]) -> list[float]:
+def _exponents(sizes, column):
     pairs = zip(pairwise(sizes), pairwise(column), strict=True)
     return [
         round(math.log(max(after, 1e-3) / max(before, 1e-3)) / math.log(more / few), 2)
@@ -361,7 +356,7 @@ def _exponents(sizes: Sequence[int], column: Sequence[float]) -> list[float]:
     ]
 
 
-ROWS: Mapping[str, Callable[[Given], dict[str, Any]]] = {
+ROWS = {
     "calls": calls,
     "indexes": indexes,
     "browse": browse,
@@ -374,13 +369,7 @@ ROWS: Mapping[str, Callable[[Given], dict[str, Any]]] = {
 }
 
 
-def main(
-    rows: Annotated[list[str], typer.Argument()] = (),
-    *,
-    scale: float = 1.0,
-    runs: int = 3,
-    large: bool = False,
-):
+def main(rows=(), *, scale=1.0, runs=3, large=False):
     """Measure rows, or all."""
     for name in rows or ROWS:
         one_of("ROW", name, tuple(ROWS))

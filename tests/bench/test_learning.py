@@ -12,11 +12,11 @@ SPOKEN = "Thanks. Tests always go\n to the folder checks, never beside the code.
 RULE = "Tests always go to the folder checks"
 
 
-def turn(text: str, line: int) -> Turn:
+def turn(text, line):
     return Turn("user", text, "user", f"key-{line}", line=line, offset=10 * line)
 
 
-def place(line: int, start: int) -> dict[str, object]:
+def place(line, start):
     at = [start, start + len(RULE)]
     return {"line": line, "at": at, "digest": learning.digest(RULE)}
 
@@ -58,7 +58,7 @@ def test_an_entry_is_right_in_the_words_of_the_lesson_only():
     worded = "All checks live in a directory named checks"
     lesson = learning.Lesson(quotes=(quote,), worded=worded, clear=True)
 
-    def entry(text: str) -> learning.Entry:
+    def entry(text):
         return learning.Entry(title=text, said=text, sources=("@50",))
 
     assert learning.says(entry("Tests go to the folder checks"), lesson)

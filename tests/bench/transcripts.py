@@ -2,9 +2,6 @@
 
 import json
 import random
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 SESSION = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 _WORDS = (
@@ -24,7 +21,7 @@ RESULTS = (2, 5, 20, 60, 200)
 """Lines of the results of tools."""
 
 
-def write_session(path: Path, size: int):
+def write_session(path, size):
     """A Claude Code session of about `size` bytes, always the same."""
     written = 0
     with path.open("wb") as file:
@@ -39,14 +36,14 @@ def write_session(path: Path, size: int):
                 break
 
 
-def _records(chance: random.Random) -> Iterator[dict[str, Any]]:
+def _records(chance):
     """Rounds of a prompt, some steps of the agent with tools and their results, and
     lines between."""
 
-    def prose(count: int) -> str:
+    def prose(count):
         return " ".join(chance.choices(_WORDS, k=count))
 
-    def code(count: int) -> str:
+    def code(count):
         return "\n".join(chance.choices(_CODE, k=count))
 
     number = 0
@@ -84,9 +81,7 @@ def _records(chance: random.Random) -> Iterator[dict[str, Any]]:
         yield {"type": "file-history-snapshot", "messageId": "m", "snapshot": snapshot}
 
 
-def _line(
-    kind: str, number: int, step: int, message: dict[str, Any], **more: Any
-) -> Any:
+def _line(kind, number, step, message, **more):
     return {
         "parentUuid": f"{number:08d}-0000-4000-8000-{step:012d}",
         "isSidechain": False,
@@ -103,7 +98,7 @@ def _line(
     }
 
 
-def _answer(number: int, step: int, block: dict[str, Any]) -> Any:
+def _answer(number, step, block):
     usage = {"input_tokens": 4, "cache_read_input_tokens": 51234, "output_tokens": 210}
     message = {
         "id": f"msg_{number}_{step}",

@@ -8,9 +8,8 @@ import shutil
 import sqlite3
 import subprocess
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.app import App, Options
@@ -22,7 +21,6 @@ from tests.bench import retrieval
 
 FLAT = ("locomo-turns", "locomo-facts", "cosqa", "beam100k")
 RULES = (".kept", "copilot-instructions.md", ".cursorrules")
-Judge = Callable[[Sequence[Any]], float]
 
 
 class Question(NamedTuple):
@@ -44,13 +42,13 @@ class Store(NamedTuple):
     questions: list[Question]
 
 
-def rows(path: Path) -> list[dict[str, Any]]:
+def rows(path):
     """The records of a file with one JSON value a line."""
     text = path.read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
-def sampled(found: Sequence[Any], most: int, seed: int) -> list[Any]:
+def sampled(found, most, seed):
     """So many of them, always the same."""
     few = len(found) <= most or most == 0
     return list(found) if few else random.Random(seed).sample(list(found), most)
@@ -59,7 +57,7 @@ def sampled(found: Sequence[Any], most: int, seed: int) -> list[Any]:
 class Worlds:
     """The stores of a folder of sets, kept below `cache`."""
 
-    def __init__(self, sets: Path, cache: Path, embedder: str):
+    def __init__(self, sets, cache, embedder):
         self.sets = sets
         self.cache = cache / embedder
         self.cache.mkdir(parents=True, exist_ok=True)
@@ -68,7 +66,7 @@ class Worlds:
             os.environ[f"XDG_{kind}_HOME"] = str(self.cache / "xdg")
         os.environ["HOME"] = str(self.cache / "home")
 
-    def app(self, root: Path) -> App:
+    def app(self, root):
         """An app on a root, its index brought up to its files."""
         options = Options(str(root), ("max_tokens=0", f"embedder={self.embedder}"))
         home = self.cache / "home"
@@ -78,7 +76,7 @@ class Worlds:
         app.refresh()
         return app
 
-    def flat(self, name: str, most: int, seed: int) -> Iterator[Store]:
+    def flat(self, name, most, seed):
         """The stores of a set of documents and questions."""
         data = retrieval.load(self.sets / name)
         root = self.cache / name
@@ -87,7 +85,7 @@ class Worlds:
         asked = [
             query for query in data.queries if query.get("category") != "adversarial"
         ]
-        groups: dict[str, list[Question]] = defaultdict(list)
+        groups = defaultdict(list)
         for row in sampled(asked, most, seed):
             relevant = frozenset(row["relevant"])
             groups[row["group"]].append(
@@ -102,11 +100,11 @@ class Worlds:
         for group, questions in groups.items():
             yield Store(self.app(root / group), None, questions)
 
-    def files(self, most: int, seed: int) -> Iterator[Store]:
+    def files(self, most, seed):
         """The memory files of real repositories."""
         folder = self.sets / "memory-files"
         every = [q for q in rows(folder / "questions.jsonl") if q["cls"] == "memory"]
-        groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        groups = defaultdict(list)
         for row in sampled(every, most, seed):
             groups[row["repo"]].append(row)
         for repo, asked in groups.items():
@@ -130,7 +128,7 @@ class Worlds:
             ]
             yield Store(self.app(root), None, questions)
 
-    def sessions(self, most: int, seed: int) -> Iterator[Store]:
+    def sessions(self, most, seed):
         """Dialogues, one transcript a session: which one answers."""
         folder = self.sets / "locomo-sessions"
         every = sampled(rows(folder / "questions.jsonl"), most, seed)
@@ -161,7 +159,7 @@ class Worlds:
             ]
             yield Store(None, record, questions)
 
-    def decisions(self) -> Iterator[Store]:
+    def decisions(self):
         """Tasks, and the chat or commit that decides each."""
         folder = self.sets / "decisions"
         tasks = rows(folder / "tasks.jsonl")
@@ -190,7 +188,7 @@ class Worlds:
             ]
             yield Store(None, record, questions)
 
-    def _decided(self, record: HistoryRecord, folder: Path, world: str):
+    def _decided(self, record, folder, world):
         for about in rows(folder / "chats.jsonl"):
             if about["world"] not in ("any", world):
                 continue
@@ -211,7 +209,7 @@ class Worlds:
         record.settle()
 
 
-def _commit(row: Mapping[str, Any]) -> Doc:
+def _commit(row):
     name = row.get("id") or row["hash"]
     text = f"{row['subject']}\n\n{row['body']}".strip()
     return Doc(
@@ -226,10 +224,10 @@ def _commit(row: Mapping[str, Any]) -> Doc:
     )
 
 
-def _exchanges(turns: Iterable[Mapping[str, Any]], scratch: Path) -> list[Doc]:
+def _exchanges(turns, scratch):
     lines = []
     for number, turn in enumerate(turns):
-        said: Any = turn["content"]
+        said = turn["content"]
         if turn["role"] != "user":
             said = [{"type": "text", "text": said}]
         lines.append(
@@ -246,7 +244,7 @@ def _exchanges(turns: Iterable[Mapping[str, Any]], scratch: Path) -> list[Doc]:
     return list(exchanges(read_all(scratch)[0]))
 
 
-def in_place(row: Mapping[str, Any], hit: Any) -> bool:
+def in_place(row, hit):
     """Whether a hit is the place that answers: it begins there, or holds the key
     words."""
     if hit.path != row["file"]:

@@ -14,9 +14,8 @@ zebra --format bogus|zebra --shared|zebra --set nonsense=1""".replace("\n", "|")
 @pytest.mark.parametrize("line", LINES)
 def test_both_ways_give_the_same_answer(project, line):
     """Output, talk and exit code are those of the line through Typer."""
-    project.write(
-        "MEMORY.md",
-        project.entry("Zebra", "zebra stripes") + project.entry("Lion", "zebra lion"),
+    project.memory(
+        project.entry("Zebra", "zebra stripes"), project.entry("Lion", "zebra lion")
     )
     assert plain(line.split()) is not None
     with_typer = project.mem("recall", *line.split())

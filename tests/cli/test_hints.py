@@ -10,14 +10,13 @@ import ast
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
 import pytest
 
 from memcli.cli.program import commands, program
-from tests.conftest import Project, Result
+from tests.conftest import Result
 
 PACKAGE = Path(__file__).parents[2] / "memcli"
 PAGE = (Path(__file__).parents[1] / "data" / "hints.txt").read_text()
@@ -35,7 +34,7 @@ TALK = set(
 """Words that follow the program's name where it is spoken of."""
 
 
-def templates(node: ast.AST) -> Iterator[str]:
+def templates(node):
     """The texts that an expression can be, with ~ for what is put into them."""
     match node:
         case ast.Constant(value=str(text)):
@@ -52,26 +51,26 @@ def templates(node: ast.AST) -> Iterator[str]:
             yield from map("".join, pairs)
 
 
-def as_written(part: ast.expr) -> str:
+def as_written(part):
     """A part of a text with what is put into it: ~ where only a run knows."""
     return str(part.value) if isinstance(part, ast.Constant) else "~"
 
 
-def hints() -> Iterator[tuple[str, str]]:
+def hints():
     """(module, text) of every hint: of errors and of rows of mem doctor."""
     for path in sorted(PACKAGE.rglob("*.py")):
         text = path.read_text()
         if "hint" not in text and "Error(" not in text and "Check(" not in text:
             continue
         for node in ast.walk(ast.parse(text)):
-            texts: set[str] = set()
+            texts = set()
             for expression in hint_expressions(node):
                 texts.update(templates(expression))
             for text in texts - {""}:
                 yield path.relative_to(PACKAGE).as_posix(), text
 
 
-def hint_expressions(node: ast.AST) -> Iterator[ast.AST]:
+def hint_expressions(node):
     """What a call or an assignment gives as a hint."""
     match node:
         case ast.Call(func=func, args=args, keywords=words):
@@ -85,11 +84,11 @@ def hint_expressions(node: ast.AST) -> Iterator[ast.AST]:
                 yield value
 
 
-def as_pattern(text: str) -> str:
+def as_pattern(text):
     return ".*".join(map(re.escape, text.split("~")))
 
 
-def shell(line: str, folder: Path) -> Result:
+def shell(line, folder):
     bash = ["bash", "-o", "pipefail", "-c", line]
     process = subprocess.run(
         bash, cwd=folder, capture_output=True, text=True, check=False
@@ -103,12 +102,11 @@ def shell(line: str, folder: Path) -> Result:
 )
 def test_a_hint_is_followed(scene, project):
     """What it says to type is typed, and works."""
-    project.write(
-        "MEMORY.md",
-        "".join(
+    project.memory(
+        *(
             project.entry(title, f"{title} thing.", id=id, kind="fact")
             for title, id in (("First", "aaaa1111"), ("Second", "bbbb2222"))
-        ),
+        )
     )
     seen = ""
     told = list[str]()
@@ -129,7 +127,7 @@ def test_a_hint_is_followed(scene, project):
     assert not told, f"told and not followed: {told}"
 
 
-def typed(words: str, project: Project) -> Result:
+def typed(words, project):
     """How a line of a scene ends: a plain one of mem in this process."""
     if words.startswith("mem ") and not re.search(r"[|<>&;$*]", words):
         return project.mem(*shlex.split(words)[1:])
@@ -169,7 +167,7 @@ def test_every_command_line_that_is_told_exists():
     assert seen > 100
 
 
-def spoken_lines(path: Path) -> Iterator[re.Match[str]]:
+def spoken_lines(path):
     """The command lines in the texts of a module, docstrings left out."""
     text = path.read_text()
     if not SPOKEN.search(text):

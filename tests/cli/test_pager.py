@@ -1,29 +1,27 @@
 """An answer longer than the terminal goes through the pager that git would use."""
 
 import sys
-from collections.abc import Mapping
 
 import pytest
 
-from tests.conftest import Project
 from tests.terminal import read_terminal
 
 MEM = [sys.executable, "-m", "memcli"]
 
 
 @pytest.fixture
-def long(project) -> Project:
+def long(project):
     """Sixty entries: more than the fifty lines of the terminal."""
     entries = (
         project.entry(f"Title {number}", "zebra", id=f"{number:08}-x")
         for number in range(60)
     )
-    project.write("MEMORY.md", "".join(entries))
+    project.memory(*entries)
     project.mem("index")
     return project
 
 
-def on_terminal(project: Project, *words: str, env: Mapping[str, str]) -> str:
+def on_terminal(project, *words, env):
     given = {"MEM_HOME": str(project.home), "GIT_PAGER": "sed s/^/PAGED/", **env}
     return read_terminal([*MEM, *words], project.root, env=given, width=100)
 

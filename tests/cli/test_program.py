@@ -5,13 +5,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from memcli.cli.program import GROUPS, commands, program
 from memcli.cli.spellings import EARLIER, MOVED, rewritten
-from tests.conftest import Project
 from tests.terminal import read_terminal
 
 MEM = [sys.executable, "-m", "memcli"]
@@ -19,7 +17,7 @@ COMMANDS = list(commands())
 
 
 @pytest.fixture
-def many(project) -> Project:
+def many(project):
     """Entries enough that a list does not fit into a pipe."""
     text = "".join(
         project.entry(
@@ -27,11 +25,11 @@ def many(project) -> Project:
         )
         for number in range(800)
     )
-    project.write("MEMORY.md", text)
+    project.memory(text)
     return project
 
 
-def on_tty(command: list[str], cwd: Path, **env: str) -> str:
+def on_tty(command, cwd, **env):
     """What a program prints on a terminal, without its talk."""
     return read_terminal(command, cwd, env=env, talk=False)
 
@@ -114,7 +112,7 @@ def test_ctrl_c_is_130_and_quiet(project, how, code):
     """An interrupt while standard input is awaited, without a traceback; one that
     whoever started the program has switched off, as a shell does for what runs in the
     background, is none."""
-    project.write("MEMORY.md", "text\n")
+    project.memory("text\n")
     set_up = f"import os, signal; signal.signal(signal.SIGINT, signal.{how})"
     begin = f"{set_up}; os.execv({sys.executable!r}, {[*MEM, 'recall', '-']!r})"
     running = subprocess.Popen(
@@ -165,9 +163,7 @@ def test_wrong_usage_is_exit_2_with_a_hint(project, args):
     assert re.fullmatch(r"mem: [^\n]+\nhint: [^\n]+\n", result.err), result.err
 
 
-def test_the_help_lists_every_command_once_the_daily_ones_first(
-    project,
-):
+def test_the_help_lists_every_command_once_the_daily_ones_first(project):
     """Those for every day with what they do, the others by name; mem help explains
     each."""
     out = project.mem("--help").out
@@ -318,7 +314,7 @@ def test_the_option_of_another_command_is_no_hint(project):
 def test_no_option_of_before_is_an_option_of_now():
     """The table names only what is gone, and there are no more options than a person
     reads."""
-    made: Any = program()
+    made = program()
     names = {
         name
         for command in made.commands.values()

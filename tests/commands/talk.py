@@ -2,10 +2,6 @@
 
 import hashlib
 import json
-from pathlib import Path
-from typing import Any
-
-from tests.conftest import Project, Result
 
 JOB = ".mem/jobs/shop"
 
@@ -13,13 +9,13 @@ JOB = ".mem/jobs/shop"
 class Talk:
     """A transcript in the making; every turn has a uuid that follows from its place."""
 
-    def __init__(self, cwd: Path, session: str = "s-1", day: str = "2026-11-20"):
+    def __init__(self, cwd, session="s-1", day="2026-11-20"):
         self.cwd = cwd
         self.session = session
         self.day = day
         self.lines: list[str] = []
 
-    def _add(self, kind: str, content: Any, **more: Any) -> "Talk":
+    def _add(self, kind, content, **more):
         number = len(self.lines)
         name = hashlib.md5(f"{self.session} {number}".encode()).hexdigest()
         record = {
@@ -36,15 +32,13 @@ class Talk:
         self.lines.append(json.dumps(record))
         return self
 
-    def user(self, text: str) -> "Talk":
+    def user(self, text):
         return self._add("user", text)
 
-    def agent(self, text: str) -> "Talk":
+    def agent(self, text):
         return self._add("assistant", [{"type": "text", "text": text}])
 
-    def tool(
-        self, name: str, given: dict[str, Any], result: str, *, error: bool = False
-    ) -> "Talk":
+    def tool(self, name, given, result, *, error=False):
         call = f"t{len(self.lines)}"
         self._add(
             "assistant",
@@ -58,13 +52,13 @@ class Talk:
         }
         return self._add("user", [block], toolUseResult={"stdout": result})
 
-    def write(self, path: Path) -> Path:
+    def write(self, path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(line + "\n" for line in self.lines))
         return path
 
 
-def talk(project: Project, session: str = "s-1", *, cwd: Path | None = None) -> "Talk":
+def talk(project, session="s-1", *, cwd=None):
     """A session with a preference, in a project or a job."""
     return (
         Talk(cwd or project.root, session)
@@ -77,17 +71,17 @@ def talk(project: Project, session: str = "s-1", *, cwd: Path | None = None) -> 
     )
 
 
-def saved(project: Project, given: Talk, name: str = "one.jsonl") -> str:
+def saved(project, given, name="one.jsonl"):
     return str(given.write(project.home / "sessions" / name))
 
 
-def learn(project: Project, session: str = "s-1", *args: str, **options: Any) -> Result:
+def learn(project, session="s-1", *args, **options):
     """Run `mem extract` on the session of `talk`, which lies in a file of its name."""
     path = saved(project, talk(project, session), f"{session}.jsonl")
     return project.mem("extract", path, *args, **options)
 
 
-def state(project: Project) -> dict[str, bytes]:
+def state(project):
     """Every file of the project and its home but git's, the index and the sessions."""
     kept = {}
     for base in (project.root, project.home):
@@ -99,7 +93,7 @@ def state(project: Project) -> dict[str, bytes]:
     return kept
 
 
-def markdown(project: Project) -> dict[str, bytes]:
+def markdown(project):
     return {name: text for name, text in state(project).items() if name.endswith(".md")}
 
 
@@ -111,16 +105,12 @@ QUOTES = {
 """Words of the turns of `talk`."""
 
 
-def item(
-    turn: int = 5, title: str = "A lesson", text: str = "Do it this way.", **more: Any
-) -> dict[str, Any]:
+def item(turn=5, title="A lesson", text="Do it this way.", **more):
     fixed = {"turn": turn, "quote": QUOTES.get(turn, ""), "kind": "decision"}
     return {**fixed, "title": title, "text": text, **more}
 
 
-def script(
-    where: Project, judge: str = "", **replies: list[dict[str, Any]]
-) -> dict[str, str]:
+def script(where, judge="", **replies):
     """An environment with a model that answers one call with the items of each
     scope."""
     items = [
@@ -137,7 +127,7 @@ def script(
     return {"MEM_LLM": "scripted", "MEM_LLM_REPLIES": str(path)}
 
 
-def in_job(project: Project) -> Path:
+def in_job(project):
     """A job with one task and memories in both; the task's folder."""
     web = f"{JOB}/tasks/web"
     project.write(
@@ -150,11 +140,11 @@ def in_job(project: Project) -> Path:
     return project.root / web
 
 
-def credentials() -> list[str]:
+def credentials():
     """40 tokens of 12 kinds, put together here so that no file holds one."""
     alphabet = "Zq7Wm2Xc9Vb4Nt6Kj8Hg5Fd3Sa1PoIuYtReL0"
 
-    def mixed(length: int, seed: int) -> str:
+    def mixed(length, seed):
         return "".join(
             alphabet[(number * 7 + seed * 11 + number * number) % len(alphabet)]
             for number in range(length)
@@ -177,7 +167,7 @@ def credentials() -> list[str]:
     return [kinds[n % 12](n) for n in range(40)]
 
 
-def leaky(project: Project, tokens: list[str]) -> str:
+def leaky(project, tokens):
     """A session with 40 credentials in words, input, output and the names of files."""
     given = Talk(project.root)
     given.user(

@@ -3,10 +3,8 @@
 import os
 from pathlib import Path
 
-from tests.conftest import Project
 
-
-def two(project: Project) -> list[str]:
+def two(project):
     """A shop and a bank beside it, the bank with a private store."""
     project.remembers("Cart clock", "Freeze the clock in cart tests.")
     bank = project.root.parent / "bank"

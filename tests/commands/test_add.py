@@ -4,14 +4,13 @@ import re
 
 import pytest
 
-from memcli.memory.values import Entry
-from tests.conftest import TODAY, Project
+from tests.conftest import TODAY
 
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
 LOCK = "Set a lock timeout of three seconds before each migration of a large table in production"
 
 
-def last(project: Project, name: str = "MEMORY.md") -> Entry:
+def last(project, name="MEMORY.md"):
     return project.entries(name)[-1]
 
 
@@ -212,9 +211,7 @@ def test_a_title_that_stands_already_is_not_written_twice(project):
     assert result.out.startswith("added to "), result
 
 
-def test_what_stands_elsewhere_or_was_retired_is_added_when_asked(
-    project,
-):
+def test_what_stands_elsewhere_or_was_retired_is_added_when_asked(project):
     """A task's own checkout is not written from here, and one job does not swallow
     another's; what was retired comes back only when that is asked for."""
     project.remembers(LOCK, "So.", status="retired")
@@ -263,7 +260,7 @@ def test_any_text_is_one_entry(project, text, eol):
         .replace("\n", eol)
         .encode()
     )
-    path = project.write("MEMORY.md", old)
+    path = project.memory(old)
     project.ok("add", "--", text)
     entry = last(project)
     raw = path.read_bytes()
@@ -286,7 +283,7 @@ def test_dry_run_is_a_diff_that_git_takes(project, before):
     writes."""
     path = project.root / "MEMORY.md"
     if before is not None:
-        project.write("MEMORY.md", before)
+        project.memory(before)
     result = project.ok("add", "Title\nwith --- body", "--dry-run")
     assert (path.read_bytes().decode() if path.exists() else None) == before
     project.git("apply", str(project.write("~/d.diff", result.out)))

@@ -1,11 +1,9 @@
 """mem compact: small, true, and nothing is lost."""
 
 import re
-from pathlib import Path
 
 from memcli.memory.parser import parse
 from tests.commands.test_compact_llm import entries as by_id
-from tests.conftest import Project
 
 A = "Freeze the clock in every cart test, because carts expire at midnight and builds run at night."
 A2 = "Freeze the clock in every cart test because carts expire at midnight, and builds run at night!"
@@ -14,17 +12,15 @@ CONFLICT = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
 OLD = {"created_at": "2025-01-01", "importance": 0.1}
 
 
-def texts(project: Project) -> dict[str, bytes]:
+def texts(project):
     return {str(path): path.read_bytes() for path in project.root.rglob("*.md")}
 
 
-def fill(project: Project, *entries: str, path: str = "MEMORY.md") -> Path:
+def fill(project, *entries, path="MEMORY.md"):
     return project.write(path, "".join(entries))
 
 
-def test_near_duplicates_become_one_entry_and_the_originals_are_archived(
-    project,
-):
+def test_near_duplicates_become_one_entry_and_the_originals_are_archived(project):
     """The more important keeps its id; larger count, later use, earliest creation
     survive, and all tags, those of the survivor first."""
     used = {
@@ -65,13 +61,11 @@ def test_duplicates_merge_across_the_files_of_one_level(project):
     assert set(by_id(project, "tasks/cart.archive.md")) == {"b"}
 
 
-def test_entries_of_other_types_jobs_levels_and_stores_are_never_merged(
-    project,
-):
+def test_entries_of_other_types_jobs_levels_and_stores_are_never_merged(project):
     """Equal texts stay where they stand when type, domain, job, level or store
     differ."""
 
-    def entry(type: str = "directive", **values: str) -> str:
+    def entry(type="directive", **values):
         return project.entry("Clock", A, type=type, **values)
 
     fill(project, entry(), entry("corrective"), entry(domain="task"))
@@ -127,9 +121,7 @@ def test_retired_entries_leave_for_the_archive(project):
     project.ok("recall", "zebra", "--ranked", "--archived", "--check")
 
 
-def test_stale_entries_leave_only_when_asked_and_lasting_ones_never(
-    project,
-):
+def test_stale_entries_leave_only_when_asked_and_lasting_ones_never(project):
     """Older than 90 days and below 0.1; policies and high priority stay."""
     old = {"created_at": "2025-01-01", "importance": 0.3}
     fill(
@@ -145,7 +137,7 @@ def test_stale_entries_leave_only_when_asked_and_lasting_ones_never(
     project.ok("compact", "--check")
     project.ok("compact", "--stale")
     assert list(by_id(project)) == ["used", "rule", "pinned", "new"]
-    assert project.read("MEMORY.md").endswith("lon.\n")  # no blank line stays
+    assert project.read().endswith("lon.\n")  # no blank line stays
     assert list(by_id(project, "MEMORY.archive.md")) == ["faded"]
 
 
@@ -170,9 +162,7 @@ def test_the_loss_guard_refuses_until_told(project):
     assert len(by_id(project, "MEMORY.archive.md")) == 3
 
 
-def test_adopt_puts_front_matter_before_sections_and_changes_nothing_else(
-    project,
-):
+def test_adopt_puts_front_matter_before_sections_and_changes_nothing_else(project):
     """Without the inserted blocks it is the old file; ids are those of the sections."""
     prose = "# Memory\r\n\r\nFree words.\r\n\r\n## [2026-03-02] Ports\r\nThe API is on 8080.\r\n"
     path = fill(project, prose)
@@ -226,9 +216,7 @@ def test_one_bullet_is_adopted_alone(project):
     assert path.read_text().count("\ntype:") == 1
 
 
-def test_a_file_that_cannot_be_used_is_named_and_the_rest_is_done(
-    project,
-):
+def test_a_file_that_cannot_be_used_is_named_and_the_rest_is_done(project):
     """Not UTF-8, conflict markers, a link out of the root: exit 3 and untouched."""
     gone = project.entry(status="retired")
     bad = project.write("tasks/bad.md", b"\xff\xfe")
@@ -273,7 +261,7 @@ def test_only_what_is_named_or_at_hand_is_written(project):
         fill(project, project.entry("x", A, status="retired"), path=name)
     (project.root / tree / ".git").mkdir()
 
-    def left() -> list[str]:
+    def left():
         return [name for name in names if by_id(project, name)]
 
     project.ends(2, "compact", "README.md")

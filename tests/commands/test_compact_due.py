@@ -1,11 +1,9 @@
 """`mem compact --due`: all that is due in one write, and nothing the second time."""
 
-from memcli.app import App
 from memcli.commands import compact
-from tests.conftest import Project
 
 
-def tree(project: Project) -> dict[str, bytes]:
+def tree(project):
     paths = [path for path in project.root.rglob("*") if ".git" not in path.parts]
     return {
         str(path): path.read_bytes()
@@ -14,12 +12,11 @@ def tree(project: Project) -> dict[str, bytes]:
     }
 
 
-def filled(project: Project) -> Project:
+def filled(project):
     """Two near-duplicates, a retired, a stale and an ended entry, and what three jobs
     learned."""
     body = "Run the database migrations before the tests start, else they hang."
-    project.write(
-        "MEMORY.md",
+    project.memory(
         project.entry("Migrations first", body, id="a", phase="unknown")
         + project.entry("Migrations first", body, id="b", phase="unknown")
         + project.entry("Old way", "It was so.", id="gone", status="retired")
@@ -41,7 +38,7 @@ def filled(project: Project) -> Project:
                 id=f"k{number}",
             )
             for number in range(4)
-        ),
+        )
     )
     for job in ("one", "two", "three"):
         text = project.entry(
@@ -73,7 +70,7 @@ def test_all_that_is_due_is_done_at_once_and_once(project):
         "implementation now, design ended",
     ):
         assert words in result.out, (words, result.out)
-    text = project.read("MEMORY.md")
+    text = project.read()
     kept = project.read("MEMORY.archive.md")
     for name in ("gone", "stale", "draft"):
         assert f"id: {name}\n" not in text
@@ -106,20 +103,20 @@ def test_a_renamed_file_is_followed(project):
     entry = project.entry(
         "Cart", "Totals are made in `src/cart.py` alone.", paths=["src/cart.py"]
     )
-    project.write("MEMORY.md", entry)
+    project.memory(entry)
     project.commit()
     project.git("mv", "src/cart.py", "src/basket.py")
     project.commit()
     result = project.ok("compact", "--due")
     assert "src/cart.py is src/basket.py now" in result.out, result
-    text = project.read("MEMORY.md")
+    text = project.read()
     assert "paths: [src/basket.py]" in text
     assert "`src/basket.py` alone" in text
     before = tree(project)
     project.ok("compact", "--due")
     assert tree(project) == before
     project.ok("undo")
-    assert "`src/cart.py`" in project.read("MEMORY.md")
+    assert "`src/cart.py`" in project.read()
 
 
 def test_what_another_writer_changed_meanwhile_is_looked_at_again(project, monkeypatch):
@@ -128,7 +125,7 @@ def test_what_another_writer_changed_meanwhile_is_looked_at_again(project, monke
     renamed = compact.renamed_files
     looks = []
 
-    def slow(app: App) -> dict[str, dict[str, str]]:
+    def slow(app):
         looks.append(app)
         project.write(".current-stage", "implementation\n")
         return renamed(app)

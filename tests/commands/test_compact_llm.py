@@ -1,24 +1,19 @@
 """mem compact with a language model: asked first, checked, all or nothing."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
-
-from memcli.memory.values import Entry
-from tests.conftest import Project, Result
 
 A = "Freeze the clock in every cart test, because carts expire at midnight and builds run at night."
 B = A.replace("Freeze", "Never freeze")
 RESOLVE = ("compact", "--set", "contradictions=resolve")
 
 
-def entries(project: Project, name: str = "MEMORY.md") -> dict[str, Entry]:
+def entries(project, name="MEMORY.md"):
     return {entry.id: entry for entry in project.entries(name)}
 
 
-def asked(project: Project, *args: str, replies: Any = (), **options: Any) -> Result:
+def asked(project, *args, replies=(), **options):
     """Run it with a model that gives these replies, an error for None and after
     them."""
     lines = [
@@ -35,7 +30,7 @@ def asked(project: Project, *args: str, replies: Any = (), **options: Any) -> Re
     )
 
 
-def calls(project: Project) -> int:
+def calls(project):
     with (
         project.app() as app,
         app.state() as history,
@@ -43,12 +38,12 @@ def calls(project: Project) -> int:
         return history.calls()[0]
 
 
-def texts(project: Project) -> dict[Path, bytes]:
+def texts(project):
     paths = [*project.root.rglob("*.md"), *project.home.rglob("*.md")]
     return {path: path.read_bytes() for path in paths}
 
 
-def fact(operation: str = "new", target: str = "", **values: Any) -> dict[str, Any]:
+def fact(operation="new", target="", **values):
     return {
         "operation": operation,
         "target": target,
@@ -60,11 +55,11 @@ def fact(operation: str = "new", target: str = "", **values: Any) -> dict[str, A
     }
 
 
-def facts(*rows: Any) -> dict[str, Any]:
+def facts(*rows):
     return {"facts": rows}
 
 
-def verdict(what: str, keep: str = "", pair: int = 1, **values: Any) -> dict[str, Any]:
+def verdict(what, keep="", pair=1, **values):
     row = {
         "pair": pair,
         "verdict": what,
@@ -76,7 +71,7 @@ def verdict(what: str, keep: str = "", pair: int = 1, **values: Any) -> dict[str
     return {"verdicts": [row]}
 
 
-def episodes(project: Project, folder: str = "", count: int = 3, **values: Any) -> Path:
+def episodes(project, folder="", count=3, **values):
     text = "".join(
         project.entry(
             f"Cart tests failed in the night build {number}",
@@ -122,14 +117,13 @@ def test_episodes_become_facts_in_one_write(project):
     old = project.entry(
         "Night build", "The night build runs the cart tests at one.", id="old"
     )
-    project.write(
-        "MEMORY.md",
+    project.memory(
         old.replace("id: old", "id: old\ntitle: Old")
         + project.entry("Cart", "The cart never expires in tests.", id="wrong")
         + project.entry(
             "Midnight", "Midnight is a bad time for cart tests.", id="right"
         )
-        + project.entry("Else", "Postgres needs a vacuum.", id="else"),
+        + project.entry("Else", "Postgres needs a vacuum.", id="else")
     )
     before = texts(project)
     reply = facts(
@@ -242,9 +236,9 @@ def test_a_model_may_not_write_what_it_likes(project):
     assert entries(project, ".mem/jobs/two/MEMORY.md")["other"].reinforcement_count == 0
 
 
-def opposites(project: Project):
+def opposites(project):
     old = project.entry("Clock", A, id="a", created_at="2026-01-01")
-    project.write("MEMORY.md", old + project.entry("Clock", B, id="b"))
+    project.memory(old + project.entry("Clock", B, id="b"))
 
 
 @pytest.mark.parametrize(
@@ -287,17 +281,16 @@ def test_unsure_is_flagged_and_nothing_written(project):
     assert entries(project).keys() == {"a"}
 
 
-def agnostic(**said: str) -> dict[str, Any]:
+def agnostic(**said):
     return {"verdicts": [{"id": i, "agnostic": answer} for i, answer in said.items()]}
 
 
 def test_only_what_the_judge_calls_agnostic_is_copied_up(project):
     """The copy and its source name each other; the second run copies nothing more."""
-    project.write(
-        "MEMORY.md",
-        project.entry("Tests", "Write the failing test first.", id="a", tags=["tdd"])
-        + project.entry("Port", "The API listens on 8080.", id="b")
-        + project.entry("Doubt", "Prefer small functions.", id="c"),
+    project.memory(
+        project.entry("Tests", "Write the failing test first.", id="a", tags=["tdd"]),
+        project.entry("Port", "The API listens on 8080.", id="b"),
+        project.entry("Doubt", "Prefer small functions.", id="c"),
     )
     project.write("proxy.md", project.entry("Tone", "Short answers.", id="p"))
     reply = agnostic(a="yes", b="no", c="unsure", p="yes", x="yes")

@@ -3,8 +3,6 @@ every merge."""
 
 import pytest
 
-from tests.conftest import Project, Result
-
 TITLE = "Run the unit tests and the integration tests before you push a branch to the remote repository"
 ONE = (
     "Always run all of the unit tests and the integration tests before you push a branch to the remote"
@@ -24,17 +22,15 @@ APART = {
 }
 
 
-def written(
-    project: Project, second: str = OTHER, path: str = "MEMORY.md", **values: object
-):
+def written(project, second=OTHER, path="MEMORY.md", **values):
     first = project.entry(TITLE, ONE, id="a", importance=0.9)
     text = project.entry(TITLE, second, id="b", **values)
-    project.write("MEMORY.md", first)
+    project.memory(first)
     file = project.root / path
     project.write(path, (file.read_text() if file.exists() else "") + text)
 
 
-def did(result: Result) -> list[str]:
+def did(result):
     assert result.code == 0, result.err
     return [event["what"] for event in result.json["done"]]
 
@@ -47,7 +43,7 @@ def test_other_words_are_merged_with_the_option_alone(project, vectors):
     project.ok("compact", "--check")
     project.ends(1, "compact", "--set", "semantic=true", "--check")
     assert did(project.mem("compact", "--set", "semantic=true", "--json")) == ["merged"]
-    text = project.read("MEMORY.md")
+    text = project.read()
     assert "id: a" in text
     assert "merged_from" in text
     assert "id: b" not in text

@@ -3,34 +3,32 @@
 import pytest
 
 from memcli.memory.parser import parse
-from tests.conftest import Project
 
 
-def ids(project: Project) -> dict[str, str]:
+def ids(project):
     """The ids of the entries of MEMORY.md by title."""
-    text = project.read("MEMORY.md")
+    text = project.read()
     return {entry.title: entry.id for entry in parse(text, "MEMORY.md").entries}
 
 
-def started(project: Project):
+def started(project):
     """A commit on main with four entries and some prose, and a branch that begins
     there."""
-    project.write(
-        "MEMORY.md",
-        "# Notes\n\nSome prose.\n\n"
-        + project.entry("One", "First body.")
-        + project.entry("Two", "Second body.")
-        + project.entry("Three", "Third body.", reinforcement_count=1)
-        + project.entry("Four", "Fourth body."),
+    project.memory(
+        "# Notes\n\nSome prose.\n\n",
+        project.entry("One", "First body."),
+        project.entry("Two", "Second body."),
+        project.entry("Three", "Third body.", reinforcement_count=1),
+        project.entry("Four", "Fourth body."),
     )
     project.write("src/app.py", "pass\n")
     project.commit("start")
     project.git("switch", "-q", "-c", "feature")
 
 
-def told(project: Project, *arguments: str) -> dict[str, list[tuple[str, str]]]:
+def told(project, *arguments):
     """(title, detail) of every change, by what it is."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    found = {}
     for change in project.mem("diff", *arguments, "--json").json["changes"]:
         found.setdefault(change["what"], []).append((change["title"], change["detail"]))
     return found
@@ -79,13 +77,13 @@ def test_archived_merged_removed_restored(project):
     known = ids(project)
     project.mem("retire", known["One"])
     project.mem("compact", "--allow-loss")
-    text = project.read("MEMORY.md")
+    text = project.read()
     blocks = [f"---\n{block}" for block in text.split("\n---\nid: ")[1:]]
     _, three, four = (f"---\nid: {block[4:]}".rstrip("\n") + "\n\n" for block in blocks)
     merged = four.replace(
         "status: active", f'status: active\nmerged_from: ["{known["Two"]}"]'
     )
-    project.write("MEMORY.md", text.split("---\n")[0] + merged)
+    project.memory(text.split("---\n")[0] + merged)
     assert three
     assert told(project) == {
         "archived": [("One", "retired")],
@@ -185,10 +183,9 @@ def test_what_memory_rests_on(project):
     project.write("a.py", "def retry_call():\n    pass\n")
     project.write("c.py", "def stays_here():\n    return [1, 2, 3]\n")
     body = "`retry_call()` in `a.py` and `c.py`."
-    project.write(
-        "MEMORY.md",
-        project.entry("Rests", body)
-        + project.entry("Tabs 7", "Always use tabs in the cart module."),
+    project.memory(
+        project.entry("Rests", body),
+        project.entry("Tabs 7", "Always use tabs in the cart module."),
     )
     project.commit("start")
     project.git("switch", "-q", "-c", "feature")
@@ -221,7 +218,7 @@ def test_markdown_says_how_many_more_findings_there_are(project):
     for name in names:
         project.write(name, "x = 1\n")
     notes = "".join(project.entry(f"On {name}", f"See `{name}`.") for name in names)
-    project.write("MEMORY.md", notes)
+    project.memory(notes)
     project.commit("base")
     project.git("switch", "-q", "-c", "feature")
     project.git("rm", "-qr", "src")

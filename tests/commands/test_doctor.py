@@ -6,27 +6,25 @@ import re
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from memcli.storage.files import log_hook, state_dir
-from tests.conftest import Project, Result
+from tests.conftest import Project
 from tests.terminal import read_terminal
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 
 
 @pytest.fixture
-def healthy(project) -> Project:
+def healthy(project):
     """A repository after git init, mem init, some memory, a commit and a recall."""
     project.ok("init")
-    project.write(
-        "MEMORY.md", "# Memory\n\n" + project.entry("Zebra", "stripes", id="z1")
-    )
+    project.memory("# Memory\n\n", project.entry("Zebra", "stripes", id="z1"))
     project.write("institutional.md", "# Norms\n\n- Keep it short.\n")
     project.write("tasks/a.md", project.entry("Lion", "mane", id="l1"))
     project.commit()
@@ -34,7 +32,7 @@ def healthy(project) -> Project:
     return project
 
 
-def rows(result: Result, *statuses: str) -> list[dict[str, Any]]:
+def rows(result, *statuses):
     return [
         row
         for row in result.json["checks"]
@@ -42,18 +40,18 @@ def rows(result: Result, *statuses: str) -> list[dict[str, Any]]:
     ]
 
 
-def row_of(result: Result, name: str, *statuses: str) -> dict[str, Any]:
+def row_of(result, name, *statuses):
     return next(row for row in rows(result, *statuses) if row["name"] == name)
 
 
-def complaints(project: Project) -> list[tuple[str, str]]:
+def complaints(project):
     """The names and hints of what doctor warns of."""
     found = rows(project.mem("doctor", "--json"), "FAIL", "WARN")
     return [(row["name"], row["hint"]) for row in found]
 
 
 @contextmanager
-def closed(*folders: Path) -> Iterator[None]:
+def closed(*folders):
     """Folders that nobody may write to."""
     for folder in folders:
         folder.mkdir(parents=True, exist_ok=True)
@@ -65,7 +63,7 @@ def closed(*folders: Path) -> Iterator[None]:
             folder.chmod(0o755)
 
 
-def snapshot(project: Project) -> dict[str, bytes]:
+def snapshot(project):
     """The bytes of every file that is not derived: tree, home folder, git's
     settings."""
     found = {}
@@ -102,7 +100,7 @@ def test_a_healthy_repository_has_nothing_to_complain_of(healthy):
 def test_on_a_terminal_passes_are_counted(healthy):
     """Each row that is not PASS, and one line for those that are; -v has them all."""
 
-    def lines(*options: str) -> list[str]:
+    def lines(*options):
         command = [sys.executable, "-m", "memcli", "doctor", *options]
         shown = read_terminal(command, healthy.root, env={"NO_COLOR": "1"}, width=200)
         return shown.splitlines()
@@ -149,22 +147,20 @@ class Planted(NamedTuple):
     detail: str = ""
 
 
-def text(path: str, content: str | bytes) -> Callable[[Project], object]:
+def text(path, content):
     return lambda project: project.write(path, content)
 
 
-def entry(
-    path: str = "tasks/b.md", body: str = "fur", **values: Any
-) -> Callable[[Project], object]:
+def entry(path="tasks/b.md", body="fur", **values):
     return lambda project: project.write(path, project.entry("Bear", body, **values))
 
 
-def git(*args: str) -> Callable[[Project], object]:
+def git(*args):
     return lambda project: project.git(*args)
 
 
-def sql(statement: str, *, anew: bool = False) -> Callable[[Project], object]:
-    def plant(project: Project):
+def sql(statement, *, anew=False):
+    def plant(project):
         path = without_index(project) if anew else project.root / ".memory.db"
         with closing(sqlite3.connect(path, isolation_level=None)) as db:
             db.execute(statement)
@@ -172,13 +168,13 @@ def sql(statement: str, *, anew: bool = False) -> Callable[[Project], object]:
     return plant
 
 
-def without_index(project: Project) -> Path:
+def without_index(project):
     for path in project.root.glob(".memory.db*"):
         path.unlink()
     return project.root / ".memory.db"
 
 
-def torn(project: Project):
+def torn(project):
     """Overwrite the pages behind the first with noise."""
     sql("PRAGMA wal_checkpoint(TRUNCATE)")(project)
     data = project.data(".memory.db")
@@ -187,13 +183,13 @@ def torn(project: Project):
     )
 
 
-def work_tree(project: Project):
+def work_tree(project):
     project.git("worktree", "add", "-q", "../other", "-b", "feature")
     path = project.root.parent / "other/MEMORY.md"
     path.write_text(path.read_text() + project.entry("Only here", id="only-here"))
 
 
-def interrupted(project: Project):
+def interrupted(project):
     """A writer dies between its commit and its rename."""
     path = project.root / "tasks/a.md"
     code = f"""
@@ -211,21 +207,20 @@ space.write([Patch(str(path), before, before + "\\nMore.\\n")], "add")
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def own(kind: str, path: str, content: bytes) -> Callable[[Project], object]:
+def own(kind, path, content):
     """A file in the user's folder of this kind: state or config."""
 
-    def plant(project: Project):
+    def plant(project):
         place = Path(os.environ[f"XDG_{kind}_HOME"]) / "mem"
         project.write(path, content, at=place)
 
     return plant
 
 
-NOTHING: frozenset[str] = frozenset()
+NOTHING = frozenset()
 EXCLUDE = frozenset([".git/info/exclude"])
 CONFIG = frozenset([".git/config"])
 B = frozenset(["tasks/b.md"])
-HOME = frozenset(["~/MEMORY.md"])
 DB = "{root}/.memory.db"
 HALF = "tasks/.a.md.mem-tmp-99999999-ab"
 TOML = "{root}/.mem.toml"
@@ -398,9 +393,7 @@ DEFECTS = [
 ]
 
 
-def matching(
-    result: Result, planted: Planted, project: Project
-) -> list[dict[str, Any]]:
+def matching(result, planted, project):
     """The rows of the check that tell of the defect."""
     where = planted.path.format(
         root=project.root,
@@ -460,9 +453,7 @@ def test_a_file_that_may_not_be_read_is_a_row(healthy):
     assert "remove it" in row["hint"]
 
 
-def test_a_read_only_tree_is_a_row_and_fix_says_what_it_could_not_do(
-    healthy,
-):
+def test_a_read_only_tree_is_a_row_and_fix_says_what_it_could_not_do(healthy):
     """Nothing is raised, nothing is written; what could not be mended is a warning with
     a hint."""
     healthy.write("tasks/b.md", healthy.entry(id=None))
@@ -536,13 +527,11 @@ def test_named_files_give_content_rows_alone_and_need_no_index(project, tmp_path
     project.ends(1, "doctor")
 
 
-def ids(path: Path) -> list[str]:
+def ids(path):
     return re.findall(r"^id: (\S+)", path.read_text(), re.MULTILINE)
 
 
-def test_written_ids_are_those_the_entries_went_by_and_can_be_undone(
-    healthy,
-):
+def test_written_ids_are_those_the_entries_went_by_and_can_be_undone(healthy):
     """As recall showed them; the same text written anew in the same place gets
     another."""
     path = healthy.write("tasks/b.md", healthy.entry("Bear", "honey", id=None) * 2)

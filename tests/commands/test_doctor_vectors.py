@@ -5,26 +5,22 @@ import os
 import socket
 import sqlite3
 from contextlib import closing
-from typing import Any
 
 import pytest
 
 from memcli.index import whole
 from memcli.providers.embed import http
-from tests.conftest import Project
 from tests.providers.embed.server import HANG, openai, serving
 
 
-def row(
-    project: Project, name: str, env: dict[str, str] | None = None
-) -> dict[str, Any]:
+def row(project, name, env=None):
     found = project.mem("doctor", "--json", env=env)
     (row,) = [row for row in found.json["checks"] if row["name"] == name]
     assert found.code == (1 if row["status"] == "FAIL" else 0)
     return dict(row)
 
 
-def vectors_of(project: Project, statement: str):
+def vectors_of(project, statement):
     """Change the index as `mem` would."""
     path = project.root / ".memory.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
@@ -33,10 +29,9 @@ def vectors_of(project: Project, statement: str):
 
 
 @pytest.fixture
-def filled(project, vectors) -> Project:
-    project.write(
-        "MEMORY.md",
-        project.entry("Zebra", "stripes", id="z") + project.entry("Lion", "mane"),
+def filled(project, vectors):
+    project.memory(
+        project.entry("Zebra", "stripes", id="z"), project.entry("Lion", "mane")
     )
     project.ok("index")
     return project
@@ -58,7 +53,7 @@ def test_vectors_of_another_model_fail(filled):
     assert row(filled, "vectors")["status"] == "INFO"  # the next recall makes them
 
 
-def provider(url: str) -> dict[str, str]:
+def provider(url):
     return {
         "MEM_EMBEDDER": "openai-compatible",
         "MEM_EMBED_URL": url,

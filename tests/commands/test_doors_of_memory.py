@@ -11,27 +11,26 @@ import pytest
 from memcli import Memory
 from memcli.errors import RefusedError
 from tests.commands.test_sync import in_step, pair, remote
-from tests.conftest import Project, Result
 from tests.work import calls
 
 __all__ = ["pair", "remote"]
 RULE = "Deploy the billing service on Tuesdays only."
 
 
-def ids(project: Project, *, archived: bool = False) -> dict[str, str]:
+def ids(project, *, archived=False):
     """The titles of the entries, with their ids."""
     more = ["--archived"] if archived else []
     rows = project.listed(*more)
     return {row["title"]: row["id"] for row in rows}
 
 
-def retire(project: Project, text: str, because: str = "it moved"):
+def retire(project, text, because="it moved"):
     project.mem("add", text)
     project.ok("retire", ids(project)[text.rstrip(".")], "--because", because)
 
 
 @pytest.fixture
-def gone(project) -> Project:
+def gone(project):
     """A project in which a rule was taken back, and another one holds."""
     project.mem("add", "Tabs are four wide")
     project.mem("add", RULE)
@@ -40,11 +39,11 @@ def gone(project) -> Project:
     return project
 
 
-def lives(project: Project) -> bool:
+def lives(project):
     return any("billing" in title for title in ids(project))
 
 
-def refused(done: Result) -> bool:
+def refused(done):
     said = done.out + done.err
     return "taken back" in said and "it moved" in said
 
@@ -86,7 +85,7 @@ def test_a_merge_brings_nothing_back(gone):
     """Said anew on a branch that does not know it was taken back: retired in the
     merge."""
     gone.mem("init")
-    text = gone.read("MEMORY.md")
+    text = gone.read()
     (gone.root / "MEMORY.md").write_text(text[: text.index("---\n", 5)])
     (gone.root / "MEMORY.md").write_text("# Memory\n")
     gone.commit()
@@ -128,9 +127,7 @@ def test_a_merge_names_what_says_the_opposite(project):
     assert "8080" in doctor.out
 
 
-def test_sync_takes_in_nothing_that_was_taken_back_here(
-    pair,
-):
+def test_sync_takes_in_nothing_that_was_taken_back_here(pair):
     """Retired on one machine, said anew on the other: it stays back on both."""
     laptop, desktop = pair
     rule = "Never answer mails on Sundays."
@@ -151,9 +148,7 @@ def test_sync_takes_in_nothing_that_was_taken_back_here(
         assert each.listed() == []
 
 
-def test_sync_does_not_bring_back_what_was_forgotten(
-    pair,
-):
+def test_sync_does_not_bring_back_what_was_forgotten(pair):
     """The words are in neither file after it."""
     laptop, desktop = pair
     rule = "The door code is quokkazanzi seven."
@@ -175,14 +170,14 @@ def test_a_thousand_tombstones_cost_little(project):
         for n in range(1000)
     ]
     project.mem("add", "Tabs are four wide")
-    took: list[int] = []
+    took = []
     for number, count in enumerate((250, 1000)):
         text = "\n".join(blocks[:count])
         (project.root / "MEMORY.archive.md").write_text(text)
         project.mem("index")
         words = ("add", f"The colour of queue {number} is mauve today")
 
-        def add(words: tuple[str, ...] = words):
+        def add(words=words):
             project.ok(*words)
 
         took.append(calls(add))

@@ -1,22 +1,19 @@
 """`mem edit`: an entry or a section of prose changed in place, and nothing beside
 it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Project, Result
-
 
 @pytest.fixture
-def copies(world) -> Iterator[Path]:
+def copies(world):
     """Where copies for the editor lie; none is left there."""
     yield world / "tmp"
     assert not list((world / "tmp").glob("mem-edit-*"))
 
 
-def edited(project: Project, script: str, *arguments: str) -> Result:
+def edited(project, script, *arguments):
     """`mem edit` with an editor that runs a shell script on the copy, `$1`."""
     path = project.root.parent / "editor.sh"
     path.write_text(script)
@@ -24,13 +21,13 @@ def edited(project: Project, script: str, *arguments: str) -> Result:
     return project.mem("edit", *arguments, env=env)
 
 
-def filled(project: Project) -> str:
+def filled(project):
     text = (
         "# Notes\n\nBy hand.\n\n"
         + project.entry("First", "One thing.  # kept", id="aaaa1111")
         + project.entry("Second", "Another.", id="bbbb2222", importance=0.5)
     )
-    project.write("MEMORY.md", text)
+    project.memory(text)
     return text
 
 
@@ -42,11 +39,11 @@ def test_what_the_editor_changed_is_spliced_back(project, copies):
         project, 'cp "$1" "$1~"; sed -i "s/Another/Quite another/" "$1"\n', "bbbb"
     )
     assert done.code == 0 and "body" in done.out, (done.out, done.err)
-    after = project.read("MEMORY.md")
+    after = project.read()
     assert "Quite another." in after
     assert after.startswith(text[: text.index("id: bbbb2222")])
     project.ok("undo")
-    assert project.read("MEMORY.md") == text
+    assert project.read() == text
 
 
 def test_an_editor_that_changes_nothing_writes_nothing(project, copies):
@@ -59,7 +56,7 @@ def test_an_editor_that_changes_nothing_writes_nothing(project, copies):
     done = edited(project, "exit 0\n", "aaaa")
     assert done.code == 0
     assert "nothing changed" in done.out
-    assert project.read("MEMORY.md") == text
+    assert project.read() == text
 
 
 def test_a_copy_is_kept_when_the_original_changed(project):
@@ -99,7 +96,7 @@ def test_options_change_values_without_an_editor(project):
         "0.9",
     )
     assert "+importance: 0.9" in project.mem("edit", "bbbb", *options, "--dry-run").out
-    assert project.read("MEMORY.md") == text
+    assert project.read() == text
     project.ok("edit", "bbbb", *options)
     shown = project.mem("show", "bbbb2222").out
     for words in ("Better", "Clearer words.", "src/*.py", "decision", "0.9"):
@@ -122,7 +119,7 @@ def test_nothing_is_no_title_and_no_text(project, option):
         result = project.mem("edit", "bbbb", option, given, input=stdin)
         assert result.code == 2
         assert result.err.startswith(f"mem: {option}: is empty\nhint: give ")
-    assert project.read("MEMORY.md") == text
+    assert project.read() == text
 
 
 def test_prose_is_edited_as_it_stands(project):
@@ -132,5 +129,5 @@ def test_prose_is_edited_as_it_stands(project):
     name = listed[0].split()[0]
     done = edited(project, 'sed -i "s/By hand/By my hand/" "$1"\n', name)
     assert done.code == 0, done.err
-    assert "By my hand." in project.read("MEMORY.md")
+    assert "By my hand." in project.read()
     project.ok("show", done.out.split("id ")[1][:8])

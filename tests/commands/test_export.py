@@ -5,31 +5,29 @@ import json
 import pytest
 
 from memcli.exchange import exporter
-from tests.conftest import Project, Result
 
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
 
 
-def filled(project: Project):
+def filled(project):
     """One norm, one rule, two lessons of different standing, and things that must stay
     out."""
     rule = {"kind": "policy", "type": "directive"}
     project.write("institutional.md", "# Norms\n\nReviews within a day.\n")
-    project.write(
-        "MEMORY.md",
-        project.entry("Small lesson", "Colours are in one file.", importance=0.2)
-        + project.entry("Never push to main", "Open a pull request.", **rule)
-        + project.entry(
+    project.memory(
+        project.entry("Small lesson", "Colours are in one file.", importance=0.2),
+        project.entry("Never push to main", "Open a pull request.", **rule),
+        project.entry(
             "Big lesson", "The cart rounds once.", kind="pitfall", importance=0.9
-        )
-        + project.entry("Old lesson", "It was so once.", status="retired")
-        + project.entry("What happened", "We shipped.", kind="episode"),
+        ),
+        project.entry("Old lesson", "It was so once.", status="retired"),
+        project.entry("What happened", "We shipped.", kind="episode"),
     )
     project.write("MEMORY.archive.md", project.entry("Archived lesson", "Gone."))
     project.write("proxy.md", project.entry("Ana likes short answers", "Very short."))
 
 
-def export(project: Project, *args: str) -> Result:
+def export(project, *args):
     return project.mem("export", "claude", *args)
 
 
@@ -62,7 +60,7 @@ def test_no_more_than_200_lines_and_25_kb(project):
     lessons = [
         project.entry(f"Lesson {number}", body, importance=0.5) for number in range(400)
     ]
-    project.write("MEMORY.md", "".join([long, *lessons]))
+    project.memory(*[long, *lessons])
     project.write(
         "institutional.md",
         "\n\n".join(f"Norm {number} of the house." for number in range(500)),
@@ -153,7 +151,7 @@ def test_json_has_every_live_entry(project):
     """Every live entry with its values, one id once; never the proxy store."""
     filled(project)
     project.mem("add", "Tagged text", "--tag", "a")
-    text = project.read("MEMORY.md")
+    text = project.read()
     project.write(".mem/jobs/j/tasks/t/worktree/MEMORY.md", text)
     report = project.mem("export", "--json").json
     assert report["version"] == 1
@@ -186,25 +184,26 @@ def test_json_has_every_live_entry(project):
 RULES = ".claude/rules"
 
 
-def rules(project: Project) -> dict[str, str]:
+def rules(project):
     """The files of rules by their names."""
     folder = project.root / RULES
     return {path.name: path.read_text() for path in folder.glob("*.md")}
 
 
-def with_paths(project: Project):
+def with_paths(project):
     """Two entries about one file, one about others, one about none."""
     about = {"type": "corrective", "kind": "pitfall"}
-    project.write(
-        "MEMORY.md",
-        project.entry("Round once", "Round VAT once per line.", paths=["src/*.py"], **about)
-        + project.entry("No floats", "Rates are Decimal.", paths=["src/*.py"], **about)
-        + project.entry("Short tests", "One fact a test.", paths=['t"ests/**'], **about)
-        + project.entry("Lint", "Run `make lint`.", **about),
-    )  # fmt: skip
+    project.memory(
+        project.entry(
+            "Round once", "Round VAT once per line.", paths=["src/*.py"], **about
+        ),
+        project.entry("No floats", "Rates are Decimal.", paths=["src/*.py"], **about),
+        project.entry("Short tests", "One fact a test.", paths=['t"ests/**'], **about),
+        project.entry("Lint", "Run `make lint`.", **about),
+    )
 
 
-def export_rules(project: Project, *args: str) -> Result:
+def export_rules(project, *args):
     return project.mem("export", "claude-rules", "--out", RULES, *args)
 
 
@@ -221,7 +220,7 @@ def test_rules_are_bound_to_the_paths_of_their_entries(project):
     assert "make lint" not in "".join(texts)
     assert "is up to date" in export_rules(project).out
 
-    project.write("MEMORY.md", "# Memory\n")
+    project.memory("# Memory\n")
     export_rules(project)
     assert rules(project) == {}
 
@@ -245,9 +244,9 @@ def test_rules_are_not_imported_again(project):
     """What mem wrote is no rule of somebody else's."""
     with_paths(project)
     export_rules(project)
-    before = project.read("MEMORY.md")
+    before = project.read()
     project.ok("import", RULES)
-    assert project.read("MEMORY.md") == before
+    assert project.read() == before
 
 
 def test_rules_are_not_written_through_a_link(project):
@@ -310,8 +309,8 @@ def test_a_rule_that_its_file_does_not_say_any_more_is_told(project):
     project.write("CLAUDE.md", RULES_OF_SHOP + other)
     project.ok("import", "CLAUDE.md")
     project.write("CLAUDE.md", "# Shop\n\n" + other)
-    memory = project.read("MEMORY.md")
-    project.write("MEMORY.md", memory.replace("log a card.", "print a card."))
+    memory = project.read()
+    project.memory(memory.replace("log a card.", "print a card."))
     for _ in range(2):
         project.ok("export", "claude", "--out", "CLAUDE.md")
         after = project.read("CLAUDE.md")

@@ -23,7 +23,6 @@ from tests.commands.talk import (
     state,
     talk,
 )
-from tests.conftest import Project
 
 
 def test_a_session_teaches_by_rules(project):
@@ -209,7 +208,7 @@ def test_another_conversation_in_the_same_file_is_read_from_its_start(
         "Never push to the main branch without a review in this project.",
     ]
 
-    def learned(*said: str) -> list[str]:
+    def learned(*said):
         turns = [("User", "Hello."), ("Assistant", "How can I help?")]
         for text in said:
             turns += [("User", text), ("Assistant", "Understood.")]
@@ -464,7 +463,7 @@ def test_the_model_tells_the_episode(project):
     flow = project.entry(
         "Deploying", "1. build\n2. checkout", kind="workflow", id="flow-1"
     )
-    project.write("MEMORY.md", flow)
+    project.memory(flow)
     project.mem("recall", "deploying checkout build", "--session", "s-1")
     title = "Checkout page made fast with one query"
     told = item(
@@ -632,7 +631,7 @@ def test_recalled_entries_are_reinforced_once(project):
     known = project.entry(
         "Checkout", "The checkout page has slow queries.", id="known-1"
     )
-    project.write("MEMORY.md", known)
+    project.memory(known)
     project.mem("recall", "slow checkout page queries", "--session", "s-1")
     result = learn(project)
     assert project.entries()[0].reinforcement_count == 1
@@ -646,14 +645,14 @@ def test_written_files_are_compacted(project):
     """Duplicates in a file that was written merge, unless compact_after_extract is
     off."""
     same = "Deployments run at noon on Tuesdays by the release script."
-    project.write("MEMORY.md", project.entry("A", same) + project.entry("A", same))
+    project.memory(project.entry("A", same), project.entry("A", same))
     learn(project, "s-1", "--set", "compact_after_extract=false")
     assert len(project.entries()) == 3
     learn(project, "s-2")
     assert sum(entry.status == "compacted" for entry in project.entries()) == 1
 
 
-def _claude(project: Project, given: Talk, name: str) -> Path:
+def _claude(project, given, name):
     return given.write(project.home / ".claude" / "projects" / "x" / f"{name}.jsonl")
 
 
@@ -665,7 +664,7 @@ def test_without_names_the_new_sessions_are_read(project):
     _claude(project, elsewhere, "other")
     project.ok("extract")
     assert len(project.entries()) == 1
-    assert "tabs" not in project.read("MEMORY.md")
+    assert "tabs" not in project.read()
     assert "no new sessions" in project.mem("extract").out
 
 
@@ -731,9 +730,7 @@ def test_sub_agents_belong_to_their_session(project):
     assert state(project) == before
 
 
-def test_checkpoints_are_lines_and_what_moved_between_them_is_learned(
-    project,
-):
+def test_checkpoints_are_lines_and_what_moved_between_them_is_learned(project):
     """Lines that git does not see; the entry names what moved from what to what."""
     low = ("--assume", "complexity=low", "--assume", "scope=one page")
     project.mem("extract", "--checkpoint", "design", *low)
@@ -791,7 +788,7 @@ def test_a_conflict_refuses_every_writer(project, args):
     """Exit 5, by file and line; nothing is written."""
     conflict = "<<<<<<< ours\nA\n=======\nB\n>>>>>>> theirs\n"
     project.write("talk.md", "User: Always ask first.\nAssistant: Understood.\n")
-    path = project.write("MEMORY.md", project.entry(id="old") + conflict)
+    path = project.memory(project.entry(id="old") + conflict)
     before = path.read_bytes()
     result = project.mem(*args)
     assert result.code == 5

@@ -2,19 +2,17 @@
 failures, cost."""
 
 import json
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from tests.commands.talk import credentials, item, leaky, saved, state, talk
-from tests.providers.llm.server import Api, Step, serve
+from tests.providers.llm.server import Step, serve
 
 LLM = ("--engine", "llm")
 
 
 @pytest.fixture
-def api(monkeypatch, project) -> Iterator[Api]:
+def api(monkeypatch, project):
     monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN", raising=False)
     with serve() as api:
         for name, value in api.environ.items():
@@ -23,7 +21,7 @@ def api(monkeypatch, project) -> Iterator[Api]:
         yield api
 
 
-def answers(api: Api, **replies: Any):
+def answers(api, **replies):
     """Let the model answer one call with the items of each scope."""
     items = [
         {"scope": scope, **one} for scope, reply in replies.items() for one in reply

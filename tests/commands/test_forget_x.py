@@ -6,8 +6,6 @@ The other is marked with its reason."""
 
 import pytest
 
-from tests.conftest import Project
-
 KNOWN = (
     "The gateway listens on port 8080",
     "Tabs are four wide in Makefiles",
@@ -48,7 +46,7 @@ CASES = [
 ]
 
 
-def right(project: Project, said: str, meant: str) -> bool:
+def right(project, said, meant):
     for text in KNOWN:
         project.ok("add", text)
     project.write("talk.md", f"User: {said}\nAssistant: Noted.\n")

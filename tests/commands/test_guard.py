@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-from typing import Any
 
 import pytest
 
@@ -11,27 +10,24 @@ from memcli.app import Options, opened
 from memcli.commands.retire import retire
 from memcli.errors import RefusedError
 from memcli.memory.parser import parse
-from tests.conftest import Project, Result
 
 RULE = "Never force push to main"
 FORCED = "git push --force origin main"
 STOPPED = ("ask", "deny")
 
 
-def guarded(project: Project, title: str = RULE, **values: Any) -> str:
+def guarded(project, title=RULE, **values):
     """An entry that binds, written by hand; its id."""
     given = {"type": "directive", "guard": "deny", "commands": ["git push --force *"]}
     text = project.entry(title, **{**given, **values})
     old = project.root / "MEMORY.md"
-    project.write("MEMORY.md", (old.read_text() if old.exists() else "") + text)
+    project.memory((old.read_text() if old.exists() else "") + text)
     return (
         text.split('id: "')[1][:36] if 'id: "' in text else text.split("id: ")[1][:36]
     )
 
 
-def call(
-    project: Project, line: str, agent: str = "claude", env: Any = None, **more: Any
-) -> Any:
+def call(project, line, agent="claude", env=None, **more):
     """What the hook answers to a shell line, "" for nothing."""
     payload = {
         "session_id": "one",
@@ -48,11 +44,11 @@ def call(
     return json.loads(result.out) if result.out.strip() else ""
 
 
-def decision(answer: Any) -> str:
+def decision(answer):
     return answer["hookSpecificOutput"].get("permissionDecision", "") if answer else ""
 
 
-def tried(project: Project, line: str) -> Result:
+def tried(project, line):
     return project.mem("guard", "--try", line, "--json")
 
 
@@ -60,10 +56,10 @@ def test_a_lesson_is_switched_on_and_off(project):
     """The entry gets the suggested patterns; lifting takes the key alone."""
     project.mem("add", "--kind", "policy", RULE)
     found = project.listed()[0]["id"]
-    before = project.data("MEMORY.md")
+    before = project.data()
     dry = project.mem("guard", found[:8], "--dry-run")
     assert "+guard: deny" in dry.out
-    assert project.data("MEMORY.md") == before
+    assert project.data() == before
     result = project.ok("guard", found[:8])
     assert "from now on denied" in result.out
     assert tried(project, FORCED).json["decision"] == "deny"
@@ -92,7 +88,7 @@ def test_each_client_gets_what_it_takes(project):
     hint = call(project, FORCED, "codex")["hookSpecificOutput"]
     assert "permissionDecision" not in hint
     assert RULE in hint["additionalContext"]
-    project.write("MEMORY.md", "")
+    project.memory("")
     guarded(project)
     assert decision(call(project, FORCED, "codex")) == "deny"
     told = call(project, FORCED, "gemini", hook_event_name="BeforeTool")
@@ -108,8 +104,8 @@ def test_a_guard_of_the_repository_asks_until_it_is_trusted(project):
     assert "mem guard --trust" in project.mem("guard").out
     project.ok("guard", "--trust")
     assert decision(call(project, FORCED)) == "deny"
-    text = project.read("MEMORY.md")
-    project.write("MEMORY.md", text.replace("--force *", "--force*"))
+    text = project.read()
+    project.memory(text.replace("--force *", "--force*"))
     assert decision(call(project, FORCED)) == "ask"
 
 
@@ -125,9 +121,7 @@ def test_switching_on_says_whether_it_refuses_already(project):
     assert again.startswith("from now on denied")
 
 
-def test_a_guard_that_was_unpacked_asks_until_a_person_says_more(
-    project,
-):
+def test_a_guard_that_was_unpacked_asks_until_a_person_says_more(project):
     """Without git nothing tells who wrote it: their `mem guard` or `--trust` does."""
     shutil.rmtree(project.root / ".git")
     project.write(".mem.toml", "")
@@ -135,7 +129,7 @@ def test_a_guard_that_was_unpacked_asks_until_a_person_says_more(
     assert decision(call(project, FORCED)) == "ask"
     project.ok("guard", "--trust")
     assert decision(call(project, FORCED)) == "deny"
-    project.write("MEMORY.md", "")
+    project.memory("")
     entry = guarded(project, "Never force push")
     assert decision(call(project, FORCED)) == "ask"
     project.ok("guard", entry, "--dry-run")
@@ -149,13 +143,11 @@ def test_a_guard_that_was_unpacked_asks_until_a_person_says_more(
 def test_an_own_guard_is_not_lifted_by_the_repository(project):
     """The same id in a tracked file without the key, or with another mode."""
     entry = guarded(project)
-    text = project.read("MEMORY.md")
+    text = project.read()
     project.write("~/MEMORY.md", text)
-    project.write(
-        "MEMORY.md", text.replace('guard: "deny"\n', "").replace("guard: deny\n", "")
-    )
+    project.memory(text.replace('guard: "deny"\n', "").replace("guard: deny\n", ""))
     project.commit()
-    assert "guard" not in project.read("MEMORY.md")
+    assert "guard" not in project.read()
     answer = call(project, FORCED)
     assert decision(answer) == "deny"
     assert entry[:8] in answer["hookSpecificOutput"]["permissionDecisionReason"]
@@ -374,10 +366,10 @@ def test_no_guard_comes_from_a_transcript(project):
         "User: Fix the invoice export.\nAssistant: Done.\n"
         "User: From now on never force push. guard: deny\nAssistant: Understood.\n"
     )
-    project.write("MEMORY.md", "")
+    project.memory("")
     project.write("talk.md", talk)
     project.mem("extract", "talk.md")
-    (learned,) = parse(project.read("MEMORY.md"), "MEMORY.md").entries
+    (learned,) = parse(project.read(), "MEMORY.md").entries
     assert "never force push" in learned.body
     assert "guard" not in learned.extra
     assert project.mem("guard", "--json").json["guards"] == []
@@ -400,24 +392,24 @@ def test_unclear_lessons_are_refused_with_a_hint(project):
     for given in ([], ["--unless", "git *"]):
         result = project.ends(2, "guard", found[:8], *given)
         assert "--command" in result.err
-    assert "guard" not in project.read("MEMORY.md")
+    assert "guard" not in project.read()
 
 
 def test_a_guard_outlives_a_merge_of_branches(project):
     """Lifted or weakened on one branch, it binds on the merged one."""
     project.mem("init", "--git")
-    project.write("MEMORY.md", "")
+    project.memory("")
     guarded(project)
     project.commit()
     project.git("checkout", "-q", "-b", "side")
-    text = project.read("MEMORY.md")
-    project.write("MEMORY.md", text.replace("guard: deny", "guard: ask"))
+    text = project.read()
+    project.memory(text.replace("guard: deny", "guard: ask"))
     project.commit()
     project.git("checkout", "-q", "main")
-    project.write("MEMORY.md", text.replace("A body.", "Another body."))
+    project.memory(text.replace("A body.", "Another body."))
     project.commit()
     project.git("merge", "-q", "side")
-    assert "guard: deny" in project.read("MEMORY.md")
+    assert "guard: deny" in project.read()
 
 
 def test_a_guarded_entry_is_not_merged_away(project):
@@ -426,7 +418,7 @@ def test_a_guarded_entry_is_not_merged_away(project):
     guarded(project, body=body)
     guarded(project, body=body, guard=None, commands=None)
     project.ok("compact")
-    assert project.read("MEMORY.md").count(body) == 2
+    assert project.read().count(body) == 2
 
 
 LEARNED = {"guard": "", "session_id": "s-1"}
@@ -485,7 +477,7 @@ def test_a_ban_on_pushes_to_a_branch_is_of_that_branch(project, here, there):
     name = guarded(project, "Never force push to main or master", guard="", commands=[])
     project.ok("guard", name[:8])
 
-    def stopped(line: str) -> bool:
+    def stopped(line):
         return tried(project, line).json["decision"] == "deny"
 
     for rest in FORCING:
@@ -543,9 +535,7 @@ def test_a_new_branch_may_be_pushed_where_main_may_not(project, branch):
     assert bare == ("deny" if branch == "main" else None)
 
 
-def test_what_was_at_hand_never_stops_what_the_lesson_prescribes(
-    project,
-):
+def test_what_was_at_hand_never_stops_what_the_lesson_prescribes(project):
     """Where the sentence names nothing that it forbids."""
     rule = "Nobody runs the tests in parallel here; use pytest -p no:xdist"
     name = guarded(project, rule, commands=["pytest*"], **LEARNED)
@@ -578,7 +568,7 @@ def test_patterns_that_a_person_wrote_stay(project):
     name = guarded(project, "Never edit docs/ by hand", commands=["cog *"], guard="")
     project.ok("guard", name[:8])
     assert tried(project, "cog -r docs/a.md").json["decision"] == "deny"
-    assert "docs/**" not in project.read("MEMORY.md")
+    assert "docs/**" not in project.read()
 
 
 @pytest.mark.parametrize("lifted", [["--off"], []])
@@ -594,7 +584,7 @@ def test_a_chosen_pattern_of_a_learned_entry_survives_off_and_on(project, lifted
     assert tried(project, "make docs").json["decision"] == "ask"
 
 
-def edit(project: Project, name: str = "Edit", **given: Any) -> str:
+def edit(project, name="Edit", **given):
     """What the hook decides of an edit of the memory file."""
     given.setdefault("file_path", str(project.root / "MEMORY.md"))
     return decision(call(project, "", tool_name=name, tool_input=given))
@@ -641,7 +631,7 @@ def test_an_edit_by_which_a_guard_binds_as_before_passes(project):
     """Whatever words it has."""
     guarded(project)
     guarded(project, "Never delete a tag", commands=["git tag -d *"])
-    text = project.read("MEMORY.md")
+    text = project.read()
     body = {"old_string": "A body.", "new_string": "status: retired, unless: asked"}
     assert edit(project, **body) == ""
     assert edit(project, edits=[{"old_string": "A body.", "new_string": "More."}]) == ""
@@ -675,7 +665,7 @@ def test_a_guard_under_another_title_is_the_same_guard(project):
     project.git("mv", "src/tax.py", "src/vat.py")
     project.commit("Named by what it is")
     project.ok("doctor", "--fix")
-    text = project.read("MEMORY.md")
+    text = project.read()
     assert "Never run `src/vat.py`" in text and "They stand in `src/vat.py`" in text
     assert "guard: deny" in text
 
@@ -707,7 +697,7 @@ def test_nothing_but_a_person_lifts_a_guard(project):
     assert guards(project) == []
 
 
-def guards(project: Project) -> Any:
+def guards(project):
     return project.mem("guard", "--json").json["guards"]
 
 
@@ -715,7 +705,7 @@ def test_a_double_of_a_guard_does_not_take_its_place(project):
     """An entry of the same id, that weighs more."""
     entry = guarded(project)
     double = project.entry(RULE, id=entry, type="directive", importance=1.0)
-    project.write("MEMORY.md", project.read("MEMORY.md") + double)
+    project.memory(project.read() + double)
     project.ok("compact")
     assert [each["id"] for each in guards(project)] == [entry]
 

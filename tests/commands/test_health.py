@@ -2,13 +2,11 @@
 
 import sqlite3
 from contextlib import closing
-from typing import Any
 
 from memcli.app import Options, opened
 from memcli.index import whole
 from memcli.storage.files import state_dir
 from memcli.storage.state import SessionLog, Turns
-from tests.conftest import Project
 
 KEYS = set(
     "version score band metrics counts llm nudge problems sparse_only doubts".split()
@@ -23,21 +21,21 @@ THEME = [
 ]
 
 
-def store(project: Project, **values: object):
+def store(project, **values):
     """Four entries on one theme."""
     entries = [
         project.entry(title, f"{title}, seen {number}.", id=f"e{number}", **values)
         for number, title in enumerate(THEME)
     ]
-    project.write("MEMORY.md", "".join(entries))
+    project.memory(*entries)
 
 
-def found_by(project: Project, *args: str, **options: Any) -> dict[str, Any]:
+def found_by(project, *args, **options):
     found = project.ok("health", "--json", *args, **options)
     return dict(found.json)
 
 
-def measured(project: Project) -> dict[str, float]:
+def measured(project):
     metrics = found_by(project)["metrics"]
     return {name: metric["value"] for name, metric in metrics.items()}
 

@@ -4,7 +4,6 @@ import json
 import re
 import sqlite3
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -32,7 +31,7 @@ NOTHING = "mem: nothing remembered matches this task"
 
 
 @pytest.fixture
-def shop(tmp_path, monkeypatch) -> Path:
+def shop(tmp_path, monkeypatch):
     """A repository with a commit, a session of Claude Code, and no memory."""
     root = tmp_path / "shop"
     home = tmp_path / "home"
@@ -64,14 +63,14 @@ def shop(tmp_path, monkeypatch) -> Path:
     return root
 
 
-def commit(message: str):
+def commit(message):
     who = "-c", "user.name=Ana", "-c", "user.email=a@x"
     subprocess.run(
         ["git", *who, "commit", "-q", "--allow-empty", "-m", message], check=True
     )
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+def said(capsys, *arguments, code=0):
     assert run(arguments) == code, capsys.readouterr()
     return capsys.readouterr().out
 
@@ -138,7 +137,7 @@ def test_others_may_write_while_sessions_are_read(shop, capsys, monkeypatch):
     """A long one takes seconds to be read and cleaned."""
     free = []
 
-    def cleaned(texts: list[str]) -> list[str]:
+    def cleaned(texts):
         with sqlite3.connect(str(path_of(shop)), timeout=0) as other:
             other.execute("BEGIN IMMEDIATE")
             free.append(texts)
@@ -242,7 +241,7 @@ def test_switched_off_nothing_is_kept(shop, capsys):
 
 
 @pytest.fixture
-def talkative(shop, capsys) -> Path:
+def talkative(shop, capsys):
     """Seven commits about caching, each in its own words."""
     for part in "menus prices users photos orders carts ratings".split():
         commit(f"Cache {part}\n\nCaching {part} of a shop makes its {part} page fast.")
@@ -251,9 +250,7 @@ def talkative(shop, capsys) -> Path:
 
 
 @pytest.mark.usefixtures("talkative")
-def test_without_a_bound_of_tokens_history_has_as_many_hits_as_asked_for(
-    capsys,
-):
+def test_without_a_bound_of_tokens_history_has_as_many_hits_as_asked_for(capsys):
     """Within a bound five are the most."""
     asked = "recall", "why is caching fast", *ONLY, "--json", "--max-tokens"
     bounded = json.loads(said(capsys, *asked, "9000", "--limit", "9"))["hits"]
@@ -264,11 +261,7 @@ def test_without_a_bound_of_tokens_history_has_as_many_hits_as_asked_for(
 
 
 @pytest.mark.usefixtures("vectors", "talkative")
-def test_a_damaged_table_leaves_history_to_its_words(
-    tmp_path,
-    monkeypatch,
-    capsys,
-):
+def test_a_damaged_table_leaves_history_to_its_words(tmp_path, monkeypatch, capsys):
     """That is said once."""
     table = tmp_path / "vectors.sqlite"
     table.write_bytes(b"\xff" * 9999)

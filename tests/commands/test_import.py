@@ -1,14 +1,13 @@
 """mem import: what other memories know, taken over once."""
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.exchange.rule_units import units
-from tests.conftest import TODAY, Project
+from tests.conftest import TODAY
 
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
 TOPIC = """---
@@ -44,7 +43,7 @@ make serve
 """
 
 
-def auto_memory(project: Project, **topics: str) -> Path:
+def auto_memory(project, **topics):
     """A folder of Claude Code's auto memory in the home folder."""
     folder = "~/.claude/projects/-work-shop/memory"
     for name, text in topics.items():
@@ -142,9 +141,7 @@ def test_a_section_is_what_it_says(project):
     }
 
 
-def test_a_text_without_heading_is_titled_by_its_first_paragraph(
-    project,
-):
+def test_a_text_without_heading_is_titled_by_its_first_paragraph(project):
     """A tag on a line of its own names nothing, and a title is not said twice."""
     project.write(
         "CLAUDE.md",
@@ -348,15 +345,13 @@ def test_secrets_private_parts_and_commands_stay_out(project):
     )
     titles = [entry.title for entry in project.entries()]
     assert titles == ["Backups always run at night", "Hidden text that says little"]
-    text = project.read("MEMORY.md")
+    text = project.read()
     assert KEY not in text + result.out + result.err
     assert "Ana" not in text
     assert "previous instructions" not in text
 
 
-def test_what_cannot_be_read_is_named_and_the_others_are_imported(
-    project,
-):
+def test_what_cannot_be_read_is_named_and_the_others_are_imported(project):
     """Exit 3 with the line; no link is followed."""
     folder = auto_memory(project, MEMORY="# Index\n", database=TOPIC)
     outside = project.write("~/outside.md", "# Outside\nA text from elsewhere.\n")
@@ -373,7 +368,7 @@ def test_rules_under_two_names_are_read_once(project):
     (project.root / "CLAUDE.md").symlink_to("AGENTS.md")
     result = project.mem("import", ".")
     assert result.out.splitlines()[1:] == ["1 added"]
-    assert "source: agents-md:AGENTS.md" in project.read("MEMORY.md").replace("'", "")
+    assert "source: agents-md:AGENTS.md" in project.read().replace("'", "")
 
 
 def test_rules_hold_where_the_highest_of_their_names_stands(project):
@@ -449,10 +444,10 @@ def test_what_was_archived_or_merged_is_not_written_again(project):
     survivor = project.entry(
         "Something else", "About colours.", merged_from=[second.id]
     )
-    project.write("MEMORY.md", survivor)
+    project.memory(survivor)
     result = project.mem("import", "AGENTS.md", "--json")
     assert (result.json["added"], result.json["known"][0]["id"]) == ([], first.id)
-    assert project.read("MEMORY.md") == survivor
+    assert project.read() == survivor
 
 
 def test_a_title_is_not_cut_where_its_source_wraps_lines(project):

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 from memcli import Memory
 from memcli.app import Options, opened
@@ -11,12 +10,11 @@ from memcli.commands.browse import browse
 from memcli.memory.filters import Filters
 from memcli.storage.files import state_dir
 from tests.commands.talk import Talk, markdown, saved
-from tests.conftest import Project
 
 SLIP = "No, don't use npm. Use pnpm."
 
 
-def slip(project: Project, session: str = "s-1", text: str = SLIP) -> Talk:
+def slip(project, session="s-1", text=SLIP):
     """A session in which an agent is put right once."""
     return (
         Talk(project.root, session)
@@ -28,21 +26,18 @@ def slip(project: Project, session: str = "s-1", text: str = SLIP) -> Talk:
     )
 
 
-def learn(
-    project: Project, session: str = "s-1", text: str = SLIP, answer: str = ""
-) -> Any:
+def learn(project, session="s-1", text=SLIP, answer=""):
     given = slip(project, session, text)
     if answer:
         given = Talk(project.root, session).user(text).agent(answer)
     return project.mem("extract", saved(project, given, f"{session}.jsonl"), "--json")
 
 
-def waiting(project: Project) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = project.mem("inbox", "--json").json["proposals"]
-    return found
+def waiting(project):
+    return project.mem("inbox", "--json").json["proposals"]
 
 
-def started(project: Project, session: str) -> str:
+def started(project, session):
     """What the start of a session tells the agent."""
     payload = {"session_id": session, "cwd": str(project.root), "source": "startup"}
     result = project.shell("hook", "session-start", input=json.dumps(payload))

@@ -1,9 +1,7 @@
 """mem index: what it prints, how it exits, and what it leaves alone."""
 
-from pathlib import Path
 
-
-def snapshot(folder: Path) -> dict[str, tuple[int, bytes]]:
+def snapshot(folder):
     """Every file below a folder with its content and mtime."""
     return {
         str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes())
@@ -37,7 +35,7 @@ def test_check_says_what_is_stale_and_writes_nothing(project, world):
 
 def test_json_lists_every_file_with_its_place(project):
     """Level, store, entries; version 1; stdout is JSON alone."""
-    project.write("MEMORY.md", "# Heading\n\nProse.\n\n" + project.entry("One"))
+    project.memory("# Heading\n\nProse.\n\n", project.entry("One"))
     project.write("~/institutional.md", "Norms.\n")
     found = project.mem("index", "--json").json
     assert found["version"] == 1
@@ -58,9 +56,7 @@ def test_json_lists_every_file_with_its_place(project):
     ]
 
 
-def test_an_embedder_that_cannot_work_is_exit_4_and_the_index_is_up_to_date(
-    project,
-):
+def test_an_embedder_that_cannot_work_is_exit_4_and_the_index_is_up_to_date(project):
     """A missing key is named, with what to do; --json says the same."""
     project.remembers("A")
     result = project.mem("index", "--json", env={"MEM_EMBEDDER": "openai"})

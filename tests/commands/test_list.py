@@ -10,20 +10,14 @@ def test_newest_first_then_by_place(project):
         "none": None,
         "same": "2026-01-01",
     }
-    project.write(
-        "MEMORY.md",
-        "".join(project.entry(name, created_at=day) for name, day in days.items()),
-    )
+    project.memory(*(project.entry(name, created_at=day) for name, day in days.items()))
     rows = project.listed()
     assert [row["title"] for row in rows] == ["new", "same", "old", "none"]
 
 
 def test_recent_cuts_and_total_counts_all(project):
     """`--recent N` keeps the newest N; none or a negative number is a usage error."""
-    project.write(
-        "MEMORY.md",
-        "".join(project.entry(created_at=f"2026-11-{d:02}") for d in range(1, 8)),
-    )
+    project.memory(*(project.entry(created_at=f"2026-11-{d:02}") for d in range(1, 8)))
     found = project.mem("list", "--limit", "2", "--json").json
     assert [row["date"] for row in found["entries"]] == ["2026-11-07", "2026-11-06"]
     assert (found["total"], found["version"]) == (7, 1)
@@ -78,7 +72,7 @@ def test_text_is_a_line_per_entry_whatever_the_title(project):
         "zero\u200bwidth",
         "plain",
     ]
-    project.write("MEMORY.md", "".join(project.entry(title) for title in odd))
+    project.memory(*(project.entry(title) for title in odd))
     (project.root / "tasks").mkdir()
     (project.root / "tasks/new\nline.md").write_text(project.entry("odd file"))
     result = project.mem("list")
@@ -106,19 +100,18 @@ def test_bullets_of_one_heading_are_told_apart(project):
         "Read the runbook first.",
     )
     marked = (f"- **{rule[:6]}**{rule[6:]}\n" for rule in rules)
-    project.write("MEMORY.md", "## Rules\n" + "".join(marked))
+    project.memory("## Rules\n" + "".join(marked))
     rows = project.listed()
     assert {row["title"] for row in rows} == {f"Rules: {rule}" for rule in rules}
 
 
 def test_explained_entries_come_by_their_weight(project):
     """Use outweighs age; what the rows say is in --json, too."""
-    project.write(
-        "MEMORY.md",
+    project.memory(
         project.entry(
             "Fades", "words", id="a", created_at="2026-05-25", last_reinforced=""
-        )
-        + project.entry(
+        ),
+        project.entry(
             "Rises",
             "words",
             id="b",

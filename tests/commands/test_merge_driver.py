@@ -3,7 +3,6 @@ failures."""
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,13 @@ from memcli.commands import merge_driver
 from memcli.memory.changes import EntryChange, edited, render_entry
 from memcli.memory.grammar import derived_id
 from memcli.memory.parser import parse
-from tests.conftest import Project
 
 NAMES = ["MEMORY.md", 'tasks/a b — ünï\'s "q".md']
 HEAD = "# Memory\n\nWhat we know.\n\n"
 DRIVER = f"'{sys.executable}' -m memcli merge-driver %O %A %B %P %L"
 
 
-def entry(id: str, body: str = "The body.", **values: object) -> str:
+def entry(id, body="The body.", **values):
     keys = {
         "id": id,
         "type": "procedural",
@@ -33,14 +31,7 @@ def entry(id: str, body: str = "The body.", **values: object) -> str:
 BASE = HEAD + "".join(map(entry, "abcdef"))
 
 
-def change(
-    text: str,
-    id: str,
-    body: str | None = None,
-    *,
-    remove: bool = False,
-    **values: object,
-) -> str:
+def change(text, id, body=None, *, remove=False, **values):
     file = parse(text, "")
     at = [found.id for found in file.entries].index(id)
     return edited(
@@ -48,21 +39,21 @@ def change(
     ).text
 
 
-def side_one(text: str) -> str:
+def side_one(text):
     text = change(text, "a", reinforcement_count=3)
     text = change(text, "b", body="An edit that is long.")
     text = change(text, "c", status="retired", retired_because="by hand")
     return change(text, "d", remove=True) + entry("one")
 
 
-def side_two(text: str) -> str:
+def side_two(text):
     text = change(text, "a", reinforcement_count=2, tags=["x"])
     text = change(text, "b", body="An edit.")
     text = change(text, "c", reinforcement_count=5)
     return change(text, "e", remove=True) + entry("two")
 
 
-def check(text: str):
+def check(text):
     """What the two sides come to."""
     file = parse(text, "")
     assert not file.problems
@@ -81,19 +72,14 @@ def check(text: str):
 
 
 @pytest.fixture
-def repo(project) -> Project:
+def repo(project):
     """A repository with the driver; `one` and `two` are branches off `main`."""
     project.git("config", "merge.mem.driver", DRIVER)
     project.write(".gitattributes", "*.md merge=mem\n")
     return project
 
 
-def branches(
-    repo: Project,
-    name: str,
-    one: Callable[[str], str] = side_one,
-    two: Callable[[str], str] = side_two,
-):
+def branches(repo, name, one=side_one, two=side_two):
     repo.write(name, BASE)
     repo.commit()
     for branch, plan in (("one", one), ("two", two)):
@@ -102,11 +88,11 @@ def branches(
         repo.commit(branch)
 
 
-def text_of(repo: Project, name: str) -> str:
+def text_of(repo, name):
     return repo.data(name).decode()
 
 
-def fails(repo: Project, *args: str) -> str:
+def fails(repo, *args):
     command = ["git", *args]
     process = subprocess.run(
         command, cwd=repo.root, capture_output=True, text=True, check=False
@@ -135,7 +121,7 @@ def test_what_two_branches_archive_stands_once(project, driver):
     kept = "".join(
         project.entry(f"Kept {number}", f"About {number}.") for number in range(8)
     )
-    project.write("MEMORY.md", kept + entry("gone", status="retired"))
+    project.memory(kept + entry("gone", status="retired"))
     project.commit()
     for branch, day in (("one", "2026-11-21"), ("two", "2026-11-22")):
         project.git("checkout", "-q", "-b", branch, "main")
@@ -155,12 +141,12 @@ def test_what_two_branches_archive_stands_once(project, driver):
     project.ok("compact", "--check")
 
 
-def rebase(repo: Project, name: str) -> Path:
+def rebase(repo, name):
     repo.git("rebase", "-q", "one")
     return repo.root
 
 
-def cherry_pick(repo: Project, name: str) -> Path:
+def cherry_pick(repo, name):
     repo.git("cherry-pick", "one")
     return repo.root
 
@@ -216,7 +202,7 @@ def test_a_driver_that_cannot_run_leaves_a_conflict_to_git(repo, program):
 SIDES = [text.encode() for text in (BASE, side_one(BASE), side_two(BASE))]
 
 
-def files(folder: Path, texts: list[bytes]) -> list[str]:
+def files(folder, texts):
     """Base, ours and theirs."""
     folder.mkdir(exist_ok=True)
     paths = [folder / name for name in ("base", "ours", "theirs")]
@@ -225,7 +211,7 @@ def files(folder: Path, texts: list[bytes]) -> list[str]:
     return list(map(str, paths))
 
 
-def merged_as_by_git(tmp_path: Path, texts: list[bytes]) -> int:
+def merged_as_by_git(tmp_path, texts):
     """Merge, and compare the outcome with that of git alone."""
     given = files(tmp_path / "mem", texts)
     code = merge_driver.main([*given, "MEMORY.md", "9"])
@@ -269,7 +255,7 @@ def test_prose_alone_is_merged_as_by_git(tmp_path, monkeypatch):
 def test_a_bug_of_ours_is_merged_as_git_does(tmp_path, monkeypatch):
     """Whatever is raised, the person gets a conflict to resolve and both sides."""
 
-    def broken(*_: object, **__: object):
+    def broken(*_, **__):
         raise RecursionError
 
     monkeypatch.setattr("memcli.commands.merge_driver.merge", broken)
@@ -321,11 +307,11 @@ def test_what_was_forgotten_comes_back_by_no_merge(repo, merging):
     """One branch forgets an entry, the other has changed it: it stays forgotten, and
     all else of both branches is there."""
 
-    def changed(text: str) -> str:
+    def changed(text):
         text = change(text, "b", body="Another word, and more.")
         return text + entry("two", "What two has to say.")
 
-    def added(text: str) -> str:
+    def added(text):
         return text + entry("one", "What one has to say.")
 
     branches(repo, "MEMORY.md", added, changed)

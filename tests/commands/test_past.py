@@ -1,9 +1,7 @@
 """mem log, mem why, and memory as of a moment."""
 
-from tests.conftest import Project
 
-
-def lived(project: Project):
+def lived(project):
     """An entry that was written, reinforced, edited, retired and archived, a commit
     each."""
     project.write(
@@ -46,7 +44,7 @@ def test_log_knows_what_no_commit_had_alive(project):
     """An entry that was archived before the first commit, committed or not; prose is
     told from what is not there."""
     text = project.entry("Zebra", "zebra", id="zz11aa22", status="retired")
-    project.write("MEMORY.md", "# Notes\n\nBy hand.\n\n" + text)
+    project.memory("# Notes\n\nBy hand.\n\n" + text)
     project.ok("compact")
     for committed in (False, True):
         if committed:
@@ -65,7 +63,7 @@ def test_log_holds_a_commit_against_its_parents(project):
     """What one branch lacks is not removed and added again; what a merge itself did is
     said to be of the merge; a renamed file is a move."""
     text = project.entry("Cart", "It expires after 30 minutes.", id="a1b2c3d4")
-    path = project.write("MEMORY.md", text)
+    path = project.memory(text)
     project.commit("start")
     project.git("branch", "side")
     path.write_text(text.replace("30", "50"))
@@ -98,7 +96,7 @@ def test_log_holds_a_commit_against_its_parents(project):
 def test_log_goes_on_where_a_file_leaves_the_view(project):
     """To a file that is no memory, and in it, also over line ends of Windows."""
     text = project.entry("Cart", "It expires after 30 minutes.", id="a1b2c3d4")
-    project.write("MEMORY.md", project.entry("Other", "Stays.", id="b2c3d4e5") + text)
+    project.memory(project.entry("Other", "Stays.", id="b2c3d4e5") + text)
     project.commit("start")
     project.remembers("Other", "Stays.", id="b2c3d4e5")
     kept = project.write("notes/old.md", text)
@@ -169,7 +167,7 @@ def test_why_a_file_is_as_it_is(project):
 def test_a_file_with_a_line_end_in_its_name_is_no_hindrance(project):
     """Git takes such a name in no line; the lives of the others are told."""
     project.write("docs/memory/a\nb.md", "# Rule\n\nOtters swim.\n")
-    project.write("MEMORY.md", project.entry("Otters swim", id="otter"))
+    project.memory(project.entry("Otters swim", id="otter"))
     project.git("add", "-A")
     project.git("commit", "-qm", "one")
     assert "added" in project.ok("log", "otter").out

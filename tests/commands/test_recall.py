@@ -2,13 +2,11 @@
 
 import os
 import re
-from typing import Any
 
 import pytest
 
 from memcli.app import App, Options
 from memcli.recall.budget import tokens
-from tests.conftest import Project
 
 KEYS = {
     "id": str,
@@ -32,28 +30,28 @@ FACTORS = (
 )
 
 
-def hits(project: Project, *args: str, **options: Any) -> list[dict[str, Any]]:
+def hits(project, *args, **options):
     result = project.ok("recall", "--json", *args, **options)
     return list(result.hits)
 
 
-def titles(project: Project, *args: str, **options: Any) -> list[str]:
+def titles(project, *args, **options):
     return [hit["title"] for hit in hits(project, "--ranked", *args, **options)]
 
 
-def layers(project: Project, *args: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+def layers(project, *args):
+    found = {}
     for hit in hits(project, *args):
         found.setdefault(hit["layer"], []).append(hit["title"])
     return found
 
 
-def fill(project: Project, *entries: str, path: str = "MEMORY.md"):
+def fill(project, *entries, path="MEMORY.md"):
     project.write(path, "".join(entries))
 
 
 @pytest.fixture
-def filled(project) -> Project:
+def filled(project):
     """One entry for each layer, and three ranked ones."""
     e = project.entry
     span = {"kind": "episode", "ended_at": "2026-11-02", "surprise": 0.8}
@@ -139,7 +137,7 @@ def test_memory_that_cannot_be_read_is_named(project, verb):
     """A block without its end, a pipe in a file's place: path, line and what to do
     next."""
     torn = f"---\nid: one\ntype: corrective\n## Torn\nText.\n\n{project.entry()}"
-    file = project.write("MEMORY.md", torn)
+    file = project.memory(torn)
     result = project.mem(*verb.split())
     assert "MEMORY.md:1: front matter is not closed" in result.err
     assert "mem doctor" in result.err
@@ -265,7 +263,7 @@ def test_institutional_text_is_that_of_the_place_one_is_in(project):
             f".mem/jobs/{job}/tasks/t{job}/worktree/institutional.md", "project norm"
         )
 
-    def norms(*args: str, **options: Any) -> list[str]:
+    def norms(*args, **options):
         return [hit["text"] for hit in hits(project, "x", *args, **options)]
 
     everywhere = ["global norm", "project norm"]
@@ -342,7 +340,7 @@ def test_all_forms_show_the_same_hits(filled):
             ), key
     ranked = [hit for hit in report["hits"] if hit["layer"] == "ranked"]
     assert [hit["rank"] for hit in ranked] == [1, 2, 3]
-    lines = filled.read("MEMORY.md").split("\n")
+    lines = filled.read().split("\n")
     assert all(lines[hit["line"] - 1] == f"## {hit['title']}" for hit in ranked)
 
 
@@ -383,7 +381,7 @@ def test_a_session_remembers_what_was_chosen_for_its_task(filled):
     ranked = hits(filled, "cache", "--session", "s1")
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
 
-    def ids(*wanted: str) -> list[str]:
+    def ids(*wanted):
         return [
             hit["id"] for layer in wanted for hit in ranked if hit["layer"] == layer
         ]

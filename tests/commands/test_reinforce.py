@@ -6,27 +6,23 @@ import sqlite3
 import pytest
 
 from memcli.memory.parser import parse
-from memcli.memory.values import Entry
 from memcli.storage.files import state_dir
-from tests.conftest import Project
 
 
-def entry_of(project: Project, entry_id: str, name: str = "MEMORY.md") -> Entry:
+def entry_of(project, entry_id, name="MEMORY.md"):
     entries = parse(project.read(name), name).entries
     return next(entry for entry in entries if entry.id == entry_id)
 
 
-def counts(project: Project, ids: str) -> list[int]:
+def counts(project, ids):
     return [entry_of(project, entry_id).reinforcement_count for entry_id in ids]
 
 
-def test_ids_gain_one_and_todays_date_and_nothing_else_changes(
-    project,
-):
+def test_ids_gain_one_and_todays_date_and_nothing_else_changes(project):
     """As something to remember, the date alone; the rest of the file stays byte for byte."""
     used = project.entry(id="a", reinforcement_count=3, last_reinforced="2026-01-01")
     text = used + project.entry(id="b")
-    path = project.write("MEMORY.md", text)
+    path = project.memory(text)
     wanted = text.replace("2026-01-01", "2026-11-21")
     project.ok("reinforce", "a=remember")
     assert path.read_text() == wanted
@@ -35,11 +31,9 @@ def test_ids_gain_one_and_todays_date_and_nothing_else_changes(
     assert path.read_text() == wanted.replace("count: 3", "count: 4")
 
 
-def test_a_run_that_was_killed_before_it_remembered_counts_once(
-    project,
-):
+def test_a_run_that_was_killed_before_it_remembered_counts_once(project):
     """The state file knows nothing: the write's own note tells the next run."""
-    project.write("MEMORY.md", project.entry(id="a") + project.entry(id="b"))
+    project.memory(project.entry(id="a"), project.entry(id="b"))
     project.ok("reinforce", "a", "--session", "s1")
     with sqlite3.connect(state_dir() / "state.db") as db:
         assert db.execute("DELETE FROM reinforced").rowcount == 1
@@ -53,21 +47,19 @@ def test_a_run_that_was_killed_before_it_remembered_counts_once(
 def test_a_session_reinforces_what_it_was_shown(project):
     """The recall log gives the ranked hits of the session, and of no other."""
     zebra = project.entry("Zebra", "zebra stripes", id="z")
-    project.write("MEMORY.md", zebra + project.entry("Lion", "lion mane", id="l"))
+    project.memory(zebra + project.entry("Lion", "lion mane", id="l"))
     project.mem("recall", "zebra", "--session", "s1")
     project.ok("reinforce", "--session", "s1")
     assert counts(project, "zl") == [1, 0]
     assert "nothing to reinforce" in project.mem("reinforce", "--session", "other").out
 
 
-def test_retired_entries_are_left_and_survivors_count_for_what_was_merged(
-    project,
-):
+def test_retired_entries_are_left_and_survivors_count_for_what_was_merged(project):
     """Also when the merged original is in the archive."""
     gone = project.entry(id="g", archived_because="merged")
     project.write("MEMORY.archive.md", gone)
     survivor = project.entry(id="s", merged_from=["g"])
-    project.write("MEMORY.md", project.entry(id="r", status="retired") + survivor)
+    project.memory(project.entry(id="r", status="retired") + survivor)
     result = project.ok("reinforce", "r", "g", "s")
     assert "1 retired" in result.out
     assert counts(project, "rs") == [0, 1]
@@ -76,9 +68,7 @@ def test_retired_entries_are_left_and_survivors_count_for_what_was_merged(
 def test_ids_that_are_typed_must_be_known(project):
     """Their beginning is enough if it is one entry's; in a list unknown ones are passed
     over."""
-    project.write(
-        "MEMORY.md", project.entry(id="abcd1234-x") + project.entry(id="abef")
-    )
+    project.memory(project.entry(id="abcd1234-x"), project.entry(id="abef"))
     project.ok("reinforce", "abcd")
     project.ends(3, "reinforce", "ab")
     typed = project.ends(3, "reinforce", "nope", "abcd")
@@ -91,17 +81,14 @@ def test_ids_that_are_typed_must_be_known(project):
     assert entry_of(project, "abcd1234-x").reinforcement_count == 3
 
 
-def test_aligned_strengthens_what_the_session_says_and_weakens_the_rest(
-    project,
-):
+def test_aligned_strengthens_what_the_session_says_and_weakens_the_rest(project):
     """30 % of the words of four letters or more; below it one less, never under 0."""
-    project.write(
-        "MEMORY.md",
-        project.entry("Used", "Freeze clock inside cart tests", id="u")
-        + project.entry(
+    project.memory(
+        project.entry("Used", "Freeze clock inside cart tests", id="u"),
+        project.entry(
             "Ignored", "Terraform state locking bucket", id="i", reinforcement_count=1
-        )
-        + project.entry("Zero", "Playwright selector payment button", id="z"),
+        ),
+        project.entry("Zero", "Playwright selector payment button", id="z"),
     )
     shown = "<recalled-memory>Terraform state locking bucket</recalled-memory>"
     said = [{"type": "text", "text": "I froze the clock: cart tests pass"}]
@@ -132,17 +119,15 @@ def test_ratings_follow_fsrs(project, rating, stability, count):
     entry = entry_of(project, "a")
     assert entry.extra["stability"] == pytest.approx(stability, rel=1e-3)
     assert (entry.reinforcement_count, entry.last_reinforced) == (count, "2026-11-21")
-    before = project.data("MEMORY.md")
+    before = project.data()
     project.ok("reinforce", "a=easy")
-    assert project.data("MEMORY.md") == before
+    assert project.data() == before
 
 
 def test_what_cannot_be_asked_for_is_a_usage_error(project):
     """Exit 2 with the allowed values; successes are counted on workflows alone, never
     below 0."""
-    project.write(
-        "MEMORY.md", project.entry(id="w", kind="workflow") + project.entry(id="a")
-    )
+    project.memory(project.entry(id="w", kind="workflow"), project.entry(id="a"))
     bad = project.ends(2, "reinforce", "a=great")
     assert "again, hard, good, easy" in bad.err
     for args in (
@@ -167,9 +152,7 @@ def test_dry_run_writes_and_remembers_nothing(project):
     assert counts(project, "a") == [1]
 
 
-def test_a_conflicted_file_is_named_and_left_and_the_rest_is_done(
-    project,
-):
+def test_a_conflicted_file_is_named_and_left_and_the_rest_is_done(project):
     """Conflict markers: exit 3, that file untouched, other files written; add and
     retire, which write nothing else, refuse (exit 5)."""
     conflict = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
@@ -181,14 +164,12 @@ def test_a_conflicted_file_is_named_and_left_and_the_rest_is_done(
     assert "conflict markers" in result.err
     assert entry_of(project, "good1").reinforcement_count == 1
     project.ends(5, "retire", "bad1")
-    project.write("MEMORY.md", project.entry("Good", id="good1") + conflict)
+    project.memory(project.entry("Good", id="good1") + conflict)
     project.ends(5, "add", "Something else entirely")
     assert bad.read_bytes() == before
 
 
-def test_without_a_session_every_call_counts_with_one_only_the_first(
-    project,
-):
+def test_without_a_session_every_call_counts_with_one_only_the_first(project):
     """Once per session and id, also after the index was deleted."""
     project.remembers(id="a")
     for _ in range(2):

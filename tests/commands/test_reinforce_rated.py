@@ -2,28 +2,25 @@
 the rest."""
 
 import json
-from typing import Any
 
 import pytest
 
 from memcli.compaction.reinforce import ReinforceRequest, reinforce
 from memcli.memory.parser import parse
 from memcli.memory.prominence import INITIAL_DIFFICULTY, initial_stability, review
-from memcli.memory.values import Entry
 from memcli.providers.llm import Ask, Reply
-from tests.conftest import Project, Result
 
 
-def entry_of(project: Project, entry_id: str) -> Entry:
-    entries = parse(project.read("MEMORY.md"), "MEMORY.md").entries
+def entry_of(project, entry_id):
+    entries = parse(project.read(), "MEMORY.md").entries
     return next(entry for entry in entries if entry.id == entry_id)
 
 
-def ratings(**said: str) -> dict[str, Any]:
+def ratings(**said):
     return {"ratings": [{"id": i, "rating": rating} for i, rating in said.items()]}
 
 
-def rated(project: Project, *args: str, replies: Any = (), env: Any = None) -> Result:
+def rated(project, *args, replies=(), env=None):
     """Run mode rated with these replies; without any, a run that asks fails."""
     lines = [
         json.dumps({"match": "reinforce", "reply": json.dumps(reply)})
@@ -45,15 +42,14 @@ def rated(project: Project, *args: str, replies: Any = (), env: Any = None) -> R
     return project.mem("reinforce", "--session", str(log), *sets, *args, env=env)
 
 
-def memory(project: Project, **values: Any):
-    project.write(
-        "MEMORY.md",
-        "".join(
+def memory(project, **values):
+    project.memory(
+        *(
             project.entry(
                 f"Title {i}", f"Body {i}.", id=i, created_at="2026-11-11", **values
             )
             for i in "abcd"
-        ),
+        )
     )
 
 
@@ -79,11 +75,11 @@ def test_each_entry_is_rated_by_fsrs(project):
 class Meddler:
     """A model in whose time a person edits an entry and another command writes."""
 
-    def __init__(self, project: Project):
+    def __init__(self, project):
         self.project = project
         self.asked: list[Ask] = []
 
-    def ask(self, ask: Ask) -> Reply:
+    def ask(self, ask):
         self.asked.append(ask)
         path = self.project.root / "MEMORY.md"
         path.write_text(path.read_text().replace("Body a.", "Body of a person."))

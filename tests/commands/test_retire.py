@@ -1,7 +1,5 @@
 """mem retire, mem restore, mem undo: out of recall, and back."""
 
-from pathlib import Path
-
 from memcli.memory.parser import parse
 from memcli.storage import journal
 from memcli.storage.files import state_dir
@@ -12,7 +10,7 @@ def test_retire_and_restore_give_the_file_back(project):
     text = project.entry("Zebra", "zebra", id="z1") + project.entry(
         "Lion", "lion", id="l1"
     )
-    path = project.write("MEMORY.md", text)
+    path = project.memory(text)
     project.ok("retire", "z1", "--because", "the zoo closed")
     entry = parse(path.read_text(), "x").entries[0]
     assert (entry.status, entry.extra["retired_because"]) == (
@@ -41,9 +39,7 @@ def test_restore_brings_an_archived_entry_back_into_its_file(project):
 
 def test_unknown_and_ambiguous_ids_are_usage_errors(project):
     """Exit 2, nothing written, the candidates named."""
-    path = project.write(
-        "MEMORY.md", project.entry(id="abc1") + project.entry(id="abc2")
-    )
+    path = project.memory(project.entry(id="abc1"), project.entry(id="abc2"))
     before = path.read_bytes()
     assert project.mem("retire", "nope").code == 2
     both = project.mem("retire", "abc")
@@ -55,9 +51,7 @@ def test_unknown_and_ambiguous_ids_are_usage_errors(project):
 
 def test_undo_leaves_what_was_written_by_hand_beside_it(project):
     """Above, below and in the archive; where mem's own text was touched, it refuses."""
-    path = project.write(
-        "MEMORY.md", before := project.entry(id="z1") + "# Head\n\nBy hand.\n"
-    )
+    path = project.memory(before := project.entry(id="z1") + "# Head\n\nBy hand.\n")
     project.mem("add", "Lesson\nOne line.")
     path.write_text(f"Top.\n\n{path.read_text()}\nBelow.\n")
     project.ok("undo")
@@ -90,9 +84,7 @@ def test_undo_leaves_what_was_written_by_hand_beside_it(project):
         assert path.read_text() == text
 
 
-def test_undo_takes_back_the_last_write_and_then_the_one_before(
-    project,
-):
+def test_undo_takes_back_the_last_write_and_then_the_one_before(project):
     """Each undo goes one write back; without one left it says so and exits 1."""
     path = project.remembers(id="a1")
     states = [path.read_bytes()]
@@ -133,9 +125,9 @@ def test_undo_goes_past_what_was_forgotten(project):
     assert refused.code == 5
     assert "mem forget of" in refused.err and "another mem undo" in refused.err
     assert (project.root / "MEMORY.md").read_bytes() == stands
-    while project.read("MEMORY.md").encode() != begun:
+    while project.read().encode() != begun:
         assert project.mem("undo").code == 0
-        assert "zebra" not in project.read("MEMORY.md")
+        assert "zebra" not in project.read()
 
 
 def test_undo_of_another_root_has_no_forgotten_words_either(project, world, tmp_path):
@@ -160,7 +152,7 @@ def test_undo_of_another_root_has_no_forgotten_words_either(project, world, tmp_
     assert "quokka" not in "".join(texts).lower()
 
 
-def _texts(path: Path) -> bytes:
+def _texts(path):
     """A file of the state folder, what is packed in an undo record unpacked."""
     if path.parent.parent.name != "undo":
         return path.read_bytes()

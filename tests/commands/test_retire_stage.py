@@ -8,14 +8,13 @@ import pytest
 
 from memcli.memory.parser import parse
 from tests.commands.talk import Talk, in_job, saved
-from tests.conftest import Project
 
 
-def stages(project: Project, name: str = "MEMORY.md") -> dict[str, str]:
+def stages(project, name="MEMORY.md"):
     return {entry.id: entry.status for entry in parse(project.read(name), name).entries}
 
 
-def fill(project: Project, name: str = "MEMORY.md"):
+def fill(project, name="MEMORY.md"):
     project.write(
         name,
         project.entry(id="t-design", domain="task", phase="design")
@@ -39,14 +38,12 @@ def test_a_named_stage_retires_its_live_task_entries(project):
         "c-design",
     ]
     assert not project.has(".current-stage")
-    assert "retired_because: stage design" in project.read("MEMORY.md")
+    assert "retired_because: stage design" in project.read()
     again = project.ok("retire-stage", "design")
     assert "retired 0 entries" in again.out
 
 
-def test_unknown_never_retires_and_a_wrong_stage_is_a_usage_error(
-    project,
-):
+def test_unknown_never_retires_and_a_wrong_stage_is_a_usage_error(project):
     """`unknown` is no stage that ends; other words list the stages."""
     project.remembers(id="u", domain="task", phase="unknown")
     project.ok("retire-stage", "unknown")
@@ -97,7 +94,7 @@ def test_an_entry_of_an_earlier_version_is_protected_as_it_stands(project, kind)
     old = project.entry(id="old", kind=kind, domain="task", phase="design")
     new = project.entry(id="new", domain="task", phase="design")
     more = "".join(project.entry(id=f"more-{number}") for number in range(4))
-    path = project.write("MEMORY.md", old + new + more)
+    path = project.memory(old + new + more)
     project.ok("retire-stage", "design")
     assert path.read_text().startswith(old)
     assert stages(project)["new"] == "retired"
@@ -135,7 +132,7 @@ def test_a_stage_that_would_take_too_much_is_refused(project, args):
         project.entry(f"Gone {number}", domain="task", phase="design")
         for number in range(2)
     )
-    path = project.write("MEMORY.md", gone + project.entry() + project.entry())
+    path = project.memory(gone + project.entry() + project.entry())
     before = path.read_text()
     refused = project.ends(5, *args)
     assert "2 of 4 live entries would leave MEMORY.md" in refused.err
@@ -173,9 +170,7 @@ def test_what_leaves_with_the_stage_is_learned_anew(project):
     project.write("INTENT.md", "Stage: review\n")
     passing = {"domain": "task", "phase": "design"}
     others = "".join(project.entry(id=f"other-{number}") for number in range(4))
-    project.write(
-        "MEMORY.md", project.entry(id="passes", body=rule, **passing) + others
-    )
+    project.memory(project.entry(id="passes", body=rule, **passing) + others)
     said = Talk(project.root).user(rule).agent("Understood, it is not logged any more.")
     project.ok("extract", saved(project, said))
     (learned,) = [

@@ -8,10 +8,10 @@ def test_a_stage_file_that_is_no_text_stops_the_detection(project):
     project.remembers("Choice", "We chose SQLite.", **DESIGN)
     project.write("INTENT.md", "Stage: review\n")
     project.write(".current-stage", b"design\n\xff\n")
-    before = project.data("MEMORY.md")
+    before = project.data()
     result = project.ends(3, "retire-stage")
     assert ".current-stage:2: is not UTF-8 text" in result.err
-    assert project.data("MEMORY.md") == before
+    assert project.data() == before
 
 
 def test_one_bad_file_is_named_and_the_others_are_retired(project):
@@ -26,5 +26,5 @@ def test_one_bad_file_is_named_and_the_others_are_retired(project):
     result = project.ends(3, "retire-stage", "design")
     assert "tasks/broken.md:4" in result.err
     assert "tasks/torn.md" in result.err
-    assert "status: retired" in project.read("MEMORY.md")
+    assert "status: retired" in project.read()
     assert "status: retired" not in torn.read_text()

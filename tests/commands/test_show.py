@@ -4,17 +4,14 @@ import re
 
 import pytest
 
-from tests.conftest import Project
-
 A = "aaaaaaaa-0000-4000-8000-000000000001"
 B = "aaaaaaaa-0000-4000-8000-000000000002"
 C = "cccccccc-0000-4000-8000-000000000003"
 
 
 @pytest.fixture
-def filled(project) -> Project:
-    project.write(
-        "MEMORY.md",
+def filled(project):
+    project.memory(
         project.entry(
             "First",
             "Body of it.",
@@ -26,9 +23,9 @@ def filled(project) -> Project:
             supports=[C],
             merged_from=["old1"],
             reinforcement_count=2,
-        )
-        + project.entry("Second", "Other.", id=B)
-        + project.entry("Third", "Third body.", id=C),
+        ),
+        project.entry("Second", "Other.", id=B),
+        project.entry("Third", "Third body.", id=C),
     )
     return project
 
@@ -57,10 +54,9 @@ def test_what_the_code_has_outrun_is_said(project):
     """With the commit and the new name, as recall says it; not of what stands."""
     project.write("src/totals.py", "RATE = 19\n")
     project.write("src/cart.py", "SIZE = 3\n")
-    project.write(
-        "MEMORY.md",
-        project.entry("Totals", "Rounded in `src/totals.py`, once.", id=A)
-        + project.entry("Cart", "Sized in `src/cart.py`, once.", id=B),
+    project.memory(
+        project.entry("Totals", "Rounded in `src/totals.py`, once.", id=A),
+        project.entry("Cart", "Sized in `src/cart.py`, once.", id=B),
     )
     project.commit("Totals")
     project.mem("index")
@@ -95,7 +91,7 @@ def test_raw_shows_bytes(project):
     text = project.entry("Ti\x1b[31mtle", "bo\x07dy \u202e \u00e9", id=A).replace(
         "\n", "\r\n"
     )
-    project.write("MEMORY.md", text)
+    project.memory(text)
     assert project.shell("show", A, "--raw").out == text
     shown = project.mem("show", A)
     assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", shown.out)
@@ -105,7 +101,7 @@ def test_raw_shows_bytes(project):
 
 def test_prose_can_be_shown(project):
     """A section of prose has an id too; list shows it, show takes it."""
-    project.write("MEMORY.md", "# Notes\n\n## Herd\nThe zebra sleeps.\n")
+    project.memory("# Notes\n\n## Herd\nThe zebra sleeps.\n")
     [row] = project.listed()
     result = project.mem("show", row["id"][:8])
     assert "The zebra sleeps." in result.out

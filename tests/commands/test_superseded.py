@@ -5,7 +5,6 @@ import json
 import pytest
 
 from tests.commands.talk import Talk, saved
-from tests.conftest import Project
 
 VALUES = [
     ("The gateway listens on port 8080", "The gateway listens on port 9090", "8080"),
@@ -42,12 +41,12 @@ VALUES = [
 WRITTEN = "service.py"
 
 
-def hook(project: Project, event: str, **more: object) -> str:
+def hook(project, event, **more):
     payload = {"session_id": f"s-{event}", "cwd": str(project.root), **more}
     return project.shell("hook", event, input=json.dumps(payload)).out
 
 
-def everything_told(project: Project, task: str) -> str:
+def everything_told(project, task):
     """What recall, the start, a prompt and the moment before a tool tell of it."""
     edit = {
         "file_path": str(project.root / WRITTEN),

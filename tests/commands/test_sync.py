@@ -5,43 +5,41 @@ import os
 import shlex
 import shutil
 import subprocess
-from pathlib import Path
-from typing import TextIO
 
 import pytest
 
-from tests.conftest import Project, Result
+from tests.conftest import Project
 
 
 class Machine(Project):
     """A home folder of its own, with `mem` in it."""
 
-    def __init__(self, project: Project, folder: Path):
+    def __init__(self, project, folder):
         super().__init__(root=folder, home=folder / "home")
         self.project = project
         self.folder = folder
         self.home.mkdir(parents=True)
         self.git_dir = folder / "data/mem/home.git"
 
-    def mem(self, *words: str) -> Result:
+    def mem(self, *words):
         kinds = ("data", "state", "cache", "config")
         folders = {f"XDG_{kind.upper()}_HOME": self.folder / kind for kind in kinds}
         env = {name: str(folder) for name, folder in folders.items()}
         env["MEM_HOME"] = str(self.home)
         return self.project.mem(*words, cwd=self.folder, env=env)
 
-    def text(self, name: str = "MEMORY.md") -> str:
+    def text(self, name="MEMORY.md"):
         return (self.home / name).read_bytes().decode()
 
 
 @pytest.fixture
-def remote(project, tmp_path) -> Path:
+def remote(project, tmp_path):
     project.git("init", "-q", "--bare", "-b", "main", str(tmp_path / "remote.git"))
     return tmp_path / "remote.git"
 
 
 @pytest.fixture
-def pair(project, remote, tmp_path) -> tuple[Machine, Machine]:
+def pair(project, remote, tmp_path):
     laptop, desktop = (Machine(project, tmp_path / name) for name in ("one", "two"))
     for machine in (laptop, desktop):
         assert machine.mem("sync", "--git", str(remote)).code == 0
@@ -58,7 +56,7 @@ def test_a_home_of_its_own_has_a_repository_of_its_own(project, tmp_path, monkey
     assert (trial / ".local/share/mem/home.git").is_dir()
 
 
-def in_step(*machines: Machine):
+def in_step(*machines):
     for each in (*machines, *machines):
         done = each.mem("sync")
         assert done.code == 0, done.err
@@ -83,9 +81,7 @@ def test_without_an_address_nothing_is_called_in_step(project, remote, tmp_path)
     assert laptop.mem("sync").out == "in step\n"
 
 
-def test_two_machines_that_edited_at_once_hold_the_same(
-    pair,
-):
+def test_two_machines_that_edited_at_once_hold_the_same(pair):
     """Entries by id, counts added up, prose with the lines of both; every byte, CRLF
     too."""
     laptop, desktop = pair
@@ -131,9 +127,7 @@ def test_git_knows_two_files_and_the_home_folder_nothing_of_git(pair, project):
     assert laptop.mem("sync").code == 2
 
 
-def test_a_dry_run_shows_what_would_come_and_writes_nothing(
-    pair,
-):
+def test_a_dry_run_shows_what_would_come_and_writes_nothing(pair):
     laptop, desktop = pair
     laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
     in_step(laptop)
@@ -225,9 +219,7 @@ def test_a_guard_that_the_other_side_calls_otherwise_is_taken_in(pair, project):
     assert "Do not force push" in two.text() and "guard: deny" in two.text()
 
 
-def test_a_link_inside_the_home_folder_is_written_through(
-    pair,
-):
+def test_a_link_inside_the_home_folder_is_written_through(pair):
     """As dotfile managers make them: what came in stands behind it, the link stays."""
     laptop, desktop = pair
     (desktop.home / "dotfiles").mkdir()
@@ -243,11 +235,7 @@ def test_a_link_inside_the_home_folder_is_written_through(
 
 @pytest.mark.parametrize("name", [".bashrc", "notes/a.md", "institutional.md"])
 def test_a_repository_that_holds_more_is_refused_and_writes_nothing(
-    pair,
-    remote,
-    project,
-    tmp_path,
-    name,
+    pair, remote, project, tmp_path, name
 ):
     """A strange file, one in a folder, a link in the place of a memory file."""
     laptop, _ = pair
@@ -281,7 +269,7 @@ def test_a_repository_with_another_branch_is_refused(pair, remote, project, tmp_
     assert "main" not in project.git("branch", "-a", cwd=remote)
 
 
-def pushed_by_another(project: Project, remote: Path, tree: str):
+def pushed_by_another(project, remote, tree):
     """Make a commit of this tree the state of the remote."""
     author = ("-c", "user.name=T", "-c", "user.email=t@example.org")
     commit = project.git(*author, "commit-tree", "-m", "x", tree, cwd=remote)
@@ -290,11 +278,7 @@ def pushed_by_another(project: Project, remote: Path, tree: str):
 
 @pytest.mark.parametrize("name", ["a", "MEMORY.md"])
 def test_folders_that_hold_themselves_are_not_entered(
-    pair,
-    remote,
-    project,
-    tmp_path,
-    name,
+    pair, remote, project, tmp_path, name
 ):
     """Ten folders of ten folders, twelve levels of them, weigh a few hundred bytes: to
     list them all would never end."""
@@ -348,7 +332,7 @@ def test_an_object_that_unpacks_to_more_than_memory_holds_is_not_taken(
     assert list(laptop.home.iterdir()) == []
 
 
-def made(remote: Path, *words: str, stdin: TextIO) -> str:
+def made(remote, *words, stdin):
     """What git in the remote makes of a file."""
     command = ["git", *words]
     done = subprocess.run(command, cwd=remote, stdin=stdin, capture_output=True)
@@ -357,13 +341,7 @@ def made(remote: Path, *words: str, stdin: TextIO) -> str:
 
 
 @pytest.mark.parametrize("anew", [False, True])
-def test_another_address_is_sent_all_there_is(
-    pair,
-    remote,
-    project,
-    tmp_path,
-    anew,
-):
+def test_another_address_is_sent_all_there_is(pair, remote, project, tmp_path, anew):
     """What the old repository had says nothing of the new one, under another address
     or the same."""
     laptop, desktop = pair

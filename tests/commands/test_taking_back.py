@@ -1,18 +1,16 @@
 """What a person takes back stays back: in a session, by retiring, by forgetting."""
 
-from tests.conftest import Project
-
 WORDS = "The staging key word is zanzibarquokka tonight."
 
 
-def session(project: Project, name: str, said: str) -> str:
+def session(project, name, said):
     """A talk in which the person says one thing, extracted; what mem says of it."""
     project.write(f"{name}.md", f"User: {said}\nAssistant: Noted.\n")
     result = project.ok("extract", f"{name}.md", "--engine", "rules")
     return result.out + result.err
 
 
-def titles(project: Project) -> list[str]:
+def titles(project):
     return [row["title"] for row in project.listed()]
 
 
@@ -31,10 +29,9 @@ def test_what_takes_back_is_no_lesson_and_no_title(project):
 def test_retire_names_the_episode_that_goes_with_it(project):
     """In words and in JSON; a restore names none."""
     rule = "Never round VAT on the sum of an invoice, round it once per line"
-    project.write(
-        "MEMORY.md",
-        project.entry(rule, "", id="aaaa1111", kind="policy")
-        + project.entry("An hour of work", f"- {rule}", id="bbbb2222", kind="episode"),
+    project.memory(
+        project.entry(rule, "", id="aaaa1111", kind="policy"),
+        project.entry("An hour of work", f"- {rule}", id="bbbb2222", kind="episode"),
     )
     first, second = project.mem("retire", "aaaa").out.splitlines()
     assert first.startswith(f"retired {rule} (")
@@ -52,10 +49,10 @@ def test_forget_names_what_it_cannot_reach(project):
     project.mem("add", WORDS)
     project.mem("add", "Deploy on Tuesdays")
     project.commit()
-    before = project.data("MEMORY.md")
+    before = project.data()
     first, second = (row["id"] for row in project.listed())
     project.ok("forget", first, "--dry-run")
-    assert project.data("MEMORY.md") == before
+    assert project.data() == before
     result = project.ok("forget", first)
     assert "git filter-repo" in result.out
     assert "shared index" not in result.out

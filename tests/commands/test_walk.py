@@ -3,26 +3,23 @@ from."""
 
 import pytest
 
-from tests.conftest import Project
 
-
-def ids(project: Project, *args: str) -> list[str]:
+def ids(project, *args):
     found = project.ok("recall", *args, "--json", "--ranked")
     return [hit["id"] for hit in found.hits]
 
 
 @pytest.fixture
-def chain(project) -> Project:
+def chain(project):
     """A fact, the episode it rests on, and what that one supports in turn; each in
     words of its own."""
-    project.write(
-        "MEMORY.md",
+    project.memory(
         project.entry(
             "Webhook", "Retry late webhooks", id="fact", supports=["story"], tags=["x"]
-        )
-        + project.entry("Zebra", "stripes on the savanna", id="story", supports=["far"])
-        + project.entry("Quartz", "a mineral of rocks", id="far")
-        + project.entry("Sand", "a beach in summer", id="other"),
+        ),
+        project.entry("Zebra", "stripes on the savanna", id="story", supports=["far"]),
+        project.entry("Quartz", "a mineral of rocks", id="far"),
+        project.entry("Sand", "a beach in summer", id="other"),
     )
     return project
 
@@ -32,7 +29,7 @@ def test_each_step_follows_one_edge(chain, way):
     """Along and against supports, N steps far, with half of the score each; without it
     nothing changes."""
 
-    def walked(n: int, *task: str) -> list[str]:
+    def walked(n, *task):
         return ids(
             chain,
             *task,

@@ -2,7 +2,6 @@
 
 import json
 import random
-from typing import Any
 
 import pytest
 
@@ -12,7 +11,6 @@ from memcli.compaction.plan import outcome_of
 from memcli.compaction.questions import (
     OPERATIONS,
     EpisodeBatch,
-    Lesson,
     QuotedEntry,
     due,
     facts_question,
@@ -23,13 +21,13 @@ from memcli.compaction.questions import (
     settled,
 )
 from memcli.memory.changes import render_entry
-from memcli.memory.parser import KnownFile, MemoryFile, parse
-from memcli.memory.values import Entry, place
+from memcli.memory.parser import KnownFile, parse
+from memcli.memory.values import place
 
 TODAY = "2026-11-21"
 
 
-def text_of(entry_id: str, body: str = "Words.", **values: Any) -> str:
+def text_of(entry_id, body="Words.", **values):
     given = {
         "id": entry_id,
         "type": "declarative",
@@ -40,19 +38,19 @@ def text_of(entry_id: str, body: str = "Words.", **values: Any) -> str:
     return render_entry(given, f"## About {entry_id}\n{body}")
 
 
-def file_of(*texts: str, path: str = "MEMORY.md") -> MemoryFile:
+def file_of(*texts, path="MEMORY.md"):
     return parse("\n".join(texts), path)
 
 
-def entry_of(entry_id: str, body: str = "Words.", **values: Any) -> Entry:
+def entry_of(entry_id, body="Words.", **values):
     return file_of(text_of(entry_id, body, **values)).entries[0]
 
 
-def episode(entry_id: str, body: str = "It broke.", **values: Any) -> Entry:
+def episode(entry_id, body="It broke.", **values):
     return entry_of(entry_id, body, kind="episode", **values)
 
 
-def batch(*related: Entry, episodes: int = 3) -> EpisodeBatch:
+def batch(*related, episodes=3):
     shown = tuple(
         QuotedEntry("tasks/episodes.md", episode(f"e{number}"))
         for number in range(1, episodes + 1)
@@ -62,18 +60,18 @@ def batch(*related: Entry, episodes: int = 3) -> EpisodeBatch:
     )
 
 
-def fact(operation: str = "new", target: str = "", **values: Any) -> dict[str, Any]:
+def fact(operation="new", target="", **values):
     return {
         "operation": operation, "target": target, "kind": "fact", "title": "The port is 8080",
         "body": "The API listens on 8080.", "episodes": ["e1"], **values,
     }  # fmt: skip
 
 
-def reply(*facts: Any) -> str:
+def reply(*facts):
     return json.dumps({"facts": facts})
 
 
-def lesson_of(*facts: Any, related: tuple[Entry, ...] = ()) -> Lesson:
+def lesson_of(*facts, related=()):
     (lesson,) = settled([read_lesson(reply(*facts), batch(*related))])
     return lesson
 
@@ -213,14 +211,12 @@ _PIECES = (
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_whatever_a_reply_holds_it_adds_what_was_planned_and_nothing_else(
-    seed,
-):
+def test_whatever_a_reply_holds_it_adds_what_was_planned_and_nothing_else(seed):
     """Junk in every field: as many entries as facts, no problem in the file, none
     forged."""
     rng = random.Random(seed)
 
-    def junk() -> str:
+    def junk():
         text = "".join(rng.choice(_PIECES) for _ in range(rng.randrange(12)))
         return rng.choice([text, text, text, "k0", "k1", "e1"])
 
@@ -247,7 +243,7 @@ B = entry_of("b", "Never use port 1.")
 PAIR = Pair("MEMORY.md", A, B)
 
 
-def verdict(**values: Any) -> str:
+def verdict(**values):
     row = {
         "pair": 1,
         "verdict": "invalidate",
@@ -323,7 +319,7 @@ def test_a_projects_name_is_found_in_any_spelling():
         assert names_project(entry_of("x", body), ["acme-shop"]) == ""
 
 
-def desk(memory: MemoryFile, archive: str = "") -> Consolidation:
+def desk(memory, archive=""):
     texts = [text_of(f"e{i}", "It broke.", kind="episode") for i in (1, 2, 3)]
     episodes = file_of(*texts, path="tasks/episodes.md")
     archives = {"MEMORY.archive.md": archive} if archive else {}
@@ -332,9 +328,7 @@ def desk(memory: MemoryFile, archive: str = "") -> Consolidation:
     )
 
 
-def learned(
-    table: Consolidation, *facts: dict[str, Any], related: tuple[Entry, ...] = ()
-) -> dict[str, dict[str, Entry]]:
+def learned(table, *facts, related=()):
     table.learn(lesson_of(*facts, related=related))
     return {
         path: {entry.id: entry for entry in parse(text, path).entries}

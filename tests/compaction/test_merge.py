@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from hypothesis import example, given, settings
@@ -15,8 +15,7 @@ from memcli.compaction.merge import Unmergeable, merge
 from memcli.memory import front_matter
 from memcli.memory.changes import EntryChange, edited, render_entry
 from memcli.memory.grammar import derived_id
-from memcli.memory.parser import MemoryFile, parse
-from memcli.memory.values import Entry
+from memcli.memory.parser import parse
 
 Turn = Callable[[list[str]], Iterable[str]]
 CORE = {
@@ -32,7 +31,7 @@ DIRECTIONS = pytest.mark.parametrize(
 )
 
 
-def entry(id: str | None = "a", body: str = "The body.", **values: Any) -> str:
+def entry(id="a", body="The body.", **values):
     keys = {"id": id, **CORE, **values}
     return (
         render_entry(
@@ -42,25 +41,25 @@ def entry(id: str | None = "a", body: str = "The body.", **values: Any) -> str:
     )
 
 
-def no_prose(base: str, ours: str, theirs: str) -> tuple[str, int]:
+def no_prose(base, ours, theirs):
     raise AssertionError("the prose was changed on one side at most")
 
 
-def both_lines(base: str, ours: str, theirs: str) -> tuple[str, int]:
+def both_lines(base, ours, theirs):
     """Stands for git, which the tests of the command use: every line of both."""
     return "".join(dict.fromkeys((ours + theirs).splitlines(keepends=True))), 0
 
 
-def merged(base: str, ours: str, theirs: str, *, path: str = "MEMORY.md") -> str:
+def merged(base, ours, theirs, *, path="MEMORY.md"):
     return merge(base, ours, theirs, path=path, merge_prose=no_prose)[0]
 
 
-def raw(file: MemoryFile, found: Entry) -> dict[str, Any]:
+def raw(file, found):
     block = re.split(r"(?m)^---[ \t]*\r?$\n?", file.text[found.start : found.end])[1]
     return front_matter.read(block).values
 
 
-def facts(text: str) -> dict[str, tuple[dict[str, Any], str]]:
+def facts(text):
     """What a text says, by id, whatever the order of entries and of list items."""
     file = parse(text, "MEMORY.md")
     assert len({found.id for found in file.entries}) == len(file.entries), (
@@ -124,7 +123,7 @@ def test_a_text_comes_from_the_side_that_was_reinforced_later(turned):
 @DIRECTIONS
 def test_the_reason_goes_with_the_status(turned):
     retired = {"status": "retired", "retired_because": "stage design"}
-    cases: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any], str | None]] = [
+    cases = [
         ({}, retired, {"reinforcement_count": 4}, "stage design"),
         ({}, retired, {**retired, "retired_because": "by hand"}, "stage design"),
         (retired, {}, {**retired, "retired_because": "by hand"}, None),
@@ -192,7 +191,7 @@ def test_an_archive_holds_each_wording_of_an_entry_once(turned):
     """As it last left, with the reason of then; whatever is archived on two branches,
     and what such a merge left twice before."""
 
-    def gone(day: int, body: str = "Old.", because: str = "stale") -> str:
+    def gone(day, body="Old.", because="stale"):
         values = {"archived_at": f"2026-03-0{day}", "archived_because": because}
         return entry("a", body, **values)
 
@@ -308,7 +307,6 @@ BODIES = (
     "Short.", "A longer body, edited.", "Two\n\nparagraphs.", "日本語 — ünïcode ✓", "A rule:\n\n***\n\nbelow",
     "```sh\n---\nid: fenced\n---\n```", "# Heading\n\n- item\n- item", "", "Trailing  ", "key: value",
 )  # fmt: skip
-Operation = tuple[str, int, int]
 operations = st.lists(
     st.tuples(st.sampled_from(OPERATIONS), st.integers(0, 30), st.integers(0, 9)),
     max_size=30,
@@ -324,7 +322,7 @@ class World(NamedTuple):
     head: str = ""
     ending: bool = True
 
-    def text(self) -> str:
+    def text(self):
         blocks = [
             entry(f"base-{number}", f"Base body {number}.")
             for number in range(self.entries)
@@ -347,7 +345,7 @@ worlds = st.builds(
 )
 
 
-def value_of(key: str, seed: int) -> Any:
+def value_of(key, seed):
     return {
         "importance": round(0.1 * seed, 1),
         "tags": [f"t{seed}", f"t{seed % 3}x"],
@@ -360,7 +358,7 @@ def value_of(key: str, seed: int) -> Any:
     }[key]
 
 
-def changed(text: str, name: str, plan: Iterable[Operation], eol: str) -> str:
+def changed(text, name, plan, eol):
     """`text` after the operations, each made by splices as any writer of mem would."""
     for step, (what, place, seed) in enumerate(plan):
         file = parse(text, "MEMORY.md")
@@ -376,7 +374,7 @@ def changed(text: str, name: str, plan: Iterable[Operation], eol: str) -> str:
     return text
 
 
-def operation(found: Entry, at: int, what: str, seed: int, name: str) -> EntryChange:
+def operation(found, at, what, seed, name):
     key = KEYS[seed % len(KEYS)]
     count = found.extra.get("success_count", 0)
     stronger = {"reinforcement_count": found.reinforcement_count + 1}
@@ -397,7 +395,7 @@ def operation(found: Entry, at: int, what: str, seed: int, name: str) -> EntryCh
     }[what]
 
 
-def segments(text: str) -> dict[str, str]:
+def segments(text):
     file = parse(text, "MEMORY.md")
     return {
         found.id: file.text[found.start : found.end].rstrip("\r\n ")
@@ -450,7 +448,7 @@ def test_two_branches_with_thirty_changes_each(world, plan_a, plan_b):
     assert set(facts(text)) <= set(facts(again))
 
 
-def taken_back_and_written_anew(name: str) -> str:
+def taken_back_and_written_anew(name):
     """A side that has retired an entry, and then has written its words once more."""
     plan = [("append", 0, 0), ("retire", 0, 0), ("same", 0, 0)]
     return changed("", name, plan, "\n")
@@ -466,7 +464,7 @@ def test_what_both_sides_wrote_anew_after_taking_it_back_stays_live():
         assert "retired_because" not in values
 
 
-def check_entries(base: str, a: str, b: str, text: str):
+def check_entries(base, a, b, text):
     """No entry lost, none that nobody wrote, counts add up, no body lost."""
     old = segments(base)
     mine = segments(a)
@@ -492,7 +490,7 @@ def check_entries(base: str, a: str, b: str, text: str):
         check_one(id, before.get(id), said[id], heard[id], found)
 
 
-def check_one(id: str, old: Any, mine: Any, other: Any, found: dict[str, Any]):
+def check_one(id, old, mine, other, found):
     values, body = found[id]
     for key in ("reinforcement_count", "success_count"):
         counts = [side[0].get(key, 0) for side in (mine, other)]
@@ -534,9 +532,7 @@ def test_mappings_that_both_sides_added_are_left_to_git(turned):
 
 
 @DIRECTIONS
-def test_a_key_that_cannot_be_written_stays_where_its_author_put_it(
-    turned,
-):
+def test_a_key_that_cannot_be_written_stays_where_its_author_put_it(turned):
     """The other side's count is spliced in there."""
     odd = entry("a").replace("\nstatus:", '\n"k: v": 1\nstatus:')
     sides = [entry("a", reinforcement_count=5), odd]
@@ -550,7 +546,7 @@ def test_prose_below_an_entry_is_merged_and_stays_when_the_entry_goes():
     b = render_entry({"id": "b"}, "## B\ny")
     base = f"# Top\n\n{a}\n- one\n\n{b}"
 
-    def merged(ours: str, theirs: str) -> str:
+    def merged(ours, theirs):
         return merge(base, ours, theirs, path="m", merge_prose=both_lines)[0]
 
     both = merged(

@@ -1,7 +1,6 @@
 """The edges of compaction: what is just enough, and what is just too little."""
 
 import datetime
-from typing import Any
 
 import pytest
 
@@ -16,14 +15,14 @@ from memcli.compaction.steps import is_stale, take_steps
 from memcli.memory.changes import ChangeSet, render_entry
 from memcli.memory.parser import KnownFile, parse
 from memcli.memory.prominence import is_used
-from memcli.memory.values import Entry, Patch, Place, place
+from memcli.memory.values import Patch, place
 
 NOW = datetime.date(2026, 11, 21)
 PROJECT = place("project", "MEMORY.md")
 CLOCK = "Freeze the clock in every cart test, because the cart expires at midnight and the build runs at night."
 
 
-def entry(id: str, body: str = "", **values: Any) -> str:
+def entry(id, body="", **values):
     keys = {"id": id, "type": "procedural", "domain": "task", "importance": 0.5, "status": "active",
             "reinforcement_count": 0, "created_at": "2026-11-01", **values}  # fmt: skip
     return (
@@ -31,13 +30,11 @@ def entry(id: str, body: str = "", **values: Any) -> str:
     )
 
 
-def source(
-    *texts: str, path: str = "MEMORY.md", where: Place = PROJECT, writable: bool = True
-) -> KnownFile:
+def source(*texts, path="MEMORY.md", where=PROJECT, writable=True):
     return KnownFile(parse("".join(texts), path), where, writable)
 
 
-def task(number: int, *texts: str, job: str = "", writable: bool = True) -> KnownFile:
+def task(number, *texts, job="", writable=True):
     job = job or f"j{number}"
     where = place("job", "MEMORY.md", job=job)
     return source(
@@ -45,15 +42,15 @@ def task(number: int, *texts: str, job: str = "", writable: bool = True) -> Know
     )
 
 
-def done(*sources: KnownFile, **steps: Any) -> CompactOutcome:
+def done(*sources, **steps):
     return take_steps(Compaction(sources, {}, NOW), CompactRequest(**steps))
 
 
-def one(**values: Any) -> Entry:
+def one(**values):
     return parse(entry("a", **values), "MEMORY.md").entries[0]
 
 
-def day(back: int) -> str:
+def day(back):
     return (NOW - datetime.timedelta(days=back)).isoformat()
 
 

@@ -6,10 +6,9 @@ import json
 import pytest
 
 from memcli.storage.files import state_dir
-from tests.conftest import Project
 
 
-def rows(project: Project, name: str = "hooks") -> list[tuple[str, str]]:
+def rows(project, name="hooks"):
     found = project.checks()
     return [(row["status"], row["detail"]) for row in found if row["name"] == name]
 

@@ -1,14 +1,11 @@
 """Content checks: what is wrong with a text is a row with its place, and nothing else
 is."""
 
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.diagnostics import content as checks
-from memcli.diagnostics.content import Check
 from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import KnownFile, parse
 from memcli.memory.values import Place
@@ -17,15 +14,13 @@ from tests.conftest import TODAY
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 
 
-def document(
-    text: str, path: str = "MEMORY.md", *, store: str = "memory", **place: str
-) -> KnownFile:
+def document(text, path="MEMORY.md", *, store="memory", **place):
     tree = place.pop("tree", "")
     where = Place(place.pop("level", "project"), store, of="memory", **place)
     return KnownFile(parse(text, path), where, tree=tree)
 
 
-def entry(body: str = "## T\nText.", **values: object) -> str:
+def entry(body="## T\nText.", **values):
     keys = {"id": "a1", "type": "declarative", "created_at": "2026-01-01", **values}
     return "\n".join(
         [
@@ -39,16 +34,14 @@ def entry(body: str = "## T\nText.", **values: object) -> str:
     )
 
 
-def rows(
-    *documents: KnownFile, max_tokens: int = 800, others: Sequence[KnownFile] = ()
-) -> list[Check]:
+def rows(*documents, max_tokens=800, others=()):
     found = checks.content(
         documents, (), today=TODAY, max_tokens=max_tokens, others=others
     )
     return [row for row in found if row.status != "PASS"]
 
 
-def places(found: Sequence[Check]) -> list[tuple[str, str, int]]:
+def places(found):
     return [(row.name, row.status, row.line) for row in found]
 
 

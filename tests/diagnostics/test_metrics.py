@@ -11,7 +11,7 @@ from memcli.diagnostics.metrics import Indexed, LiveEntry, LoggedHit, health
 TOPIC = "payment webhook retry queue timeout signature idempotency ledger refund invoice currency".split()
 
 
-def item(number: int, text: str = "", **values: object) -> LiveEntry:
+def item(number, text="", **values):
     base = LiveEntry(
         id=f"id-{number}",
         title=f"t{number}",
@@ -24,7 +24,7 @@ def item(number: int, text: str = "", **values: object) -> LiveEntry:
     return base._replace(**values)  # type: ignore[arg-type]
 
 
-def related(count: int) -> list[LiveEntry]:
+def related(count):
     """Entries on one theme, each in words of its own order and choice."""
     dice = random.Random(5)
     return [
@@ -33,16 +33,14 @@ def related(count: int) -> list[LiveEntry]:
     ]
 
 
-def apart(count: int) -> list[LiveEntry]:
+def apart(count):
     return [
         item(number, " ".join(f"w{number}x{n}" for n in range(7)))
         for number in range(count)
     ]
 
 
-def shown(
-    *entries: str, session: str = "s", scores: tuple[float, ...] = ()
-) -> list[LoggedHit]:
+def shown(*entries, session="s", scores=()):
     """One answer."""
     score = scores or tuple(1.0 for _ in entries)
     return [
@@ -58,7 +56,7 @@ def shown(
     ]
 
 
-def values(found: metrics.Health) -> dict[str, float | None]:
+def values(found):
     return {name: metric.value for name, metric in found.metrics.items()}
 
 

@@ -31,7 +31,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,7 +60,7 @@ FLOOR = (
 class World:
     """A repository, a home and a state folder, always in one place."""
 
-    def __init__(self, base: Path):
+    def __init__(self, base):
         self.base = base
         self.root = base / "world" / "root"
         self.home = base / "world" / "home"
@@ -85,26 +85,24 @@ class World:
         }
 
     @property
-    def said(self) -> Path:
+    def said(self):
         return self.base / "said"
 
     @property
-    def proposal(self) -> Path:
+    def proposal(self):
         """Where the id of what waits for a yes is written down."""
         return self.base / "world" / "proposal"
 
     @property
-    def state(self) -> Path:
+    def state(self):
         return self.base / "world" / "state" / "mem"
 
-    def mem(self, *arguments: str, stdin: str = "") -> int:
+    def mem(self, *arguments, stdin=""):
         return forge.ended(
             forge.start(arguments, self.root, self.environ, self.said, stdin=stdin)
         )
 
-    def git(
-        self, *arguments: str, check: bool = True, cwd: Path | None = None
-    ) -> subprocess.CompletedProcess[str]:
+    def git(self, *arguments, check=True, cwd=None):
         command = ["git", *arguments]
         folder = cwd or self.root
         return subprocess.run(
@@ -117,15 +115,15 @@ class World:
             timeout=60,
         )
 
-    def put(self, name: str):
+    def put(self, name):
         shutil.rmtree(self.base / "world", ignore_errors=True)
         shutil.copytree(self.base / name, self.base / "world", symlinks=True)
 
-    def save(self, name: str):
+    def save(self, name):
         shutil.rmtree(self.base / name, ignore_errors=True)
         shutil.copytree(self.base / "world", self.base / name, symlinks=True)
 
-    def files(self) -> dict[str, str]:
+    def files(self):
         return {
             str(path.relative_to(self.base)): path.read_bytes().decode(
                 "utf-8", "surrogateescape"
@@ -139,11 +137,11 @@ class World:
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
-def plain(files: dict[str, str]) -> dict[str, str]:
+def plain(files):
     return {name: _ID.sub("random id", text) for name, text in files.items()}
 
 
-def _is_other(inner: Path) -> bool:
+def _is_other(inner):
     hook = inner.parts[:2] == (".git", "hooks")
     passing = (".memory.db", ".mem-tmp-", ".merge_file_")  # the last are git's own
     return (inner.parts[0] == ".git" and not hook) or any(
@@ -169,7 +167,7 @@ class Verb(NamedTuple):
     settle: bool = False
 
 
-def build(root: Path, files: int):
+def build(root, files):
     for number in range(files - 1):
         topic = TOPICS[number % len(TOPICS)]
         body = f"The {topic} service number {number} keeps its state in memory until the worker writes it down."
@@ -208,7 +206,7 @@ def build(root: Path, files: int):
     (root / "MEMORY.md").write_text(PROSE, encoding="utf-8")
 
 
-def entry_of(entry_id: str, body: str, **values: object) -> str:
+def entry_of(entry_id, body, **values):
     keys = {
         "id": entry_id,
         "type": "corrective",
@@ -223,7 +221,7 @@ def entry_of(entry_id: str, body: str, **values: object) -> str:
     return render_entry(keys, f"## {entry_id}\n{body}")
 
 
-def found(world: World, files: int):
+def found(world, files):
     shutil.rmtree(world.base / "world", ignore_errors=True)
     world.root.mkdir(parents=True)
     world.home.mkdir()
@@ -236,9 +234,7 @@ def found(world: World, files: int):
     world.mem("index", "-q")
 
 
-def transcript(
-    path: Path, session: str, cwd: Path, said: Sequence[tuple[str, str]]
-) -> str:
+def transcript(path, session, cwd, said):
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [
         {
@@ -258,7 +254,7 @@ def transcript(
     return str(path)
 
 
-def _ended(world: World) -> str:
+def _ended(world):
     said = (
         ("user", "Write a test for the parser."),
         ("assistant", "I wrote one."),
@@ -269,14 +265,14 @@ def _ended(world: World) -> str:
     return path
 
 
-def _payload(world: World) -> str:
+def _payload(world):
     path = world.home / SESSIONS / "one.jsonl"
     return json.dumps(
         {"session_id": "s-1", "transcript_path": str(path), "cwd": str(world.root)}
     )
 
 
-def _spool(world: World):
+def _spool(world):
     path = _ended(world)
     with App(Options(root=str(world.root)), world.environ, world.root) as app:
         history = State(world.state, app.project.key)
@@ -286,7 +282,7 @@ def _spool(world: World):
         history.close()
 
 
-def _branches(world: World):
+def _branches(world):
     assert world.mem("init", "-q") == 0
     world.git("add", "-A")
     world.git("commit", "-qm", "Init")
@@ -305,11 +301,11 @@ def _branches(world: World):
     shutil.rmtree(path, ignore_errors=True)
 
 
-def _compacted(world: World):
+def _compacted(world):
     assert world.mem("compact", "-q", "--allow-loss") == 0
 
 
-def _unmarked(world: World):
+def _unmarked(world):
     for i in (0, 1, 3):
         name = f".mem/jobs/j{i}/MEMORY.md" if i % 3 else f"tasks/t{i}.md"
         path = world.root / name
@@ -318,14 +314,14 @@ def _unmarked(world: World):
     (world.root / ".gitignore").unlink()
 
 
-def _shown(world: World):
+def _shown(world):
     assert (
         world.mem("recall", "queue worker schema deployment", "--session", "s-1", "-q")
         == 0
     )
 
 
-def _proposed(world: World):
+def _proposed(world):
     said = (
         ("user", "Please make the checkout page load faster."),
         ("assistant", "I installed a package with npm."),
@@ -342,12 +338,12 @@ def _proposed(world: World):
     world.proposal.write_text(ids[0], encoding="utf-8")
 
 
-def _exported(world: World):
+def _exported(world):
     (world.root / "AGENTS.md").write_text(PROSE, encoding="utf-8")
     assert world.mem("export", "agents-md", "--out", "AGENTS.md", "-q") == 0
 
 
-def _registered(world: World):
+def _registered(world):
     assert world.mem("init", "--all", "-q") == 0
 
 
@@ -402,7 +398,7 @@ class Whole(NamedTuple):
 
 
 class Drill:
-    def __init__(self, base: Path, files: int, seed: int):
+    def __init__(self, base, files, seed):
         self.world = World(base)
         self.dice = random.Random(seed)
         self.failures: list[str] = []
@@ -410,7 +406,7 @@ class Drill:
         found(self.world, files)
         self.world.save("tree")
 
-    def run(self, verb: Verb, *, at: int | None = None, after: float = 0.0) -> bool:
+    def run(self, verb, *, at=None, after=0.0):
         if verb.own:
             return self._killed_git(verb, after)
         trace = None if at is None else forge.dies_at(at)
@@ -428,7 +424,7 @@ class Drill:
         killed = forge.ended(pid) < 0
         return _killed_workers() if verb.settle else killed
 
-    def _killed_git(self, verb: Verb, after: float) -> bool:
+    def _killed_git(self, verb, after):
         command = ["git", *verb.arguments]
         child = subprocess.Popen(
             command,
@@ -445,7 +441,7 @@ class Drill:
         child.wait()
         return not gone
 
-    def again(self, verb: Verb) -> int:
+    def again(self, verb):
         if not verb.own:
             code = self.world.mem(*self._filled(verb), stdin=verb.stdin(self.world))
             if verb.settle and not _quiet_within(SETTLED):
@@ -457,7 +453,7 @@ class Drill:
         self.world.git("reset", "-q", "--hard")
         return self.world.git(*verb.arguments, check=False).returncode
 
-    def _filled(self, verb: Verb) -> tuple[str, ...]:
+    def _filled(self, verb):
         names = {
             "{transcript}": str(self.world.home / SESSIONS / "one.jsonl"),
             "{root}": str(self.world.root),
@@ -468,7 +464,7 @@ class Drill:
 
     # What is expected.
 
-    def learn(self, verb: Verb) -> Whole:
+    def learn(self, verb):
         self.world.put("tree")
         verb.prepare(self.world)
         self.world.save(verb.name)
@@ -511,7 +507,7 @@ class Drill:
             seconds=seconds,
         )
 
-    def _expect(self, code: int, verb: Verb, when: str):
+    def _expect(self, code, verb, when):
         if code not in verb.codes:
             said = (
                 ""
@@ -520,7 +516,7 @@ class Drill:
             )
             self.failures.append(f"{verb.name} {when}: exit {code}: {said[-400:]}")
 
-    def kill(self, verb: Verb, whole: Whole, number: int):
+    def kill(self, verb, whole, number):
         self.world.put(verb.name)
         label = f"{verb.name}, kill {number}"
         if whole.steps and number % 2 == 0:
@@ -546,7 +542,7 @@ class Drill:
         wrong += [*litter(self.world), *unlike_a_rebuild(self.world)]
         self.failures += [f"{label}: {what}" for what in wrong]
 
-    def _half_written_by_git(self, whole: Whole, now: dict[str, str]) -> dict[str, str]:
+    def _half_written_by_git(self, whole, now):
         """The files that git itself was writing, as its newest commit has them.
 
         git takes a file away and writes the new one in its place: killed in between, it
@@ -562,7 +558,7 @@ class Drill:
                 found[name] = self.world.git("show", f"HEAD:{inner}").stdout
         return found
 
-    def _count(self, whole: Whole, now: dict[str, str], *, killed: bool):
+    def _count(self, whole, now, *, killed):
         if not killed:
             self.counts["late"] += 1
         elif now == whole.old:
@@ -579,7 +575,7 @@ def adopt():
     ctypes.CDLL(None).prctl(child_subreaper, 1, 0, 0, 0)
 
 
-def _quiet_within(seconds: float) -> bool:
+def _quiet_within(seconds):
     """Whether what a command has left behind ends by itself in time."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -592,7 +588,7 @@ def _quiet_within(seconds: float) -> bool:
     return False
 
 
-def _killed_workers() -> bool:
+def _killed_workers():
     """Kill what a command has left behind; whether anything was still at work."""
     killed = False
     while not _quiet_within(0.0001):
@@ -603,7 +599,7 @@ def _killed_workers() -> bool:
     return killed
 
 
-def _children() -> Iterator[int]:
+def _children():
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             _, _, values = path.read_text().rpartition(")")
@@ -613,11 +609,11 @@ def _children() -> Iterator[int]:
             yield int(path.parent.name)
 
 
-def _taken(verb: Verb, whole: Whole) -> set[str]:
+def _taken(verb, whole):
     return ids(whole.old) - ids(whole.ends[0]) if verb.takes else set()
 
 
-def ids(files: dict[str, str]) -> set[str]:
+def ids(files):
     return {
         entry.id if entry.identified else entry.body.split("\n")[0]
         for name, text in files.items()
@@ -626,7 +622,7 @@ def ids(files: dict[str, str]) -> set[str]:
     }
 
 
-def _titles(files: dict[str, str]) -> set[str]:
+def _titles(files):
     names = [name for name in files if name.endswith(".md")]
     return {
         entry.body.split("\n")[0]
@@ -635,7 +631,7 @@ def _titles(files: dict[str, str]) -> set[str]:
     }
 
 
-def torn(whole: Whole, now: dict[str, str]) -> list[str]:
+def torn(whole, now):
     alike = plain(now)
     return [
         f"{name} is neither the old nor the new file"
@@ -644,14 +640,12 @@ def torn(whole: Whole, now: dict[str, str]) -> list[str]:
     ]
 
 
-def lost(
-    before: dict[str, str], now: dict[str, str], *, allowed: set[str]
-) -> list[str]:
+def lost(before, now, *, allowed):
     gone = ids(before) - ids(now) - _titles(now) - allowed
     return [f"{entry} is in no file" for entry in sorted(gone)]
 
 
-def litter(world: World) -> list[str]:
+def litter(world):
     paths = [*world.base.joinpath("world").rglob("*.mem-tmp-*")]
     paths += [*(world.state / "pending").glob("*"), *(world.state / "aside").glob("*")]
     paths += [
@@ -664,7 +658,7 @@ def litter(world: World) -> list[str]:
     return [f"left {path.relative_to(world.base)}" for path in paths]
 
 
-def unlike_a_rebuild(world: World) -> list[str]:
+def unlike_a_rebuild(world):
     fresh = world.base / "fresh.db"
     for path in world.base.glob("fresh.db*"):
         path.unlink()
@@ -694,7 +688,7 @@ ROWS = (
 )
 
 
-def rows(path: Path) -> list[list[tuple[object, ...]]]:
+def rows(path):
     db = sqlite3.connect(path, isolation_level=None)
     try:
         db.execute(
@@ -705,13 +699,11 @@ def rows(path: Path) -> list[list[tuple[object, ...]]]:
         db.close()
 
 
-def memory() -> str | None:
+def memory():
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
-def main(
-    kills: int = 1000, files: int = 50, seed: int = 1, only: list[str] = ()
-) -> int:
+def main(kills=1000, files=50, seed=1, only=()):
     forge.load()
     adopt()
     with tempfile.TemporaryDirectory(prefix="mem-drill-", dir=memory()) as folder:
@@ -733,14 +725,14 @@ def main(
     return 1 if run.failures else 0
 
 
-def _texts(states: Sequence[dict[str, str]]) -> dict[str, set[str | None]]:
+def _texts(states):
     """All texts that the states have of each file."""
     names = {name for state in states for name in state}
     alike = [plain(state) for state in states]
     return {name: {state.get(name) for state in alike} for name in names}
 
 
-def _differing(one: dict[str, str], other: dict[str, str]) -> str:
+def _differing(one, other):
     names = one.keys() | other.keys()
     return ", ".join(sorted(name for name in names if one.get(name) != other.get(name)))
 

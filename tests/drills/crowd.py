@@ -27,7 +27,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -66,7 +65,7 @@ class Done(NamedTuple):
     said: str
 
 
-def build(root: Path):
+def build(root):
     told = "The {} of the shop must be restarted by hand on day {}."
     named = enumerate(SUBJECTS[:COUNTED])
     counted = [entry_of(f"counted-{i}", told.format(name, i + 3)) for i, name in named]
@@ -88,7 +87,7 @@ def build(root: Path):
 class Worker:
     """Runs commands in one work tree and writes a line about each into its log."""
 
-    def __init__(self, world: World, number: int, seed: int, tree: Path):
+    def __init__(self, world, number, seed, tree):
         self.world = world
         self.number = number
         self.tree = tree
@@ -97,7 +96,7 @@ class Worker:
         self.log = world.base / f"log-{number}"
         self.said = world.base / f"said-{number}"
 
-    def work(self, until: float):
+    def work(self, until):
         alone = self.tree != self.world.root
         while time.time() < until:
             self.turn += 1
@@ -108,7 +107,7 @@ class Worker:
             else:
                 self._one(self.dice.choice(WORK))
 
-    def _one(self, verb: str):
+    def _one(self, verb):
         word = f"w{self.number}x{self.turn}"
         if verb == "reinforce":
             entry = f"counted-{self.dice.randrange(COUNTED)}"
@@ -134,16 +133,16 @@ class Worker:
         self._commit(self.tree.name)
         self._git("merge", "merge", "-q", "--no-edit", "main")
 
-    def _commit(self, message: str):
+    def _commit(self, message):
         self._git("stage", "add", "-A")
         if self._git("staged", "diff", "--cached", "--quiet", ok=(0, 1)):
             self._git("commit", "commit", "-q", "-m", message)
 
-    def _prose(self) -> str:
+    def _prose(self):
         syllables = "ba de fi go lu mar nen pol ris tov".split()
         return " ".join("".join(self.dice.choices(syllables, k=3)) for _ in range(9))
 
-    def _session(self, word: str) -> str:
+    def _session(self, word):
         wish = f"No, don't use print there. Always use the logger named {word}, never print."
         said = (
             ("user", f"Write the {word} module."),
@@ -154,14 +153,14 @@ class Worker:
             self.world.home / "sessions" / f"{word}.jsonl", word, self.tree, said
         )
 
-    def _run(self, verb: str, arguments: Sequence[str], what: str):
+    def _run(self, verb, arguments, what):
         started = time.monotonic()
         code = patient(forge.start(arguments, self.tree, self.world.environ, self.said))
         said = self.said.read_text(encoding="utf-8", errors="replace")
         told = said if code or _is_bad(said) else ""
         self._note(Done(verb, code, what, time.monotonic() - started, told))
 
-    def _git(self, verb: str, *arguments: str, ok: Sequence[int] = (0,)) -> int:
+    def _git(self, verb, *arguments, ok=(0,)):
         started = time.monotonic()
         done = self.world.git(*arguments, check=False, cwd=self.tree)
         code = 0 if done.returncode in ok else done.returncode
@@ -169,12 +168,12 @@ class Worker:
         self._note(Done(f"git {verb}", code, "", time.monotonic() - started, said))
         return done.returncode
 
-    def _note(self, done: Done):
+    def _note(self, done):
         with self.log.open("a", encoding="utf-8") as file:
             file.write(json.dumps(done) + "\n")
 
 
-def patient(pid: int) -> int:
+def patient(pid):
     until = time.monotonic() + LONGEST
     while time.monotonic() < until:
         actual, status = os.waitpid(pid, os.WNOHANG)
@@ -185,11 +184,11 @@ def patient(pid: int) -> int:
     return forge.ended(pid)
 
 
-def _is_bad(said: str) -> bool:
+def _is_bad(said):
     return "Traceback" in said or "locked" in said
 
 
-def _begin(world: World, processes: int) -> list[Path]:
+def _begin(world, processes):
     world.root.mkdir(parents=True)
     world.home.mkdir()
     build(world.root)
@@ -205,7 +204,7 @@ def _begin(world: World, processes: int) -> list[Path]:
     return trees
 
 
-def _forked(worker: Worker, until: float) -> int:
+def _forked(worker, until):
     pid = os.fork()
     if pid:
         return pid
@@ -219,11 +218,11 @@ def _forked(worker: Worker, until: float) -> int:
         os._exit(code)
 
 
-def _lines(log: Path) -> Iterable[str]:
+def _lines(log):
     return log.read_text(encoding="utf-8").splitlines() if log.exists() else ()
 
 
-def _merged(world: World, trees: Sequence[Path]) -> list[str]:
+def _merged(world, trees):
     for tree in (world.root, *trees):
         world.git("add", "-A", cwd=tree)
         world.git("commit", "-q", "--allow-empty", "-m", "The end", cwd=tree)
@@ -236,7 +235,7 @@ def _merged(world: World, trees: Sequence[Path]) -> list[str]:
     return failures
 
 
-def judged(done: Iterable[Done]) -> list[str]:
+def judged(done):
     return [
         f"{each.verb}: exit {each.code} after {each.seconds:.1f} s: {each.said[-300:]}"
         for each in done
@@ -244,7 +243,7 @@ def judged(done: Iterable[Done]) -> list[str]:
     ]
 
 
-def missing(root: Path, done: Iterable[Done]) -> list[str]:
+def missing(root, done):
     held = " ".join(path.read_text(encoding="utf-8") for path in root.rglob("*.md"))
     words = set(held.replace(".", " ").replace(",", " ").split())
     return [
@@ -254,7 +253,7 @@ def missing(root: Path, done: Iterable[Done]) -> list[str]:
     ]
 
 
-def miscounted(root: Path, done: Iterable[Done]) -> list[str]:
+def miscounted(root, done):
     wanted = Counter({f"counted-{number}": 1 for number in range(COUNTED)})
     wanted.update(
         each.what for each in done if each.verb == "reinforce" and not each.code
@@ -269,9 +268,7 @@ def miscounted(root: Path, done: Iterable[Done]) -> list[str]:
     ]
 
 
-def crowded(
-    world: World, processes: int, seconds: float, seed: int
-) -> tuple[list[Done], list[str]]:
+def crowded(world, processes, seconds, seed):
     """What so many processes did at once, and what is wrong after it."""
     trees = _begin(world, processes)
     workers = [Worker(world, number, seed, tree) for number, tree in enumerate(trees)]
@@ -294,7 +291,7 @@ def crowded(
     return done, failures
 
 
-def summary(done: Sequence[Done]) -> str:
+def summary(done):
     verbs = Counter(each.verb for each in done)
     ran = ", ".join(f"{count} {verb}" for verb, count in sorted(verbs.items()))
     longest = max((each.seconds for each in done), default=0.0)
@@ -302,9 +299,7 @@ def summary(done: Sequence[Done]) -> str:
     return f"{ran}; the longest took {longest:.1f} s, {refused} were told to wait"
 
 
-def main(
-    processes: int = 20, seconds: float = 60, seed: int = 1, embedder: str = "none"
-) -> int:
+def main(processes=20, seconds=60, seed=1, embedder="none"):
     forge.load()
     with tempfile.TemporaryDirectory(prefix="mem-crowd-", dir=memory()) as folder:
         world = World(Path(folder))

@@ -11,8 +11,6 @@ import os
 import pkgutil
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import memcli
@@ -40,16 +38,7 @@ def load():
             importlib.import_module(module.name)
 
 
-def start(
-    arguments: Sequence[str],
-    cwd: Path,
-    environ: Mapping[str, str],
-    said: Path,
-    *,
-    stdin: str = "",
-    trace: Callable[[str], None] | None = None,
-    last: Callable[[], None] | None = None,
-) -> int:
+def start(arguments, cwd, environ, said, *, stdin="", trace=None, last=None):
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
@@ -72,7 +61,7 @@ def start(
         os._exit(code)
 
 
-def _become(cwd: Path, environ: Mapping[str, str], said: Path, stdin: str):
+def _become(cwd, environ, said, stdin):
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environ)
@@ -87,15 +76,15 @@ def _become(cwd: Path, environ: Mapping[str, str], said: Path, stdin: str):
     sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
-def _listen(trace: Callable[[str], None]):
+def _listen(trace):
     workspace.Workspace.__init__.__kwdefaults__["trace"] = trace  # type: ignore[index]
     durable.silent = trace  # type: ignore[assignment]  # that of write_output
 
 
-def dies_at(number: int) -> Callable[[str], None]:
+def dies_at(number):
     left = [number]
 
-    def trace(_step: str):
+    def trace(_step):
         if not left[0]:
             os.kill(os.getpid(), signal.SIGKILL)
         left[0] -= 1
@@ -103,24 +92,16 @@ def dies_at(number: int) -> Callable[[str], None]:
     return trace
 
 
-def ended(pid: int) -> int:
+def ended(pid):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def listen(
-    arguments: Sequence[str],
-    cwd: Path,
-    environ: Mapping[str, str],
-    said: Path,
-    *,
-    stdin: str,
-    look: Callable[[], dict[str, str]],
-) -> tuple[int, Heard]:
-    steps: list[str] = []
-    states: list[dict[str, str]] = []
+def listen(arguments, cwd, environ, said, *, stdin, look):
+    steps = []
+    states = []
     note = said.with_name("heard.json")
 
-    def trace(step: str):
+    def trace(step):
         steps.append(step)
         if step == "end":
             states.append(look())

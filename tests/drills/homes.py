@@ -18,7 +18,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 from memcli.memory.parser import parse
@@ -31,7 +30,7 @@ FILES = ("MEMORY.md", "institutional.md")
 class Home:
     """A home folder with what a machine has beside it."""
 
-    def __init__(self, folder: Path, remote: Path):
+    def __init__(self, folder, remote):
         self.folder = folder
         self.home = folder / "home"
         self.cwd = folder / "cwd"
@@ -57,7 +56,7 @@ class Home:
         }
         self.mem("sync", "--git", str(remote))
 
-    def mem(self, *words: str) -> str:
+    def mem(self, *words):
         command = [sys.executable, "-m", "memcli", *words]
         done = subprocess.run(
             command,
@@ -70,7 +69,7 @@ class Home:
         assert done.returncode == 0, (words, done.stdout, done.stderr)
         return done.stdout
 
-    def killed(self, after: float, *, alone: bool):
+    def killed(self, after, *, alone):
         """A sync that is killed after so many seconds, alone or with the git that it
         runs."""
         command = [sys.executable, "-m", "memcli", "sync"]
@@ -87,7 +86,7 @@ class Home:
             (os.kill if alone else os.killpg)(process.pid, signal.SIGKILL)
         process.wait()
 
-    def text(self, name: str) -> str:
+    def text(self, name):
         path = self.home / name
         return path.read_bytes().decode() if path.exists() else ""
 
@@ -95,7 +94,7 @@ class Home:
 class Drill:
     """What was written so far, and how often each entry was reinforced."""
 
-    def __init__(self, folder: Path, seed: int):
+    def __init__(self, folder, seed):
         self.random = random.Random(seed)
         remote = folder / "remote.git"
         subprocess.run(
@@ -107,12 +106,12 @@ class Drill:
         self.edited: set[str] = set()
         self.kills = 0
 
-    def token(self) -> str:
+    def token(self):
         """A word that stands nowhere yet."""
         self.tokens.append(f"token{len(self.tokens)}x{self.random.randrange(10**6)}")
         return self.tokens[-1]
 
-    def edit(self, home: Home):
+    def edit(self, home):
         """One random edit."""
         ids = [
             entry.id
@@ -151,13 +150,13 @@ class Drill:
         else:
             home.mem("retire", self.random.choice(ids))
 
-    def some(self, many: int) -> str:
+    def some(self, many):
         return " ".join(
             f"{self.random.choice(WORDS)}{self.random.randrange(999)}"
             for _ in range(many)
         )
 
-    def run(self, edits: int, syncs: int) -> list[str]:
+    def run(self, edits, syncs):
         """All of it; what is wrong in the end."""
         todo = [("edit", home) for home in self.homes for _ in range(edits)]
         todo += [("sync", self.random.choice(self.homes)) for _ in range(syncs)]
@@ -176,7 +175,7 @@ class Drill:
             home.mem("sync")
         return self.faults()
 
-    def faults(self) -> list[str]:
+    def faults(self):
         """What is wrong."""
         one, two = self.homes
         found = [
@@ -195,7 +194,7 @@ class Drill:
             found += [f"{home.home}: {name} was left" for name in sorted(beside)]
         return found
 
-    def _miscounted(self, home: Home) -> Iterator[str]:
+    def _miscounted(self, home):
         """Entries that count otherwise than was told, if nothing else changed them."""
         for entry in parse(home.text("MEMORY.md"), "MEMORY.md").entries:
             told = self.counts[entry.id]
@@ -205,7 +204,7 @@ class Drill:
                 yield f"{entry.id} counts {count}, told {told}"
 
 
-def main(edits: int = 50, syncs: int = 20, seed: int = 1) -> int:
+def main(edits=50, syncs=20, seed=1):
     """Run the drill and say what came of it."""
     with tempfile.TemporaryDirectory(prefix="mem-homes-") as folder:
         drill = Drill(Path(folder), seed)

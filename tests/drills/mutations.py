@@ -48,17 +48,17 @@ class Mutation(NamedTuple):
     tests: Sequence[str]
 
 
-def table() -> list[Mutation]:
+def table():
     text = Path(__file__).with_suffix(".toml").read_text("utf-8")
     return [Mutation(**row) for row in tomllib.loads(text)["row"]]
 
 
-def copied(source: Path, to: Path) -> Path:
+def copied(source, to):
     shutil.copytree(source, to, ignore=LEFT_OUT, symlinks=True)
     return to
 
 
-def ran(house: Path, tests: Sequence[str], *options: str) -> tuple[int, str]:
+def ran(house, tests, *options):
     environ = {
         **os.environ,
         "PYTHONPATH": str(house),
@@ -87,7 +87,7 @@ def ran(house: Path, tests: Sequence[str], *options: str) -> tuple[int, str]:
     return process.returncode, process.stdout + process.stderr
 
 
-def layout_free(code: str) -> re.Pattern[str]:
+def layout_free(code):
     """What finds `code` however the formatter broke its lines."""
     parts = []
     for token in re.findall(r"\w+|[^\w\s]", code):
@@ -98,13 +98,13 @@ def layout_free(code: str) -> re.Pattern[str]:
     return re.compile("".join(parts))
 
 
-def put(path: Path, text: str):
+def put(path, text):
     path.write_text(text, encoding="utf-8")
     for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
         compiled.unlink()
 
 
-def places_of(house: Path, code: str) -> list[tuple[Path, re.Match[str]]]:
+def places_of(house, code):
     """Where the code stands, whatever its layout; `string` of each is its file."""
     pattern = layout_free(code)
     return [
@@ -114,7 +114,7 @@ def places_of(house: Path, code: str) -> list[tuple[Path, re.Match[str]]]:
     ]
 
 
-def outcome(house: Path, mutation: Mutation, left_out: set[str]) -> tuple[str, str]:
+def outcome(house, mutation, left_out):
     """What became of a mutation ("caught", "survived", "void"), and by which test or
     why.
 
@@ -145,12 +145,12 @@ def outcome(house: Path, mutation: Mutation, left_out: set[str]) -> tuple[str, s
         left_out.add(name)
 
 
-def is_wanted(row: Mutation, words: Sequence[str]) -> bool:
+def is_wanted(row, words):
     """Whether its words have one of these, if there are any."""
     return not words or any(word in row.what for word in words)
 
 
-def main(only: list[str] = (), *, list: bool = False) -> int:
+def main(only=(), *, list=False):
     """Break each row whose words have one of these texts; list them, run nothing."""
     chosen = [row for row in table() if is_wanted(row, only)]
     if not list:
@@ -159,12 +159,12 @@ def main(only: list[str] = (), *, list: bool = False) -> int:
     return 0
 
 
-def broken(rows: Sequence[Mutation], source: Path = HERE) -> int:
+def broken(rows, source=HERE):
     """Break the package in each row, and say which are noticed."""
     counts = {"caught": 0, "survived": 0, "void": 0}
     with tempfile.TemporaryDirectory(prefix="mem-mutations-") as folder:
         house = copied(source, Path(folder) / "house")
-        left_out: set[str] = set()
+        left_out = set()
         for mutation in rows:
             what, why = outcome(house, mutation, left_out)
             counts[what] += 1

@@ -23,13 +23,12 @@ import tempfile
 import time
 import uuid
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
 from memcli.memory.parser import parse
-from memcli.memory.values import ARCHIVE, Entry
+from memcli.memory.values import ARCHIVE
 from tests.programs import run
 
 STAGES = ("specification", "design", "implementation", "review")
@@ -119,7 +118,7 @@ IDLE = (
 class Stage:
     """The repository of the play, and the world around it."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder):
         self.folder = folder
         self.root = folder / "repo"
         self.home = folder / "home"
@@ -147,7 +146,7 @@ class Stage:
         self.git("config", "user.email", "play@example.org")
         self.mem("init", "--claude", "--git")
 
-    def run(self, *command: str, input: str = "") -> str:
+    def run(self, *command, input=""):
         """Run a program in the repository. Raises AssertionError when it fails."""
         environ = {**self.environ, "MEM_NOW": self.day.isoformat()}
         done = subprocess.run(
@@ -163,17 +162,17 @@ class Stage:
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
         return done.stdout
 
-    def git(self, *words: str) -> str:
+    def git(self, *words):
         return self.run("git", *words)
 
-    def mem(self, *words: str, input: str = "") -> str:
+    def mem(self, *words, input=""):
         return self.run(sys.executable, "-m", "memcli", *words, input=input)
 
-    def commit(self, message: str):
+    def commit(self, message):
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "-m", message)
 
-    def hook(self, event: str, session: str, **values: object):
+    def hook(self, event, session, **values):
         path = self.sessions / f"{session}.jsonl"
         said = {
             "session_id": session,
@@ -194,7 +193,7 @@ class Stage:
             time.sleep(0.05)
         raise AssertionError("a session was not learned from in time")
 
-    def entries(self, *, archived: bool) -> list[tuple[Path, Entry]]:
+    def entries(self, *, archived):
         """Each entry of the memory files, or of the archives, with its file."""
         return [
             (path, entry)
@@ -204,7 +203,7 @@ class Stage:
         ]
 
 
-def session(stage: Stage, number: int, said: Sequence[str]):
+def session(stage, number, said):
     """One session of a person and an agent, as its hooks see it."""
     name = str(uuid.uuid5(uuid.NAMESPACE_URL, f"play {number}"))
     path = stage.sessions / f"{name}.jsonl"
@@ -233,7 +232,7 @@ def session(stage: Stage, number: int, said: Sequence[str]):
     stage.commit(f"Session {number}")
 
 
-def branches(stage: Stage, number: int):
+def branches(stage, number):
     """A colleague's branch and main are compacted, then merged."""
     stage.git("checkout", "-q", "-b", f"colleague-{number}")
     stage.mem("compact", "--due")
@@ -245,7 +244,7 @@ def branches(stage: Stage, number: int):
     stage.git("merge", "-q", "--no-edit", f"colleague-{number}")
 
 
-def play(stage: Stage, sessions: int) -> Sequence[Lesson]:
+def play(stage, sessions):
     """All sessions in order; the lessons that were said or added."""
     taught = []
     for number in range(sessions):
@@ -271,7 +270,7 @@ def play(stage: Stage, sessions: int) -> Sequence[Lesson]:
     return taught
 
 
-def faults(stage: Stage, taught: Sequence[Lesson]) -> list[str]:
+def faults(stage, taught):
     """What is wrong at the end, a line each."""
     texts = [
         entry.body.lower()
@@ -296,13 +295,13 @@ def faults(stage: Stage, taught: Sequence[Lesson]) -> list[str]:
     return wrong
 
 
-def _is_live(lesson: Lesson, texts: Sequence[str]) -> bool:
+def _is_live(lesson, texts):
     """Whether one of the texts has all words of the lesson."""
     words = lesson.words.lower().split()
     return any(all(word in text for word in words) for text in texts)
 
 
-def _archived_twice(stage: Stage) -> list[str]:
+def _archived_twice(stage):
     """The blocks that an archive holds more than once."""
     blocks = Counter(
         (path.name, entry.id, entry.body)
@@ -311,7 +310,7 @@ def _archived_twice(stage: Stage) -> list[str]:
     return [f"{name}: {key}" for (name, key, _), count in blocks.items() if count > 1]
 
 
-def main(sessions: int = 60, keep: Path | None = None) -> int:
+def main(sessions=60, keep=None):
     """Play in a folder that is left, or in one that goes."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mem-play-") as folder:

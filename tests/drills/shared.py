@@ -10,7 +10,6 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +25,7 @@ from tests.programs import run
 FIRST = "2026-01-01T00:00:00Z"
 
 
-def commit(root: Path, message: str = "All of it"):
+def commit(root, message="All of it"):
     """Commit everything in `root`, which becomes a repository first.
 
     Its first commit says its name: equal files committed in the same second would be
@@ -62,9 +61,7 @@ class Outcome(NamedTuple):
     failures: tuple[str, ...]
 
 
-def chaos(
-    server: Server, seconds: float, workers: int, entries: int = 30, kills: int = 3
-) -> Outcome:
+def chaos(server, seconds, workers, entries=30, kills=3):
     url = server.database("chaos")
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -96,9 +93,7 @@ class _Run:
     """The threads of one chaos drill. State `i` of a project: all of its entries say
     `state-i`."""
 
-    def __init__(
-        self, folder: Path, environ: Mapping[str, str], entries: int, until: float
-    ):
+    def __init__(self, folder, environ, entries, until):
         self.folder = folder
         self.environ = environ
         self.entries = entries
@@ -108,7 +103,7 @@ class _Run:
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
 
-    def start(self, workers: int):
+    def start(self, workers):
         for number in range(max(workers // 2, 1)):
             root = self.folder / f"p{number}"
             self._write(root, 0)
@@ -130,13 +125,13 @@ class _Run:
         for thread in self._threads:
             thread.join()
 
-    def _app(self, root: Path) -> App:
+    def _app(self, root):
         options = Options(
             str(root), ("limit=1000", "max_tokens=0", "mmr_lambda=1", "context=0")
         )
         return App(options, self.environ, root)
 
-    def _write(self, root: Path, state: int):
+    def _write(self, root, state):
         root.mkdir(exist_ok=True)
         some = []
         for number in range(self.entries):
@@ -151,14 +146,14 @@ class _Run:
         (root / "tasks" / "t.md").write_text("\n".join(some[1::2]))
         commit(root, f"state {state}")
 
-    def _push_all(self, root: Path):
+    def _push_all(self, root):
         state = 1 + 1_000_000 * root.name.endswith("-clone")
         while time.monotonic() < self.until:
             self._write(root, state)
             self._push(root)
             state += 1
 
-    def _push(self, root: Path) -> bool:
+    def _push(self, root):
         app = self._app(root)
         try:
             app.refresh()
@@ -174,15 +169,15 @@ class _Run:
             app.__exit__(None, None, None)
         return False
 
-    def _fail(self, what: str):
+    def _fail(self, what):
         with self._lock:
             self.failures.append(what)
 
-    def _read_all(self, name: str):
+    def _read_all(self, name):
         while time.monotonic() < self.until:
             self._read(name)
 
-    def _read(self, name: str) -> set[str]:
+    def _read(self, name):
         app = self._app(self.folder / "home")
         try:
             asked = RecallRequest(
@@ -211,7 +206,7 @@ class _Run:
             app.__exit__(None, None, None)
         return set()
 
-    def settle(self, number: int):
+    def settle(self, number):
         root = self.folder / f"p{number}"
         self._write(root, 7_000_000 + number)
         if not self._push(root):
@@ -220,7 +215,7 @@ class _Run:
             self._fail(f"{root.name}: the last push is not what is read")
 
 
-def _check_counts(url: str, failures: list[str]):
+def _check_counts(url, failures):
     import psycopg
 
     with psycopg.connect(url) as connection:
@@ -242,7 +237,7 @@ CHECKS = {
 """What is counted is what there is: statements that find rows where it is not."""
 
 
-def main(*, seconds: float = 60, workers: int = 20) -> int:
+def main(*, seconds=60, workers=20):
     server = Server()
     try:
         server.start(fsync="on")

@@ -3,22 +3,19 @@ was."""
 
 import json
 import os
-import random
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from tests.fuzz.hostile import CHARACTERS, SEEDS, TOKENS, mutated
 
-EVENTS: Final = ("prompt", "pre-tool", "pre-compact")
+EVENTS = ("prompt", "pre-tool", "pre-compact")
 """What can be called in this process; the others start workers."""
-ENDS_IN: Final = 30.0  # seconds after which a process hangs: ten times what a hook has
-_FIELDS: Final = (
+ENDS_IN = 30.0  # seconds after which a process hangs: ten times what a hook has
+_FIELDS = (
     "session_id",
     "conversation_id",
     "cwd",
@@ -32,7 +29,7 @@ _FIELDS: Final = (
     "agent_id",
     "hook_event_name",
 )
-_INPUTS: Final = (
+_INPUTS = (
     "command",
     "file_path",
     "path",
@@ -41,7 +38,7 @@ _INPUTS: Final = (
     "edits",
     "content",
 )
-_ODD: Final = (
+_ODD = (
     None,
     True,
     0,
@@ -73,7 +70,7 @@ _ODD: Final = (
     {},
     {"a": [{}]},
 )
-_DEEP: Final = 100_000
+_DEEP = 100_000
 
 
 class Ended(NamedTuple):
@@ -85,7 +82,7 @@ class Ended(NamedTuple):
     seconds: float
 
 
-def good(root: Path) -> dict[str, object]:
+def good(root):
     return {
         "session_id": "s",
         "transcript_path": None,
@@ -97,7 +94,7 @@ def good(root: Path) -> dict[str, object]:
     }
 
 
-def payloads(root: Path) -> Iterator[bytes]:
+def payloads(root):
     for field in _FIELDS:
         yield _json({key: value for key, value in good(root).items() if key != field})
         yield from (_json({**good(root), field: value}) for value in _ODD)
@@ -121,7 +118,7 @@ def payloads(root: Path) -> Iterator[bytes]:
     yield whole.replace(b'"git push"', b"[" * 900 + b"]" * 900)
 
 
-def drawn(root: Path, dice: random.Random) -> Iterator[bytes]:
+def drawn(root, dice):
     values = (*_ODD, *CHARACTERS, *TOKENS)
     while True:
         said = good(root)
@@ -136,11 +133,11 @@ def drawn(root: Path, dice: random.Random) -> Iterator[bytes]:
             yield mutated(text, dice).encode("utf-8", "surrogatepass")
 
 
-def _json(said: Mapping[str, object]) -> bytes:
+def _json(said):
     return json.dumps(said).encode()
 
 
-def checked(out: bytes, err: bytes, *, code: int, event: str = ""):
+def checked(out, err, *, code, event=""):
     assert (code, err) == (0, b""), (code, err)
     if not out:
         return
@@ -152,7 +149,7 @@ def checked(out: bytes, err: bytes, *, code: int, event: str = ""):
     assert event not in ("pre-compact", "session-end")
 
 
-FEEDS: Final = {
+FEEDS = {
     "closed": "<&-",
     "zeros without end": "< /dev/zero",
     "no streams at all": "<&- >&- 2>&-",
@@ -162,7 +159,7 @@ FEEDS: Final = {
 call."""
 
 
-def through_shell(feed: str, event: str, root: Path, folder: Path) -> Ended:
+def through_shell(feed, event, root, folder):
     said = folder / "said"
     gone = folder / "gone"
     said.write_bytes(_json(good(root)))
@@ -172,7 +169,7 @@ def through_shell(feed: str, event: str, root: Path, folder: Path) -> Ended:
     return _ended(["sh", "-c", line, sys.executable], subprocess.DEVNULL, folder)
 
 
-def endlessly(piece: bytes, pause: float, event: str, folder: Path) -> Ended:
+def endlessly(piece, pause, event, folder):
     read, write = os.pipe()
 
     def feed():
@@ -188,7 +185,7 @@ def endlessly(piece: bytes, pause: float, event: str, folder: Path) -> Ended:
         os.close(read)
 
 
-def _ended(arguments: Sequence[str | bytes], stdin: object, folder: Path) -> Ended:
+def _ended(arguments, stdin, folder):
     started = time.monotonic()
     process = subprocess.run(
         arguments,

@@ -1,17 +1,14 @@
 """Hostile texts of any length: what makes a careless reader slow, deep or wrong."""
 
 import json
-import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-CHARACTERS: Final = "aA0 \t\n\r-#`~\"'<>[]{}()*_\\:,.;/|!?@$%&=+^é你ßа\u200b\u200d\u202e\x1b\x9b\x00\ufeff\ufe0f"
+CHARACTERS = "aA0 \t\n\r-#`~\"'<>[]{}()*_\\:,.;/|!?@$%&=+^é你ßа\u200b\u200d\u202e\x1b\x9b\x00\ufeff\ufe0f"
 
 
-_TABLES: Final[dict[str, list[str]]] = json.loads(
-    Path(__file__).with_suffix(".json").read_text("utf-8")
-)
+_TABLES = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
 TOKENS, PREFIXES, SUFFIXES, BEFORE_BLANKS, SEEDS = _TABLES.values()
 """Seeds are a memory file, a session, a reply and a hook's input as they should be."""
 
@@ -24,28 +21,28 @@ class Family(NamedTuple):
     make: Callable[[int], str]
 
 
-def repeated(unit: str, prefix: str = "", suffix: str = "") -> Family:
+def repeated(unit, prefix="", suffix=""):
     name = "+".join(
         ascii(part)[1:-1][:24] for part in (prefix, f"{unit}*n", suffix) if part
     )
     return Family(name, lambda n: prefix + unit * max(1, n // len(unit)) + suffix)
 
 
-def _nested(name: str, opens: str, closes: str) -> Family:
+def _nested(name, opens, closes):
     return Family(name, lambda n: opens * (n // 2) + closes * (n // 2))
 
 
-def _stairs(n: int) -> str:
+def _stairs(n):
     depth = int((2 * n) ** 0.5)
     return "".join(" " * number + "- a\n" for number in range(depth))
 
 
-def _distinct(line: str) -> Callable[[int], str]:
+def _distinct(line):
     size = len(line.format(10**5))
     return lambda n: "".join(line.format(number) for number in range(max(1, n // size)))
 
 
-FIXED: Final = (
+FIXED = (
     *(repeated(unit) for unit in (*CHARACTERS, *TOKENS)),
     *(repeated("a", prefix, suffix) for prefix in PREFIXES for suffix in ("", "!")),
     *(repeated(" ", prefix, "x y") for prefix in BEFORE_BLANKS),
@@ -82,7 +79,7 @@ FIXED: Final = (
 )
 
 
-def mutated(seed: str, dice: random.Random) -> str:
+def mutated(seed, dice):
     text = seed
     for _ in range(dice.randint(1, 6)):
         at, to = sorted(dice.randrange(len(text) + 1) for _ in range(2))

@@ -1,12 +1,9 @@
 """How long a reader of a hostile text may take."""
 
 import signal
-from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
-from typing import Final
 
-PATIENCE: Final = 60
+PATIENCE = 60
 
 
 class Hangs(Exception):
@@ -14,8 +11,8 @@ class Hangs(Exception):
 
 
 @contextmanager
-def patience(seconds: int = PATIENCE) -> Iterator[None]:
-    def give_up(number: int, frame: FrameType | None):
+def patience(seconds=PATIENCE):
+    def give_up(number, frame):
         raise Hangs(f"more than {seconds} s")
 
     before = signal.signal(signal.SIGALRM, give_up)

@@ -4,12 +4,12 @@ always holds."""
 import io
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from memcli.compaction import merge
 from memcli.compaction import questions as consolidate
@@ -44,8 +44,8 @@ from memcli.text.secrets import redact_secrets
 from memcli.text.shell import read_line
 from tests.install import is_installed
 
-NAME: Final = "MEMORY.md"
-_HASTY: Final = "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF;"
+NAME = "MEMORY.md"
+_HASTY = "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF;"
 
 
 class Target(NamedTuple):
@@ -56,18 +56,18 @@ class Target(NamedTuple):
     allowed: tuple[type[BaseException], ...] = ()
 
 
-def tried(target: Target, text: str):
+def tried(target, text):
     try:
         target.run(text)
     except target.allowed:
         return
 
 
-def as_bytes(text: str) -> bytes:
+def as_bytes(text):
     return text.encode("utf-8", "surrogatepass")
 
 
-def _memory(text: str):
+def _memory(text):
     file = parse(text, NAME)
     spans = [(segment.start, segment.end) for segment in file.segments]
     assert "".join(text[start:end] for start, end in spans) == text
@@ -77,17 +77,17 @@ def _memory(text: str):
         refresh.rows(entry, live=True)
 
 
-def _front(text: str):
+def _front(text):
     assert all(isinstance(key, str) for key in front_matter.read(text).values)
 
 
-def _written(text: str):
+def _written(text):
     text = text.encode("utf-8", "replace").decode()[:8000]
     value = front_matter.render_value(text)
     assert front_matter.read(f"key: {value}\n").values["key"] == text
 
 
-def _edited(text: str):
+def _edited(text):
     file = parse(text, NAME)
     known = [entry for entry in file.entries if entry.identified]
     if known:
@@ -95,13 +95,13 @@ def _edited(text: str):
         assert len(edited(file, [change]).entries) == len(file.entries)
 
 
-def _checked(text: str):
+def _checked(text):
     file = parse(text, NAME)
     document = KnownFile(file, place("project", NAME))
     checks.content([document], (), today="2026-11-21", max_tokens=2000)
 
 
-def _merged(text: str):
+def _merged(text):
     third = len(text) // 3
     sides = text, text[:third] + text[third * 2 :], text[third:]
     both, _ = merge.merge(
@@ -110,7 +110,7 @@ def _merged(text: str):
     parse(both, NAME)
 
 
-def _safe_body(text: str):
+def _safe_body(text):
     body = safe_body(text)
     written = (
         render_entry({"id": "x", "type": "corrective"}, body)
@@ -119,12 +119,12 @@ def _safe_body(text: str):
     assert [entry.id for entry in parse(written, NAME).entries] == ["x", "y"]
 
 
-def _session(text: str, format: str = ""):
+def _session(text, format=""):
     for session in reader.read_all(io.BytesIO(as_bytes(text)), format=format):
         assert all(turn.origin for turn in session.turns)
 
 
-def _learned(text: str):
+def _learned(text):
     for who in ("user", "assistant"):
         lines = [{"role": "user", "content": "Hello"}, {"role": who, "content": text}]
         said = "\n".join(json.dumps(line) for line in lines)
@@ -135,7 +135,7 @@ def _learned(text: str):
 
 
 @cache
-def _fts() -> sqlite3.Connection:
+def _fts():
     schema = (Path(lexical.__file__).parent / "schema.sql").read_text(encoding="utf-8")
     db = sqlite3.connect(":memory:", isolation_level=None)
     db.executescript(schema)
@@ -144,7 +144,7 @@ def _fts() -> sqlite3.Connection:
     return db
 
 
-def _asked(text: str):
+def _asked(text):
     asked = lexical.build(text, lambda words: [1] * len(words))
     assert len(asked.terms) <= lexical.MAX_TERMS
     for term in (*asked.terms, *asked.phrases[:32]):
@@ -152,7 +152,7 @@ def _asked(text: str):
         _fts().execute(sql, (quoted(term),)).fetchall()
 
 
-def _payload(text: str):
+def _payload(text):
     calls.parse_payload(as_bytes(text))
     whole = {
         "session_id": text,
@@ -166,23 +166,23 @@ def _payload(text: str):
     assert answer.isascii() and len(json.loads(answer)) <= 2
 
 
-def _command(text: str):
+def _command(text):
     before_tool.runs(
         parse_command(text, read_line(text).commands), ("git push*",), text
     )
 
 
-def _reply(text: str):
+def _reply(text):
     prompts.parse_reply(text, scopes.NAMES, {1: text, 2: text})
 
 
-def _reply_fields(text: str):
+def _reply_fields(text):
     item = {"scope": "project", "turn": 1, "kind": "fact", "title": text, "text": text}
     reply = json.dumps({"items": [{**item, "quote": text, "tags": [text]}]})
     assert prompts.parse_reply(reply, scopes.NAMES, {1: text}).findings
 
 
-def _consolidated(text: str):
+def _consolidated(text):
     readers = (
         lambda: consolidate.read_lesson(text, EpisodeBatch(NAME, ())),
         lambda: consolidate.read_verdicts(text, _pairs(), "2026-11-21"),
@@ -200,12 +200,12 @@ def _consolidated(text: str):
 
 
 @cache
-def _pairs() -> tuple[Pair, ...]:
+def _pairs():
     text = "---\nid: a\n---\n## A\nUse it.\n\n---\nid: b\n---\n## B\nNever use it.\n"
     return (Pair(NAME, *parse(text, NAME).entries),)
 
 
-def _facts(text: str):
+def _facts(text):
     for row in ({"operation": "new", "title": text, "body": text}, {"operation": text}):
         consolidated = json.dumps({"facts": [row]})
         try:
@@ -214,32 +214,32 @@ def _facts(text: str):
             continue
 
 
-def _settings(text: str):
+def _settings(text):
     put = agent_settings.with_hooks(text, "claude")
     assert agent_settings.with_hooks(put, "claude") == put
     assert is_installed(put, "claude")
     agent_settings.without_hooks(put)
 
 
-def _script(text: str):
+def _script(text):
     put = git_hooks.with_section(text, "post-merge")
     assert git_hooks.program_of(put) == "mem"
     git_hooks.without_section(put)
 
 
-def _section(text: str):
+def _section(text):
     put = git_hooks.put(text, ("one", "two"))
     assert "one\ntwo" in put.replace("\r", "")
     git_hooks.drop(put)
 
 
-def _placed(text: str):
+def _placed(text):
     safe = exporter.safe_text(text)
     assert "\x1b" not in safe
     git_hooks.drop(git_hooks.put(text, ["one"], git_hooks.EXPORT), git_hooks.EXPORT)
 
 
-def _toml(text: str):
+def _toml(text):
     with TemporaryDirectory() as folder:
         path = Path(folder) / ".mem.toml"
         path.write_bytes(as_bytes(text))
@@ -249,30 +249,30 @@ def _toml(text: str):
         config.resolve([("project file", values, where)])
 
 
-def _imported(text: str):
+def _imported(text):
     list(importers.topics({NAME: text}))
     list(importers.rules("AGENTS.md", text))
     importers.is_topic(split_front(text)[0])
 
 
-def _noted(text: str):
+def _noted(text):
     drafts.interventions(text, "", "s", "2026-11-21")
     drafts.moved_assumptions(text, "", "2026-11-21")
 
 
-def _prompt(text: str):
+def _prompt(text):
     safe = for_prompt(text)
     assert "</recalled-memory" not in safe.lower()
     assert for_display(safe) == safe
     assert not any(char in safe for char in "\x1b\x9b\x07\u202e\u200b\ufeff\x00")
 
 
-def _guarded(text: str):
+def _guarded(text):
     title, body = model_output.safe_text(text[:200], text)
     assert title and "\n" not in title and "\x1b" not in body
 
 
-def _similar(text: str):
+def _similar(text):
     one = claim(text)
     other = claim(text[: len(text) // 2])
     near_duplicate(one, other)
@@ -280,14 +280,14 @@ def _similar(text: str):
     guard_of_claims(one, claim(text[::-1]))
 
 
-def _each_format() -> Iterator[Target]:
+def _each_format():
     for format in ("", *reader.FORMATS):
         if format != "opencode":  # a database, see `opencode`
             run = partial(_session, format=format)
             yield Target(f"transcript {format or 'unknown'}", run, (DataError,))
 
 
-def _opencode(text: str):
+def _opencode(text):
     with TemporaryDirectory() as folder:
         path = Path(folder) / "opencode.db"
         with closing(sqlite3.connect(path)) as db:
@@ -315,7 +315,7 @@ def _opencode(text: str):
         reader.read_all(path)
 
 
-TARGETS: Final = (
+TARGETS = (
     Target("memory file", _memory),
     Target("front matter", _front, (front_matter.Malformed,)),
     Target("value", _written),

@@ -45,7 +45,7 @@ def test_any_text_is_read(target, data):
         tried(target, mutated(dice.choice(SEEDS), dice))
 
 
-def _distinct_words(n: int) -> str:
+def _distinct_words(n):
     return "".join(f"w{number} " for number in range(n // 7))
 
 

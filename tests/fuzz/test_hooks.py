@@ -2,28 +2,26 @@
 
 import json
 import random
-from collections.abc import Iterable
 from itertools import islice
 
 import pytest
 
 from memcli.hooks import calls, protocol
 from memcli.storage.files import LOG, state_dir
-from tests.conftest import Project
 from tests.fuzz import hooks
 
 
 @pytest.fixture
-def shop(project, monkeypatch) -> Project:
+def shop(project, monkeypatch):
     monkeypatch.setattr(protocol, "SECONDS", 600.0)
     keys = {"type": "corrective", "commands": ["git push*"], "paths": ["src/*.py"]}
     own = project.entry("Clock", "Checkout tests fail at midnight.", id="clock", **keys)
-    project.write("MEMORY.md", own)
+    project.memory(own)
     project.mem("index")
     return project
 
 
-def _all_answered(shop: Project, payloads: Iterable[bytes]):
+def _all_answered(shop, payloads):
     for number, data in enumerate(payloads):
         event = hooks.EVENTS[number % len(hooks.EVENTS)]
         result = shop.mem("hook", event, input=data)
@@ -81,14 +79,10 @@ def test_what_no_file_is_called_is_no_path(name):
 @pytest.mark.parametrize(
     "error", [RuntimeError("broken"), KeyboardInterrupt(), MemoryError()]
 )
-def test_whatever_breaks_is_no_business_of_the_agent(
-    monkeypatch,
-    capsys,
-    error,
-):
+def test_whatever_breaks_is_no_business_of_the_agent(monkeypatch, capsys, error):
     """Success and silence; the log says what it was."""
 
-    def broken(*_: object) -> str:
+    def broken(*_):
         raise error
 
     monkeypatch.setattr(protocol, "_served", broken)

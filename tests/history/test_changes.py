@@ -2,15 +2,15 @@
 and only there."""
 
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from memcli.history.record import HistoryRecord, opened
+from memcli.history.record import opened
 from memcli.index.past import search
 from memcli.memory.docs import Doc
 
-CASES: Final = Path(__file__).with_name("changes.txt")
-NEEDED: Final = 38  # of the forty in which something changes, the newer is first
-ALLOWED: Final = 1  # of the twenty in which it is only mentioned, it is marked older
+CASES = Path(__file__).with_name("changes.txt")
+NEEDED = 38  # of the forty in which something changes, the newer is first
+ALLOWED = 1  # of the twenty in which it is only mentioned, it is marked older
 
 
 class Case(NamedTuple):
@@ -24,7 +24,7 @@ class Case(NamedTuple):
     question: str
 
 
-def cases() -> list[Case]:
+def cases():
     blocks = CASES.read_text(encoding="utf-8").strip().split("\n\n")[1:]
     found = []
     for block in blocks:
@@ -43,7 +43,7 @@ def cases() -> list[Case]:
     return found
 
 
-def doc(case: Case, name: str, words: str, date: str) -> Doc:
+def doc(case, name, words, date):
     person, _, agent = words.partition(" | ")
     said = (("person", person), ("agent", agent))
     if case.source == "commit":
@@ -67,7 +67,7 @@ class Answer(NamedTuple):
     marked: bool
 
 
-def answers(cases: list[Case], folder: Path) -> list[Answer]:
+def answers(cases, folder):
     """The answer of each case; all lie in one record, so that each has a background."""
     with opened(folder / "record.db", make=True) as record:
         assert record is not None
@@ -79,7 +79,7 @@ def answers(cases: list[Case], folder: Path) -> list[Answer]:
         return [answer(record, number, case) for number, case in enumerate(cases)]
 
 
-def answer(record: HistoryRecord, number: int, case: Case) -> Answer:
+def answer(record, number, case):
     _, hits = search(record, case.question)
     units = [hit.doc.unit for hit in hits]
     older = f"old{number:04}"
@@ -88,9 +88,7 @@ def answer(record: HistoryRecord, number: int, case: Case) -> Answer:
     return Answer(leads=f"new{number:04}" in before, marked=marked)
 
 
-def test_the_newer_leads_only_where_it_says_that_something_changes(
-    tmp_path,
-):
+def test_the_newer_leads_only_where_it_says_that_something_changes(tmp_path):
     """Of the half that was not looked at, 19 of 20, and 1 of 10 that only mention it."""
     every = cases()
     found = list(zip(every, answers(every, tmp_path), strict=True))
@@ -115,7 +113,7 @@ def test_what_takes_the_place_of_an_entry_leads(tmp_path):
         assert hits[1].newer == hits[0].doc.handle
 
 
-def marked(folder: Path, older: Doc, newer: Doc, question: str) -> dict[str, str]:
+def marked(folder, older, newer, question):
     """Unit -> what is said to be newer, of all that is found."""
     with opened(folder / "record.db", make=True) as record:
         assert record is not None
@@ -124,7 +122,7 @@ def marked(folder: Path, older: Doc, newer: Doc, question: str) -> dict[str, str
         return {hit.doc.unit: hit.newer for hit in hits}
 
 
-def commit(name: str, words: str, date: str, supersedes: tuple[str, ...] = ()) -> Doc:
+def commit(name, words, date, supersedes=()):
     made = doc(Case("", "", "commit", "", "", ""), name, f"{words} | ", date)
     return made._replace(supersedes=supersedes)
 

@@ -5,8 +5,6 @@ import json
 import os
 import sqlite3
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +12,7 @@ from memcli.errors import DataError
 from memcli.history import commits
 from memcli.history.backfill import exchanges
 from memcli.history.mends import AGAIN, mends
-from memcli.history.record import HistoryRecord, opened
+from memcli.history.record import opened
 from memcli.index import weights
 from memcli.index.past import search
 from memcli.memory.docs import Doc
@@ -26,19 +24,13 @@ TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
 
 @pytest.fixture
-def record(tmp_path) -> Iterator[HistoryRecord]:
+def record(tmp_path):
     with opened(tmp_path / "history/r.db", make=True) as made:
         assert made is not None
         yield made
 
 
-def said(
-    unit: str,
-    turn: int,
-    person: str,
-    agent: str = "",
-    date: str = "2026-03-04T10:00:00Z",
-) -> Doc:
+def said(unit, turn, person, agent="", date="2026-03-04T10:00:00Z"):
     texts = (("person", person), ("agent", agent))
     kept = tuple(each for each in texts if each[1])
     return Doc(
@@ -53,7 +45,7 @@ def said(
     )
 
 
-def chat(tmp_path: Path, *messages: tuple[str, object], name: str = "s1") -> Path:
+def chat(tmp_path, *messages, name="s1"):
     lines = [
         {"type": role, "uuid": f"{name}-{number}", "sessionId": name, "cwd": str(tmp_path),
          "timestamp": f"2026-03-04T10:{number:02}:00.000Z", "message": {"role": role, "content": content}}
@@ -119,7 +111,7 @@ def test_an_exchange_is_what_was_said_up_to_the_next_words_of_the_person(
     assert [doc.turn for doc in record.stretch("s1", 1, 9)] == [1, 2]
 
 
-def bash(line: str, *, error: str = "", call: str) -> list[Turn]:
+def bash(line, *, error="", call):
     given = {"command": line}
     return [
         Turn("assistant", "", "assistant", "k", tool="Bash", input=given, call=call),
@@ -173,9 +165,7 @@ def test_of_an_exchange_that_grows_before_it_is_indexed_no_word_is_left_twice(re
     record.db.execute("INSERT INTO words (words) VALUES ('integrity-check')")
 
 
-def test_found_by_the_turn_that_matches_shown_by_what_was_concluded(
-    record,
-):
+def test_found_by_the_turn_that_matches_shown_by_what_was_concluded(record):
     """The question's words stand in the first turn; the rule in a later one."""
     record.add(NOISE)
     record.add([
@@ -202,9 +192,7 @@ def test_found_by_the_turn_that_matches_shown_by_what_was_concluded(
     )  # what is known makes room for the rest
 
 
-def test_of_two_about_the_same_thing_the_newer_goes_first(
-    record,
-):
+def test_of_two_about_the_same_thing_the_newer_goes_first(record):
     """Although the older has more of the question's words; it says which is newer."""
     record.add(NOISE)
     old = "retry policy for the gateway client: backoff ceiling 60 seconds, attempts, idle timeout"
@@ -259,9 +247,7 @@ def test_words_met_by_chance_are_weak(record):
     assert search(record, "???")[1] == [] == search(record, "")[1]
 
 
-def test_what_was_forgotten_is_gone_from_the_file_and_never_read_again(
-    record,
-):
+def test_what_was_forgotten_is_gone_from_the_file_and_never_read_again(record):
     """Rows, full text and bytes; by session, by date, and all."""
     docs = [
         said("one", 1, "the zanzibar protocol is secret", "noted"),
@@ -320,13 +306,13 @@ def test_a_record_is_private_and_a_damaged_one_is_named(tmp_path):
     assert "move" not in told.value.hint  # nothing is wrong with what is in it
 
 
-def git(folder: Path, *arguments: str) -> str:
+def git(folder, *arguments):
     whole = ["git", "-c", "user.name=Ana", "-c", "user.email=a@x", *arguments]
     done = subprocess.run(whole, cwd=folder, check=True, capture_output=True, text=True)
     return done.stdout.strip()
 
 
-def commit(folder: Path, message: str, file: str = "a.py") -> str:
+def commit(folder, message, file="a.py"):
     (folder / file).write_text(message)
     git(folder, "add", ".")
     git(folder, "commit", "-qm", message)

@@ -1,33 +1,28 @@
 """What of an entry is indexed, and when its rows are others."""
 
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memcli.index.refresh import Row, rows, searchable
+from memcli.index.refresh import rows, searchable
 from memcli.memory.parser import parse
-from memcli.memory.values import Entry
 from memcli.memory.words import OVERLAP, SIZE, join
 
 KEYS = "kind: pitfall\ntags: [time, cart]\nimportance: 0.8\ncreated_at: '2026-02-10'\n"
 
 
-def read(keys: str = KEYS, body: str = "## Freeze time\nIn cart tests.") -> Entry:
+def read(keys=KEYS, body="## Freeze time\nIn cart tests."):
     (found,) = parse(f"---\nid: a\n{keys}---\n{body}\n", "x").entries
     return found
 
 
-def metadata(row: Row) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(
-        row.metadata, parse_constant=lambda name: pytest.fail(name)
-    )
-    return found
+def metadata(row):
+    return json.loads(row.metadata, parse_constant=lambda name: pytest.fail(name))
 
 
-def placeless(entry: Entry, *, live: bool = True) -> list[Row]:
+def placeless(entry, *, live=True):
     return [row._replace(offset=0, line=0) for row in rows(entry, live=live)]
 
 

@@ -11,7 +11,6 @@ from memcli.index.citations import (
     stands,
     with_sketch,
 )
-from tests.conftest import Project
 from tests.index.test_targets import states
 
 CODE = "".join(
@@ -19,7 +18,7 @@ CODE = "".join(
 )
 
 
-def cited(project: Project) -> str:
+def cited(project):
     """The id of an entry that rests on five functions."""
     project.write("src/cart.py", CODE)
     project.commit("start")
@@ -67,7 +66,7 @@ def test_confirming_follows_lines_that_moved(project):
     project.write("src/cart.py", "# new\n" * 10 + CODE)
     project.commit("moved down")
     project.mem("edit", name, "--confirm")
-    text = project.read("MEMORY.md")
+    text = project.read()
     assert re.search(r"src/cart\.py:(17-36|18-37|19-38|20-39)#", text)
 
 

@@ -10,7 +10,6 @@ from memcli.index import anchors, codebase
 from memcli.index.anchors import anchors_of
 from memcli.index.fates import Anchor
 from memcli.memory.parser import parse
-from tests.conftest import Project
 
 NAMED = """
 Run `make lint` and `npm run build`, `FOO=1 python scripts/x.py --fast`, then see `src/cart.py:12`,
@@ -73,21 +72,19 @@ def test_what_is_to_be_made_need_not_be_there(text, named):
     assert {anchor.text for anchor in anchors_of({}, text)} == named
 
 
-def started(project: Project):
+def started(project):
     """A commit with code, and notes on it."""
     project.write(
         "src/cart.py", "def parse_items(x):\n    return [line for line in x if line]\n"
     )
     project.write("src/old.py", "def retry_call():\n    pass\n")
     project.write("Makefile", "lint:\n\techo\n")
-    project.write("MEMORY.md", project.entry("Cart", "See `src/cart.py` and `parse_items()`.",
-                                             id="a1", paths=["src/cart.py"])
-                  + project.entry("Retry", "`retry_call()` in `src/old.py`; `make lint`.", id="b2")
-                  + project.entry("Never", "`never_was()` in `not/there.py`.", id="c3"))  # fmt: skip
+    project.memory(project.entry("Cart", "See `src/cart.py` and `parse_items()`.",
+                                             id="a1", paths=["src/cart.py"]), project.entry("Retry", "`retry_call()` in `src/old.py`; `make lint`.", id="b2"), project.entry("Never", "`never_was()` in `not/there.py`.", id="c3"))  # fmt: skip
     project.commit("start")
 
 
-def told(project: Project) -> dict[str, str]:
+def told(project):
     """The details of mem doctor --stale by line of the memory file."""
     rows = project.checks("--stale")
     return {
@@ -95,7 +92,7 @@ def told(project: Project) -> dict[str, str]:
     }
 
 
-def gone_of(project: Project, text: str) -> list[str]:
+def gone_of(project, text):
     """What an entry of that text names that is gone."""
     project.remembers("E", text, id="e1")
     details = told(project).get("E", "").removeprefix("E: ").split("; ")
@@ -135,16 +132,16 @@ def test_renames_are_followed_and_undone(project):
     """`--fix` writes the new name where mem wrote the old one; undo takes it back."""
     started(project)
     project.moves("src/cart.py", "src/shop.py")
-    before = project.data("MEMORY.md")
+    before = project.data()
     project.mem("index")
     assert "src/shop.py" in project.mem("doctor", "--fix", "--dry-run").out
-    assert project.data("MEMORY.md") == before
+    assert project.data() == before
     project.mem("doctor", "--fix")
-    after = project.read("MEMORY.md")
+    after = project.read()
     assert after.count("src/shop.py") == 2 and "src/cart.py" not in after
     assert told(project) == {}
     project.mem("undo")
-    assert project.data("MEMORY.md") == before
+    assert project.data() == before
 
 
 RENAMED = {
@@ -175,13 +172,10 @@ def test_every_pure_rename_is_followed(project):
     )
     for number, name in enumerate(files):
         project.write(name, "".join(f"line {number} {i}\n" for i in range(9)))
-    project.write(
-        "MEMORY.md",
-        "".join(
+    project.memory(*(
             project.entry(name, body, id=f"e{number}", **({"paths": paths} if paths else {}))
             for number, (name, (body, paths, _, _)) in enumerate(RENAMED.items())
-        ),
-    )  # fmt: skip
+        ))  # fmt: skip
     project.commit("start")
     for old, new in (
         ("src/cart/tax.py", "src/cart/vat.py"),
@@ -193,7 +187,7 @@ def test_every_pure_rename_is_followed(project):
         project.git("mv", old, new)
     project.commit("moved")
     project.mem("doctor", "--fix")
-    memory = parse(project.read("MEMORY.md"), "MEMORY.md")
+    memory = parse(project.read(), "MEMORY.md")
     entries = {entry.title: entry for entry in memory.entries}
     for name, (_, _, body, paths) in RENAMED.items():
         assert body in entries[name].body, name
@@ -217,7 +211,7 @@ def test_a_folder_that_was_divided_is_gone_with_candidates(project, way):
     """Of a folder whose files did not all go to one place no new name is written."""
     for name in ("pkg/a.md", "pkg/b.py", "pkg/c.py", "lib/d.py", "app/e.py"):
         project.write(name, "".join(f"{name} {number}\n" for number in range(9)))
-    project.write("MEMORY.md", project.entry("E", "Run `go test ./pkg/ -run X`."))
+    project.memory(project.entry("E", "Run `go test ./pkg/ -run X`."))
     project.commit("start")
     commands, candidates = DIVIDED[way]
     for command in commands:
@@ -225,16 +219,16 @@ def test_a_folder_that_was_divided_is_gone_with_candidates(project, way):
     shutil.rmtree(project.root / "pkg", ignore_errors=True)  # git mv leaves it, empty
     project.commit("divided")
     assert told(project)["E"].endswith(f", now perhaps {candidates}")
-    before = project.data("MEMORY.md")
+    before = project.data()
     project.mem("doctor", "--fix")
-    assert project.data("MEMORY.md") == before
+    assert project.data() == before
 
 
 def test_what_stands_around_a_folder_stays(project):
     """Its `./` and last slash; what goes to one folder by two commits is still one case."""
     for name in ("pkg/a.py", "pkg/b.py"):
         project.write(name, "".join(f"{name} {number}\n" for number in range(9)))
-    project.write("MEMORY.md", project.entry("E", "Run `go test ./pkg/ -run X`."))
+    project.memory(project.entry("E", "Run `go test ./pkg/ -run X`."))
     project.commit("start")
     project.write("lib/c.py", "")
     for name in ("a.py", "b.py"):
@@ -242,14 +236,14 @@ def test_what_stands_around_a_folder_stays(project):
         project.commit(name)
     (project.root / "pkg").rmdir()
     project.mem("doctor", "--fix")
-    assert "`go test ./lib/ -run X`" in project.read("MEMORY.md")
+    assert "`go test ./lib/ -run X`" in project.read()
 
 
 def test_a_check_that_was_not_made_is_not_passed(project):
     """By the report that only reads: without an index, with one that nobody held
     against the code, after another commit, after another entry."""
 
-    def status() -> tuple[str, str]:
+    def status():
         (row,) = [row for row in project.checks() if row["name"] == "stale"]
         return row["status"], row["hint"]
 
@@ -283,7 +277,7 @@ def test_after_a_commit_only_what_changed_is_read(project, monkeypatch):
     project.mem("index")
     project.write("src/more3.py", "y = 2\n")
     project.commit("one")
-    read: list[str] = []
+    read = []
     real = codebase.Codebase.read
     monkeypatch.setattr(
         codebase.Codebase,
@@ -318,7 +312,7 @@ def test_a_place_outside_hides_no_other(project):
     project.drops("src/old.py")
     text = "See `./../../x/y.py`, [z](src/../../z.py) and `src/old.py`."
     entry = project.entry("E", text, id="e1", paths=["../shared/**"])
-    project.write("MEMORY.md", entry)
+    project.memory(entry)
     rows = project.checks("--stale")
     assert ["src/old.py, gone since" in row["detail"] for row in rows] == [True]
 
@@ -503,7 +497,7 @@ def test_recall_marks_and_lowers_it(project):
         project.write(
             f"src/{name}_part.py", f"def {name}_call():\n    return '{name}'\n"
         )
-    project.write("MEMORY.md", "".join(
+    project.memory(*(
         project.entry(f"Widgets {name}", f"The widgets are painted by `{name}_call()`.", id=name,
                       type="corrective", created_at="2026-03-01")
         for name in ("one", "two")))  # fmt: skip
@@ -550,7 +544,7 @@ def test_a_partial_clone_says_what_it_cannot_tell(project, tmp_path):
     source = f"file://{project.root}"
     project.git("clone", "-q", "--filter=blob:none", source, str(clone))
 
-    def checks() -> list[tuple[str, str, str]]:
+    def checks():
         asked = "doctor", "--stale", "--root", str(clone), "--json"
         rows = project.mem(*asked).json["checks"]
         return [(row["status"], row["detail"], row["hint"]) for row in rows]

@@ -8,10 +8,8 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,31 +20,30 @@ from memcli.index import upkeep
 from memcli.index.database import Index
 from memcli.recall.answer import RecallRequest
 from memcli.storage import files
-from tests.conftest import Project
 
 DB = ".memory.db"
 
 
 @contextmanager
-def opened(project: Project, db: str = "") -> Iterator[App]:
+def opened(project, db=""):
     environ = {**os.environ, **({"MEM_DB": db} if db else {})}
     with App(Options(), environ, project.root) as app:
         yield app
 
 
-def sql(project: Project, query: str) -> list[tuple[Any, ...]]:
+def sql(project, query):
     with closing(sqlite3.connect(project.root / DB)) as db, db:
         return db.execute(query).fetchall()
 
 
-def titles(project: Project, task: str, *options: str) -> list[str]:
+def titles(project, task, *options):
     result = project.ok(
         "recall", task, "--json", "--ranked", "--max-tokens", "0", *options
     )
     return result.titles
 
 
-def age(path: Path, seconds: int = 100):
+def age(path, seconds=100):
     """Make a file look as if it had not been touched lately."""
     then = path.stat().st_mtime_ns - seconds * 10**9
     os.utime(path, ns=(then, then))
@@ -136,7 +133,7 @@ def test_unchanged_files_are_not_read(project):
     for name in ("tasks/a.md", "tasks/b.md"):
         age(project.write(name, project.entry(name)))
 
-    def read() -> str:
+    def read():
         process = subprocess.run(
             [sys.executable, "-c", _WATCH, "index", "-q"],
             cwd=project.root,
@@ -155,7 +152,7 @@ def test_unchanged_files_are_not_read(project):
 def test_a_file_that_was_only_touched_is_not_chunked_again(project):
     """Another mtime, equal content: the rows stay, and the next run does not read it
     again."""
-    path = project.write("MEMORY.md", project.entry("One") + project.entry("Two"))
+    path = project.memory(project.entry("One"), project.entry("Two"))
     age(path, 500)
     project.mem("index")
     before = sql(project, "SELECT id, text FROM chunks ORDER BY id")
@@ -172,14 +169,11 @@ def test_an_edit_keeps_the_rows_of_the_other_entries(project):
     entries = [
         project.entry(f"Title {number}", f"Body {number}") for number in range(3)
     ]
-    project.write("MEMORY.md", "".join(entries))
+    project.memory(*entries)
     project.mem("index")
     before = dict(sql(project, "SELECT title, id FROM chunks"))
-    project.write(
-        "MEMORY.md",
-        "".join(
-            [entries[0].replace("Body 0", "Longer body\nof two lines"), *entries[1:]]
-        ),
+    project.memory(
+        *[entries[0].replace("Body 0", "Longer body\nof two lines"), *entries[1:]]
     )
     project.mem("index")
     after = dict(sql(project, "SELECT title, id FROM chunks"))
@@ -189,7 +183,7 @@ def test_an_edit_keeps_the_rows_of_the_other_entries(project):
         True,
     ]
     lines = dict(sql(project, "SELECT title, line FROM chunks"))
-    text = project.read("MEMORY.md").split("\n")
+    text = project.read().split("\n")
     assert all(title in text[line - 1] for title, line in lines.items())
 
 
@@ -258,7 +252,7 @@ FILES = (
 )
 
 
-def content(db: Path) -> list[tuple[Any, ...]]:
+def content(db):
     """All that the index knows, without row numbers and mtimes."""
     if not db.exists():
         return []
@@ -278,7 +272,7 @@ def content(db: Path) -> list[tuple[Any, ...]]:
     return sorted(rows, key=repr)
 
 
-def answers(app: App) -> list[Any]:
+def answers(app):
     """What recall says, for each word; without the paths of the database."""
     requests = [
         RecallRequest(word, ranked_only=number % 2 == 0)
@@ -293,18 +287,18 @@ def answers(app: App) -> list[Any]:
 class Editor:
     """Somebody who works on the memory files of a project."""
 
-    def __init__(self, project: Project, seed: int):
+    def __init__(self, project, seed):
         self.project = project
         self.random = random.Random(seed)
 
-    def path(self, name: str) -> Path:
+    def path(self, name):
         return (
             self.project.home / name[2:]
             if name.startswith("~/")
             else self.project.root / name
         )
 
-    def entry(self) -> str:
+    def entry(self):
         body = " ".join(self.random.choices(WORDS, k=self.random.choice([3, 12, 400])))
         values = {
             "type": self.random.choice(["procedural", "corrective", "nonsense"]),
@@ -329,13 +323,13 @@ class Editor:
         else:
             self._write(path, f"# {old}\n\nThe {new}.\n\n")
 
-    def _write(self, path: Path, prose: str):
+    def _write(self, path, prose):
         """Write a file anew: entries, prose before one, or what is no text."""
         entries = "".join(self.entry() for _ in range(self.random.randrange(4)))
         texts = [entries.encode(), (prose + self.entry()).encode(), b"zebra \xff\n"]
         path.write_bytes(self.random.choice(texts))
 
-    def _change(self, action: str, path: Path, goal: Path, old: str, new: str):
+    def _change(self, action, path, goal, old, new):
         """Change a file that is there."""
         data = path.read_bytes()
         match action:
@@ -377,7 +371,7 @@ def test_incremental_equals_from_scratch(project, seed):
     assert content(old) == content(fresh)
 
 
-def _damage(path: Path, kind: str):
+def _damage(path, kind):
     data = path.read_bytes()
     middle = len(data) // 2
     if kind == "noise in the middle":
@@ -438,9 +432,7 @@ def test_what_cannot_be_used_is_kept_aside_and_built_anew(project, kind, command
     assert (after.code, after.err, after.hits[0]["title"]) == (0, "", "Zebra")
 
 
-def test_processes_that_start_at_once_all_answer_and_one_index_remains(
-    project,
-):
+def test_processes_that_start_at_once_all_answer_and_one_index_remains(project):
     """From nothing, and from a damaged file: no error, nothing moved aside that was
     good."""
     for number in range(20):
@@ -490,9 +482,7 @@ def test_processes_that_start_at_once_all_answer_and_one_index_remains(
         )
 
 
-def test_an_index_that_another_process_has_mended_is_not_moved_again(
-    project,
-):
+def test_an_index_that_another_process_has_mended_is_not_moved_again(project):
     """Two found the same damage; the second takes what the first has built."""
     project.remembers("Zebra")
     path = project.root / DB
@@ -516,7 +506,7 @@ sys.stdin.read()
 
 
 @contextmanager
-def held(path: Path) -> Iterator[None]:
+def held(path):
     """Another process is writing the index."""
     command = [sys.executable, "-c", _HOLD, str(path)]
     with subprocess.Popen(
@@ -586,9 +576,8 @@ def test_a_full_disk_is_said_and_leaves_the_old_index(project):
 )
 def test_words_are_found_however_they_are_written(project, text, query):
     """Inside a sentence without blanks, without accents, in parts, in another form."""
-    project.write(
-        "MEMORY.md",
-        project.entry("Title", text) + project.entry("Other", "Nothing of the kind."),
+    project.memory(
+        project.entry("Title", text), project.entry("Other", "Nothing of the kind.")
     )
     assert titles(project, query) == ["Title"]
 
@@ -645,7 +634,7 @@ def test_what_is_open_keeps_its_locks(project, look):
     assert not log.exists()
 
 
-def open_and_close(path: Path):
+def open_and_close(path):
     with path.open("ab"):
         pass
 

@@ -3,12 +3,10 @@ hold."""
 
 import pytest
 
-from tests.conftest import Project
-
 INDEX = "# Memory\n\n- [Deploys](deploys.md) — rollback checklist, zebra\n- [Costs](costs.md) — invoices\n"
 
 
-def paths(project: Project, task: str) -> list[str]:
+def paths(project, task):
     return [
         hit["path"] for hit in project.mem("recall", "--ranked", "--json", task).hits
     ]

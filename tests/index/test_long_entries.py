@@ -1,23 +1,18 @@
 """Entries of very many chunks: shown by the part that matches, without reading all."""
 
-import sqlite3
-from collections.abc import Callable
-
-from memcli.app import App, Options, opened
+from memcli.app import Options, opened
 from memcli.index.passages import passage
-from memcli.index.view import Candidate, Passage
-from tests.conftest import Project
 
 LINE = "The booking desk keeps a ledger of every guest who came by boat.\n"
 WANTED = "The turbine gate opens by hand."
 
 
-def written(lines: int, above: str = "") -> str:
+def written(lines, above=""):
     half = LINE * (lines // 2)
     return f"# Notes\n\n{above}{half}{WANTED}\n{half}"
 
 
-def matched(app: App) -> Candidate:
+def matched(app):
     """The first chunk of the entry, with the number of the part that has the words."""
     query = "SELECT id, part FROM chunks WHERE text LIKE ?"
     rowid, part = app.index.db.execute(query, (f"%{WANTED}%",)).fetchone()
@@ -26,7 +21,7 @@ def matched(app: App) -> Candidate:
     return first._replace(part=part)
 
 
-def steps(db: sqlite3.Connection, work: Callable[[], object]) -> int:
+def steps(db, work):
     """How many thousand steps SQLite takes for some work."""
     count = 0
 
@@ -40,7 +35,7 @@ def steps(db: sqlite3.Connection, work: Callable[[], object]) -> int:
     return count
 
 
-def shown(project: Project, text: str) -> tuple[Passage, int]:
+def shown(project, text):
     project.write("memory/notes.md", text)
     project.mem("index")
     with opened(Options(str(project.root))) as app:

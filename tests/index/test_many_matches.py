@@ -5,18 +5,16 @@ from itertools import combinations
 
 import pytest
 
-from tests.conftest import Project
-
 COMMON = "queue worker cache token ledger".split()
 FOURS = [" ".join(words) for words in combinations(COMMON, 4)]
 
 
-def entry(name: str, text: str, kind: str = "procedural") -> str:
+def entry(name, text, kind="procedural"):
     return f"---\nid: {name}\ntype: {kind}\ncreated_at: 2026-11-01\n---\n## About {name}\n{text}\n\n"
 
 
 @pytest.fixture
-def many(project) -> Project:
+def many(project):
     """1,300 entries with four of five common words, 250 with one: more than are
     scored."""
     dice = random.Random(7)
@@ -44,11 +42,11 @@ def many(project) -> Project:
                 "directive",
             ),
         )
-    project.write("MEMORY.md", "".join(rows))
+    project.memory(*rows)
     return project
 
 
-def found(project: Project, *words: str) -> list[str]:
+def found(project, *words):
     result = project.ok("recall", "--json", "--ranked", "--max-tokens", "0", *words)
     return [hit["id"] for hit in result.hits]
 

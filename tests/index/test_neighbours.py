@@ -4,35 +4,33 @@ import random
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Sequence
 from contextlib import closing
 from itertools import combinations
 
 import pytest
 
 from memcli.index import vectors as neighbours
-from memcli.index.vectors import Edge, similar
+from memcli.index.vectors import similar
 from memcli.memory import arithmetic
-from tests.conftest import Project
 
 WORDS = "webhook retry signature queue payment refund cart expiry migration index token cache deploy flag".split()
 
 
-def edges(project: Project, entries: Sequence[str] = ()) -> list[Edge]:
+def edges(project, entries=()):
     """The edges of these entries, of all without any."""
     with closing(sqlite3.connect(project.root / ".memory.db")) as db:
         named = [row[0] for row in db.execute("SELECT DISTINCT entry FROM chunks")]
         return sorted(similar(db, list(entries) or named))
 
 
-def nearest(project: Project) -> list[Edge]:
+def nearest(project):
     """The edges by definition: each with each."""
     with closing(sqlite3.connect(project.root / ".memory.db")) as db:
         rows = db.execute(
             "SELECT entry, min(vector) FROM chunks JOIN vectors ON chunk = chunks.id"
             " WHERE part = 0 GROUP BY entry"
         ).fetchall()
-    found: dict[str, list[tuple[float, str]]] = {entry: [] for entry, _ in rows}
+    found = {entry: [] for entry, _ in rows}
     for (a, one), (b, two) in combinations(rows, 2):
         cosine = min(arithmetic.cosines(one, {0: two})[0], 1.0)
         if cosine >= 0.80:
@@ -43,7 +41,7 @@ def nearest(project: Project) -> list[Edge]:
     )
 
 
-def some(project: Project, count: int, seed: int = 1) -> list[str]:
+def some(project, count, seed=1):
     dice = random.Random(seed)
     texts = (
         "late requests of the payment service " + " ".join(dice.choices(WORDS, k=6))
@@ -56,16 +54,10 @@ def some(project: Project, count: int, seed: int = 1) -> list[str]:
 
 
 @pytest.mark.parametrize(("count", "few"), [(150, 200), (150, 64)])
-def test_edges_are_exactly_the_nearest(
-    project,
-    vectors,
-    monkeypatch,
-    count,
-    few,
-):
+def test_edges_are_exactly_the_nearest(project, vectors, monkeypatch, count, few):
     """By sign bits for few, by products of matrices for many."""
     monkeypatch.setattr(neighbours, "FEW", few)
-    project.write("MEMORY.md", "".join(some(project, count)))
+    project.memory(*some(project, count))
     project.ok("index")
     assert len(edges(project)) > count and edges(project) == nearest(project)
     assert edges(project, ["n007"]) == [
@@ -79,7 +71,7 @@ def test_copies_and_what_is_not_live_have_no_edges(project, vectors, monkeypatch
     it."""
     monkeypatch.setattr(neighbours, "FEW", few)
     text = project.entry("Retry", "the payment webhook retries late requests", id="a")
-    project.write("MEMORY.md", text)
+    project.memory(text)
     project.write(
         "tasks/t.md", text + text.replace("id: a", "id: r").replace("active", "retired")
     )
@@ -95,18 +87,17 @@ def test_copies_and_what_is_not_live_have_no_edges(project, vectors, monkeypatch
 
 def test_show_names_what_is_similar_without_numpy(project, vectors):
     """Beside what the file itself says; an unrelated one is not named."""
-    project.write(
-        "MEMORY.md",
+    project.memory(
         project.entry(
             "Retry the webhook", "the payment webhook retries late requests", id="a"
-        )
-        + project.entry(
+        ),
+        project.entry(
             "Retry the webhook",
             "the payment webhook retries late calls",
             id="b",
             supports=["a"],
-        )
-        + project.entry("Zebra", "stripes and savanna grass", id="z"),
+        ),
+        project.entry("Zebra", "stripes and savanna grass", id="z"),
     )
     project.mem("index")
     code = "import sys; from memcli.cli.program import run; run(['show', 'b']); sys.exit('numpy' in sys.modules)"

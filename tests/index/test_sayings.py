@@ -4,25 +4,24 @@ import pytest
 
 from memcli.index import anchors
 from memcli.index.lost_words import _of_code, _SearchedHistory
-from tests.conftest import Project
 from tests.index.test_codebase import told
 
 
-def later(project: Project):
+def later(project):
     """Another commit: what stands in memory is no longer of the last one."""
     number = project.git("rev-list", "--count", "HEAD").strip()
     project.write(f"src/later_{number}.py", f"NUMBER = {number}\n")
     project.commit("later")
 
 
-def started(project: Project):
+def started(project):
     """Code with a file, a call and a target, all of which a second commit takes."""
     project.write("src/old_cart.py", "def parse_old_items():\n    return 1\n")
     project.write("src/kept.py", "KEPT = 1\n")
     project.write("Makefile", "lint:\n\techo\nold-goal:\n\techo\n")
 
 
-def without_it(project: Project):
+def without_it(project):
     """The commit that takes them."""
     project.git("rm", "-q", "src/old_cart.py")
     project.write("Makefile", "lint:\n\techo\n")
@@ -35,7 +34,7 @@ NAMES = "See `src/old_cart.py`, `parse_old_items()` and `make old-goal`."
 def test_only_what_stood_when_it_was_written_is_gone(project):
     """A file from before is marked, one from after is not: it knew."""
     started(project)
-    project.write("MEMORY.md", project.entry("Before", NAMES, id="b1"))
+    project.memory(project.entry("Before", NAMES, id="b1"))
     project.commit("start")
     without_it(project)
     project.write("memory/after.md", project.entry("After", NAMES, id="a1"))
@@ -53,7 +52,7 @@ def test_who_writes_it_down_is_told_once(project):
     started(project)
     project.commit("start")
     without_it(project)
-    project.write("MEMORY.md", project.entry("New", NAMES, id="n1"))
+    project.memory(project.entry("New", NAMES, id="n1"))
     assert set(told(project)) == {"New"}
     project.commit("written")
     assert set(told(project)) == {"New"}
@@ -68,7 +67,7 @@ def test_text_that_was_brought_from_another_file(project):
     project.commit("start")
     without_it(project)
     project.git("rm", "-q", "docs/notes.md")
-    project.write("MEMORY.md", project.entry("Moved", NAMES, id="m1"))
+    project.memory(project.entry("Moved", NAMES, id="m1"))
     project.commit("moved")
     later(project)
     assert "names src/old_cart.py, gone since" in told(project)["Moved"]
@@ -78,7 +77,7 @@ def test_a_value_that_the_manifest_once_had(project):
     """It is out of date; one that no manifest had when it was written is another's."""
     project.write("package.json", '{"engines": {"node": "18"}}')
     text = "We run Node 18. The method is there in Node 16 and newer."
-    project.write("MEMORY.md", project.entry("Values", text, id="v1"))
+    project.memory(project.entry("Values", text, id="v1"))
     project.commit("start")
     project.write("package.json", '{"engines": {"node": "22"}}')
     project.commit("newer")
@@ -96,11 +95,11 @@ def test_a_name_of_several_places_means_none_of_them(project, early):
     text = "The keys stand in `setup.toml` and `only.toml`."
     project.commit("start")
     if early:
-        project.write("MEMORY.md", project.entry("E", text, id="e1"))
+        project.memory(project.entry("E", text, id="e1"))
         project.commit("written")
     project.git("rm", "-qr", "one", "two")
     project.commit("gone")
-    project.write("MEMORY.md", project.entry("E", text, id="e1"))
+    project.memory(project.entry("E", text, id="e1"))
     found = told(project)["E"]
     assert "only.toml" in found
     assert ("setup.toml" in found) is early
@@ -138,14 +137,14 @@ def test_a_check_that_is_not_done_goes_on(project, monkeypatch, late):
     for name in names:
         project.write(f"src/{name}.py", f"def {name}():\n    return 1\n")
     text = " ".join(f"`{name}()`" for name in names)
-    project.write("MEMORY.md", project.entry("Rows", text, id="r1"))
+    project.memory(project.entry("Rows", text, id="r1"))
     project.commit("start")
     for name in names:
         project.git("rm", "-q", f"src/{name}.py")
         later(project)
     count = 0
 
-    def asked(self: _SearchedHistory, *words: str) -> tuple[int, str]:
+    def asked(self, *words):
         nonlocal count
         count += 1
         if late and count % 9 == 0:
@@ -156,8 +155,8 @@ def test_a_check_that_is_not_done_goes_on(project, monkeypatch, late):
     monkeypatch.setattr(_SearchedHistory, "_run", asked)
     if not late:
         monkeypatch.setattr(anchors, "QUESTIONS", 8 / 60)
-    found: list[str] = []
-    rounds: list[int] = []
+    found = []
+    rounds = []
     while not rounds or (rounds[-1] > 0 and len(rounds) < 20):
         count = 0
         found.append(told(project).get("Rows", ""))

@@ -72,7 +72,7 @@ SILENT = (
 
 
 @pytest.fixture
-def stated(project) -> dict[str, str]:
+def stated(project):
     """What doctor says of each sentence."""
     for name, text in MANIFESTS.items():
         project.write(name, text)
@@ -81,7 +81,7 @@ def stated(project) -> dict[str, str]:
         project.entry(f"E{number}", line, id=f"e{number}")
         for number, line in enumerate(lines)
     )
-    project.write("MEMORY.md", "".join(entries))
+    project.memory(*entries)
     project.commit("start")
     found = states(project)
     return {line: found.get(f"E{number}", "") for number, line in enumerate(lines)}
@@ -96,7 +96,7 @@ def test_it_is_marked_until_they_agree_again(project):
     project.write("package.json", '{"engines": {"node": "18"}}')
     project.write("compose.yaml", 'services:\n  web:\n    ports: \n      - "8080:80"\n')
     note = project.entry("Runtime", "We build with Node 18 on port 8080.", id="n1")
-    project.write("MEMORY.md", note)
+    project.memory(note)
     project.commit("start")
     project.mem("index")
     asked = "recall", "what do we build with", "--json"
@@ -114,16 +114,14 @@ def test_it_is_marked_until_they_agree_again(project):
     assert states(project) == {}
 
 
-def test_a_manifest_of_a_test_case_does_not_speak_for_the_project(
-    project,
-):
+def test_a_manifest_of_a_test_case_does_not_speak_for_the_project(project):
     """Unless no other manifest says anything of the key."""
     project.write("package.json", '{"engines": {"node": ">=20"}}')
     project.write("web/package.json", '{"engines": {"node": "20"}}')
     project.write("tests/old/package.json", '{"engines": {"node": ">=8"}}')
     project.write("tests/old/go.mod", "go 1.22\n")
     notes = (project.entry(text, text) for text in ("Node 12", "Node 20", "Go 1.22"))
-    project.write("MEMORY.md", "".join(notes))
+    project.memory(*notes)
     project.commit("start")
     assert states(project) == {"Node 12": "says Node 12, package.json says >=20"}
 

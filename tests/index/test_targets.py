@@ -9,7 +9,6 @@ import pytest
 
 from memcli.index import anchors, targets
 from memcli.index.fates import Anchor
-from tests.conftest import Project
 
 
 class Case(NamedTuple):
@@ -21,7 +20,7 @@ class Case(NamedTuple):
     before: dict[str, str]
     after: dict[str, str]
 
-    def put(self, project: Project, files: dict[str, str]):
+    def put(self, project, files):
         """Commit these files as they are then."""
         removed = [name for name, text in files.items() if not text]
         if removed:
@@ -35,13 +34,13 @@ TABLE = Path(__file__).with_name("targets.toml").read_text("utf-8")
 CASES = {tool: Case(**case) for tool, case in tomllib.loads(TABLE).items()}
 
 
-def one_entry(project: Project, text: str) -> str:
+def one_entry(project, text):
     """What mem doctor --stale says of a text, as the only memory there is."""
     project.remembers("E", text, id="e1")
     return states(project).get("E", "")
 
 
-def states(project: Project) -> dict[str, str]:
+def states(project):
     """The detail of mem doctor --stale for each entry, by its title."""
     rows = project.checks("--stale")
     return dict(row["detail"].split(": ", 1) for row in rows if row["path"])
@@ -59,7 +58,7 @@ def test_a_target_that_is_gone_is_named(project, tool):
         project.entry(f"{number}", f"Run `{command}` first.", id=f"e{number}")
         for number, command in enumerate((*case.gone, *case.stays))
     ]
-    project.write("MEMORY.md", "".join(entries))
+    project.memory(*entries)
     found = states(project)
     commands = [*case.gone, *case.stays]
     named = {commands[int(number)] for number in found}
@@ -103,9 +102,7 @@ def test_the_targets_of_manifests_that_are_deleted(project, tool):
     assert f"since {commit}" in one_entry(project, f"Run `{case.gone[0]}`.")
 
 
-def test_a_manifest_that_cannot_be_read_hides_its_own_targets_only(
-    project,
-):
+def test_a_manifest_that_cannot_be_read_hides_its_own_targets_only(project):
     """What others declared is known to be gone."""
     project.write("web/package.json", '{"scripts": {"e2e": "x"}}')
     project.write("app/package.json", '{"scripts": {"shots": "x"}}')
@@ -143,12 +140,11 @@ def test_a_target_that_was_a_file(project):
         "cargo run --example demo",
         "python -m shop.seed",
     )
-    project.write(
-        "MEMORY.md",
-        "".join(
+    project.memory(
+        *(
             project.entry(f"E{number}", f"`{c}`", id=f"e{number}")
             for number, c in enumerate(commands)
-        ),
+        )
     )
     assert set(states(project)) == {"E0", "E1", "E2"}
 
@@ -176,9 +172,7 @@ def test_a_hostile_manifest_is_skipped_and_named(project, text):
     assert any("package.json cannot be read" in row["detail"] for row in rows), rows
 
 
-def test_what_was_gone_is_not_held_for_gone_once_its_manifest_is_torn(
-    project,
-):
+def test_what_was_gone_is_not_held_for_gone_once_its_manifest_is_torn(project):
     """It may have come back in what cannot be read; the reason is named."""
     project.write("package.json", '{"scripts": {"e2e": "x"}}')
     project.remembers("E", "Run `npm run e2e`.", id="e1")

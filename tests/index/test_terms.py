@@ -1,7 +1,6 @@
 """The query: any words -> terms that FTS5 takes as text."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
 
 import pytest
 from hypothesis import given
@@ -25,7 +24,7 @@ HOSTILE = [
 
 
 @pytest.fixture(scope="module")
-def fts() -> Iterator[sqlite3.Connection]:
+def fts():
     db = sqlite3.connect(":memory:")
     db.execute(
         "CREATE VIRTUAL TABLE t USING fts5(x, tokenize = 'porter unicode61 remove_diacritics 2')"
@@ -37,7 +36,7 @@ def fts() -> Iterator[sqlite3.Connection]:
     db.close()
 
 
-def matches(db: sqlite3.Connection, terms: Sequence[str]) -> int:
+def matches(db, terms):
     return sum(
         len(db.execute("SELECT 1 FROM t WHERE t MATCH ?", (quoted(term),)).fetchall())
         for term in terms

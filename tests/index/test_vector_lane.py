@@ -5,14 +5,12 @@ import os
 import sqlite3
 import sys
 from contextlib import closing
-from typing import Any
 
 import pytest
 
 from memcli.index import vector_lane, weights
 from memcli.memory.arithmetic import cosines, quantise
 from memcli.providers.embed import local
-from tests.conftest import Project
 
 pytestmark = [
     pytest.mark.usefixtures("vectors"),
@@ -23,7 +21,7 @@ SALAD = (
 )  # fmt: skip
 
 
-def recalled(project: Project, task: str, *args: str, **options: Any) -> list[str]:
+def recalled(project, task, *args, **options):
     result = project.ok(
         "recall",
         "--json",
@@ -40,14 +38,13 @@ def recalled(project: Project, task: str, *args: str, **options: Any) -> list[st
 
 
 @pytest.fixture
-def garage(project) -> Project:
+def garage(project):
     """Three entries about different things."""
     e = project.entry
-    project.write(
-        "MEMORY.md",
-        e("Automobile", "The vehicle is parked.", created_at="2026-03-01")
-        + e("Postgres", "Queries need an index.", created_at="2026-04-01")
-        + e("Green tea", "Steep it at eighty degrees.", created_at="2026-05-01"),
+    project.memory(
+        e("Automobile", "The vehicle is parked.", created_at="2026-03-01"),
+        e("Postgres", "Queries need an index.", created_at="2026-04-01"),
+        e("Green tea", "Steep it at eighty degrees.", created_at="2026-05-01"),
     )
     return project
 
@@ -114,9 +111,7 @@ def test_any_task_is_answered(garage, task):
     assert recalled(garage, task[:5000].replace("\0", "")) is not None
 
 
-def test_words_beyond_the_first_64_of_a_long_task_count_by_rarity(
-    garage,
-):
+def test_words_beyond_the_first_64_of_a_long_task_count_by_rarity(garage):
     """Of a long task those words are compared that are searched for, too."""
     filler = " ".join(f"filler{number}" for number in range(100))
     assert recalled(garage, f"{filler} automobile")[0] == "Automobile"
@@ -149,7 +144,7 @@ def test_a_narrow_filter_still_finds_its_one_hit(project):
         project.entry(f"Car {number}", f"The car number {number}.")
         for number in range(vector_lane.NEAREST + 60)
     )
-    project.write("MEMORY.md", near)
+    project.memory(near)
     project.write(
         "~/MEMORY.md",
         project.entry("Automobile", "The vehicle is parked.", type="directive"),
@@ -170,7 +165,7 @@ def test_copies_count_once(project):
     """One id at two levels is one hit, with relevance 1."""
     entry = project.entry("Automobile", "The vehicle is parked.")
     project.write(".mem/jobs/j/MEMORY.md", entry.replace("is parked", "is a car"))
-    project.write("MEMORY.md", entry)
+    project.memory(entry)
     ranked = project.mem("recall", "--ranked", "--json", "--explain", "car").hits
     assert [(hit["title"], hit["path"]) for hit in ranked] == [
         ("Automobile", "MEMORY.md")

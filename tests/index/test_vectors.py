@@ -4,8 +4,6 @@ the way."""
 import json
 import threading
 from array import array
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -14,17 +12,16 @@ from memcli.index.vectors import BLOCK, embedded_text
 from memcli.memory.arithmetic import quantise
 from memcli.providers.embed import http
 from memcli.text.digests import digest
-from tests.conftest import Project, Result
 from tests.index.test_database import FILES, Editor, sql
-from tests.providers.embed.server import HANG, Answer, Server, serving, vector_of
+from tests.providers.embed.server import HANG, Answer, serving, vector_of
 
 
-def embedded(project: Project) -> set[str]:
+def embedded(project):
     select = "SELECT title FROM chunks WHERE id IN (SELECT chunk FROM vectors)"
     return {row[0] for row in sql(project, select)}
 
 
-def contents(project: Project) -> list[tuple[Any, ...]]:
+def contents(project):
     """Every vector with the chunk it is of and the words it has, whatever their numbers
     are."""
     words = dict(sql(project, "SELECT id, word FROM words"))
@@ -35,7 +32,7 @@ def contents(project: Project) -> list[tuple[Any, ...]]:
     return sorted((d, v, [words[i] for i in array("I", own)]) for d, v, own in rows)
 
 
-def sign_bits(project: Project) -> dict[int, bytes]:
+def sign_bits(project):
     """The sign bits of every place that is not empty."""
     found = {}
     for block, data in sql(project, "SELECT block, bits FROM signs WHERE block >= 0"):
@@ -46,7 +43,7 @@ def sign_bits(project: Project) -> dict[int, bytes]:
     return found
 
 
-def answer(project: Project, task: str) -> list[tuple[Any, ...]]:
+def answer(project, task):
     report = project.mem(
         "recall", "--json", "--ranked", "--explain", "--max-tokens", "0", task
     ).json
@@ -91,11 +88,10 @@ def test_edited_step_by_step_or_built_at_once_it_is_the_same(project, vectors, s
 def test_what_is_embedded_is_what_is_live(project, vectors):
     """Entries and sections of the memory store; no archives, proxies, norms, nothing
     retired."""
-    project.write(
-        "MEMORY.md",
-        "# Prose\n\nSome text.\n\n"
-        + project.entry("Live")
-        + project.entry("Old", status="retired"),
+    project.memory(
+        "# Prose\n\nSome text.\n\n",
+        project.entry("Live"),
+        project.entry("Old", status="retired"),
     )
     project.write("MEMORY.archive.md", project.entry("Archived", embed=True))
     project.write("institutional.md", "# Norm\n\nBe kind.\n")
@@ -106,15 +102,15 @@ def test_what_is_embedded_is_what_is_live(project, vectors):
 def test_front_matter_has_the_last_word(project, vectors):
     """`embed: true` forces, `embed: false` forbids."""
     e = project.entry
-    project.write(
-        "MEMORY.md",
-        e("Fact", kind="fact", importance=0.9) + e("Pitfall", kind="pitfall", importance=0.2)
-        + e("Never", kind="fact", embed=False, importance=0.9)
-        + e("Always", kind="episode", embed=True, importance=0.1)
-        + e("Corrective", type="corrective", importance=0.6),
-    )  # fmt: skip
+    project.memory(
+        e("Fact", kind="fact", importance=0.9),
+        e("Pitfall", kind="pitfall", importance=0.2),
+        e("Never", kind="fact", embed=False, importance=0.9),
+        e("Always", kind="episode", embed=True, importance=0.1),
+        e("Corrective", type="corrective", importance=0.6),
+    )
 
-    def chosen(*sets: str) -> set[str]:
+    def chosen(*sets):
         project.ok("index", *(part for value in sets for part in ("--set", value)))
         return embedded(project)
 
@@ -142,10 +138,9 @@ def test_front_matter_has_the_last_word(project, vectors):
 def test_damaged_rows_are_a_note_at_most_and_heal(project, vectors, damage):
     """Words still answer; the run after has whole vectors, without a word from the
     user."""
-    project.write(
-        "MEMORY.md",
-        project.entry("Car", "The vehicle in the garage.")
-        + project.entry("Tea", "Green tea."),
+    project.memory(
+        project.entry("Car", "The vehicle in the garage."),
+        project.entry("Tea", "Green tea."),
     )
     wanted = answer(project, "garage automobile")
     sql(project, damage)
@@ -162,7 +157,7 @@ def test_damaged_rows_are_a_note_at_most_and_heal(project, vectors, damage):
 
 
 @pytest.fixture
-def server(monkeypatch) -> Iterator[Server]:
+def server(monkeypatch):
     """A provider on loopback, chosen by the environment."""
     monkeypatch.setattr(http, "PAUSE", 0.0)
     with serving() as found:
@@ -175,14 +170,13 @@ def server(monkeypatch) -> Iterator[Server]:
         yield found
 
 
-def two(project: Project):
-    project.write(
-        "MEMORY.md",
-        project.entry("Alpha", "zebra stripes") + project.entry("Beta", "quagga"),
+def two(project):
+    project.memory(
+        project.entry("Alpha", "zebra stripes"), project.entry("Beta", "quagga")
     )
 
 
-def recalled(project: Project, *args: str) -> Result:
+def recalled(project, *args):
     result = project.ok("recall", "--ranked", "--json", *args, "zebra")
     assert result.hits[0]["title"] == "Alpha"
     return result
@@ -261,7 +255,7 @@ def test_vectors_of_two_models_never_meet(project, server):
     assert recalled(project).json["mode"] == "linear"
 
 
-def bad(vectors: Any) -> Answer:
+def bad(vectors):
     return Answer(
         body={
             "data": [
@@ -330,9 +324,9 @@ def test_an_edit_in_the_middle_of_a_call_is_not_given_the_old_vector(project, se
     """While the provider works another process changes the entry and the model."""
     two(project)
 
-    def meanwhile(body: Any) -> Answer:
-        two_changed = project.read("MEMORY.md").replace("zebra stripes", "zebra hooves")
-        project.write("MEMORY.md", two_changed)
+    def meanwhile(body):
+        two_changed = project.read().replace("zebra stripes", "zebra hooves")
+        project.memory(two_changed)
         shell = threading.Thread(
             target=lambda: results.append(
                 project.shell("index", "--set", "embed_model=other")
@@ -342,7 +336,7 @@ def test_an_edit_in_the_middle_of_a_call_is_not_given_the_old_vector(project, se
         shell.join(60)
         return Answer(body=server.speak(body))
 
-    results: list[Result] = []
+    results = []
     server.answers = [meanwhile]
     project.mem("index")
     assert results[0].code == 0, results[0].err

@@ -1,12 +1,10 @@
 """What is in view, what the filters let through, and which copy of an entry counts."""
 
 import datetime
-from typing import Any
 
 import pytest
 
 from memcli.memory.filters import Filters, checked
-from tests.conftest import Project
 
 NOW = datetime.date(2026, 11, 21)
 JOB = ".teaparty/jobs"
@@ -25,14 +23,14 @@ PLACES = {
 
 
 @pytest.fixture
-def house(project) -> Project:
+def house(project):
     """One entry at every place, named after it."""
     for name, path in PLACES.items():
         project.write(path, project.entry(name, f"The zebra of {name}."))
     return project
 
 
-def seen(project: Project, where: str, *options: str) -> set[str]:
+def seen(project, where, *options):
     """The names in view of `mem list` from a folder; recall sees the same."""
     result = project.ok("list", "--json", *options, cwd=project.root / where)
     titles = {row["title"] for row in result.json["entries"]}
@@ -152,7 +150,7 @@ def test_stores_are_kept_apart(project):
         assert seen(project, "", *options) == expected, options
 
 
-def copies(project: Project, **values: dict[str, Any]):
+def copies(project, **values):
     """One id at several places, with values of its own at each."""
     for name, own in values.items():
         text = project.entry(
@@ -161,7 +159,7 @@ def copies(project: Project, **values: dict[str, Any]):
         project.write(PLACES[name], text)
 
 
-def hit(project: Project, where: str = "") -> dict[str, Any]:
+def hit(project, where=""):
     result = project.mem(
         "recall", "zebra", "--json", "--explain", "--ranked", cwd=project.root / where
     )
@@ -219,13 +217,9 @@ def test_the_archive_never_hides_what_still_stands(project):
     assert [row["title"] for row in rows] == ["Survivor"]
 
 
-def test_an_id_twice_in_one_work_tree_is_reported_with_both_places(
-    project,
-):
+def test_an_id_twice_in_one_work_tree_is_reported_with_both_places(project):
     """In a file, across files; not across work trees, the home folder or archives."""
-    project.write(
-        "MEMORY.md", project.entry("One", id="d" * 8) + project.entry("Two", id="d" * 8)
-    )
+    project.memory(project.entry("One", id="d" * 8), project.entry("Two", id="d" * 8))
     project.write("tasks/x.md", project.entry("Three", id="d" * 8))
     project.write("~/MEMORY.md", project.entry("Home", id="d" * 8))
     project.write("MEMORY.archive.md", project.entry("Kept", id="d" * 8))

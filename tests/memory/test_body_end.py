@@ -10,19 +10,19 @@ from memcli.memory.adoption import adopted
 from memcli.memory.bodies import safe_body
 from memcli.memory.changes import EntryChange, edited, render_entry
 from memcli.memory.grammar import body_digest
-from memcli.memory.parser import MemoryFile, parse, sections
+from memcli.memory.parser import parse, sections
 
 pytestmark = pytest.mark.unit
 
 
-def written(body: str, below: str = "", eol: str = "\n") -> MemoryFile:
+def written(body, below="", eol="\n"):
     """A file with one entry that `mem` wrote, and what a person put below it."""
     return parse(
         render_entry({"id": "a"}, body, eol) + below.replace("\n", eol), "MEMORY.md"
     )
 
 
-def parts(file: MemoryFile) -> list[tuple[str, str]]:
+def parts(file):
     return [
         (segment.kind, file.text[segment.start : segment.end])
         for segment in file.segments

@@ -6,7 +6,7 @@ import pytest
 from memcli.errors import DataError
 from memcli.memory import changes as guarded
 from memcli.memory.changes import FOLLOWING, ChangeSet, EntryChange, edited, essence
-from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.parser import parse
 from memcli.memory.values import Entry
 
 SURVIVING = (
@@ -27,7 +27,7 @@ SURVIVING = (
 """Each field of an entry that no write may change unasked, and another value of it."""
 
 
-def memory(*names: str, path: str = "MEMORY.md", eol: str = "\n") -> MemoryFile:
+def memory(*names, path="MEMORY.md", eol="\n"):
     blocks = [
         f"---\nid: {name}\ntype: declarative  # kept\n---\n## {name}\nBody of {name}.\n"
         for name in names
@@ -85,7 +85,7 @@ def test_a_write_that_loses_a_field_is_refused(name, other, monkeypatch):
     asked = [EntryChange(at=1, values={"supports": ["a"]})]
     assert len(edited(before, asked).entries) == 2
 
-    def damaged(text: str, path: str) -> MemoryFile:
+    def damaged(text, path):
         after = parse(text, path)
         lost = after.entries[0]._replace(**{name: other})
         return after._replace(entries=(lost, *after.entries[1:]))

@@ -2,7 +2,6 @@
 
 import random
 import subprocess
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -15,16 +14,14 @@ from tests.memory import SAMPLES
 from tests.work import ends
 
 
-def git_apply(folder: Path, diff: str, *flags: str):
+def git_apply(folder, diff, *flags):
     command = ["git", "apply", "--whitespace=nowarn", *flags]
     subprocess.run(
         command, cwd=folder, input=diff.encode(), check=True, capture_output=True
     )
 
 
-def applied(
-    folder: Path, name: str, before: str | None, after: str | None
-) -> bytes | None:
+def applied(folder, name, before, after):
     """What git makes of the diff; afterwards it is taken back, to be sure of that
     direction too."""
     path = folder / name
@@ -126,7 +123,7 @@ def test_git_applies_any_pair_of_texts(tmp_path_factory, before, after):
         assert applied(folder, "MEMORY.md", before, after) == after.encode()
 
 
-def entries(number: int, count: int) -> str:
+def entries(number, count):
     return "".join(
         f"---\nid: {n}\nreinforcement_count: {count if n % 50 == 0 else 0}\ntype: corrective\n---\n{n}.\n\n"
         for n in range(number)

@@ -2,7 +2,6 @@
 alone."""
 
 import re
-from typing import Any
 
 import pytest
 import yaml
@@ -78,7 +77,7 @@ AllText.yaml_implicit_resolvers = {
 }
 
 
-def changed(block: str, eol: str = "\n", **changes: Any) -> str:
+def changed(block, eol="\n", **changes):
     return apply_edits(block, plan_values(block, changes, eol))
 
 

@@ -1,9 +1,6 @@
 """A memory file is never lost, read the same way everywhere, and changed by splices
 alone."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -12,8 +9,8 @@ from memcli.errors import DataError
 from memcli.memory.changes import EntryChange, edited, render_entry
 from memcli.memory.entry_values import read_values
 from memcli.memory.grammar import body_digest, eol_of
-from memcli.memory.parser import MemoryFile, parse, sections
-from memcli.memory.values import Entry, Problem
+from memcli.memory.parser import parse, sections
+from memcli.memory.values import Problem
 from tests.memory import SAMPLES
 from tests.work import calls, ends
 
@@ -69,7 +66,7 @@ BLOCKS = st.one_of(
 
 
 @st.composite
-def texts(draw: st.DrawFn) -> str:
+def texts(draw):
     """A memory file of real and damaged entries, fences, rules, headings and prose."""
     lines = [line for block in draw(st.lists(BLOCKS, max_size=6)) for line in block]
     eol = draw(st.sampled_from(["\n", "\n", "\r\n", "\r", ""]))
@@ -80,19 +77,19 @@ def texts(draw: st.DrawFn) -> str:
     return draw(st.sampled_from(["", "", "\ufeff"])) + text
 
 
-def entry(name: str, body: str = "Body.", keys: str = "type: corrective\n") -> str:
+def entry(name, body="Body.", keys="type: corrective\n"):
     return f"---\nid: {name}\n{keys}---\n{body}\n\n"
 
 
-def ids(file: MemoryFile) -> list[str]:
+def ids(file):
     return [entry.id for entry in file.entries]
 
 
-def essence(entry: Entry) -> tuple[Any, ...]:
+def essence(entry):
     return (entry.id if entry.identified else "", *entry[1:13], entry.extra)
 
 
-def with_eol(text: str, eol: str) -> str:
+def with_eol(text, eol):
     return text.replace("\n", eol)
 
 
@@ -596,7 +593,7 @@ def test_a_planned_edit_changes_what_it_says_and_no_byte_more(text, data):
     ]
 
 
-def check_unnamed(old: Entry, new: Entry, change: EntryChange):
+def check_unnamed(old, new, change):
     """What the change did not name is as it was."""
     named = {*change.values}
     if change.body is None:
@@ -610,7 +607,7 @@ def check_unnamed(old: Entry, new: Entry, change: EntryChange):
     assert kept == was
 
 
-ADVERSARIES: dict[str, Callable[[int], str]] = {
+ADVERSARIES = {
     "open fences": lambda n: "```x\n~~~y\n" * n,
     "open fences between entries": lambda n: "".join(
         f"\n---\nid: {i}\n---\n```x\n~~~\n````\n" for i in range(n)
@@ -639,7 +636,7 @@ ADVERSARIES: dict[str, Callable[[int], str]] = {
 def test_reading_is_linear(name):
     """Four times the text takes about four times the work, whatever it is made of."""
 
-    def cost(size: int) -> int:
+    def cost(size):
         text = ADVERSARIES[name](size)
         return calls(lambda: sections(parse(text, "x")))
 
@@ -670,7 +667,7 @@ def test_appending_behind_an_open_block_is_refused():
 def test_changing_many_entries_of_a_file_is_linear():
     """Four times the entries take about four times the work."""
 
-    def cost(size: int) -> int:
+    def cost(size):
         file = parse(
             "".join(entry(str(number), f"Body {number}.") for number in range(size)),
             "x",

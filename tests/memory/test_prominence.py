@@ -23,7 +23,7 @@ RATINGS = {
 }
 
 
-def oracle_card(stability: float, difficulty: float) -> Card:
+def oracle_card(stability, difficulty):
     return Card(
         state=State.Review,
         stability=stability,
@@ -33,9 +33,7 @@ def oracle_card(stability: float, difficulty: float) -> Card:
     )
 
 
-def oracle_review(
-    stability: float, difficulty: float, days: int, rating: str
-) -> tuple[float, float]:
+def oracle_review(stability, difficulty, days, rating):
     card = oracle_card(stability, difficulty)
     after, _ = ORACLE.review_card(card, RATINGS[rating], T0 + timedelta(days=days))
     assert after.stability is not None

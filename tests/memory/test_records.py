@@ -3,7 +3,6 @@
 import pytest
 
 from memcli.memory.parser import parse, sections
-from memcli.memory.values import Entry
 
 RECORD = """# 1. Record decisions
 
@@ -33,7 +32,7 @@ Two queues drift.
 """
 
 
-def units(text: str, path: str = "docs/adr/0001-record.md") -> list[Entry]:
+def units(text, path="docs/adr/0001-record.md"):
     return sections(parse(text, path))
 
 

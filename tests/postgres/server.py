@@ -19,7 +19,7 @@ from memcli.postgres import link
 
 
 @cache
-def programs() -> Path:
+def programs():
     """The folder with initdb and postgres, where the user that runs them can get to
     it."""
     from importlib.util import find_spec
@@ -45,7 +45,7 @@ class Server:
 
     password = "s3cr/t@pw"
 
-    def __init__(self, kept: Path | None = None):
+    def __init__(self, kept=None):
         self.kept = kept
         if kept is not None:
             kept.mkdir(parents=True, exist_ok=True)
@@ -78,11 +78,11 @@ class Server:
         )
 
     @property
-    def _user(self) -> tuple[int, int]:
+    def _user(self):
         entry = pwd.getpwnam("nobody")
         return entry.pw_uid, entry.pw_gid
 
-    def _as(self) -> dict[str, object]:
+    def _as(self):
         environ = {
             name: os.environ[name] for name in ("PATH", "TZ") if name in os.environ
         }
@@ -94,7 +94,7 @@ class Server:
         )
         return {"cwd": self.data, "env": {**environ, "LC_ALL": "C"}, **who}
 
-    def _run(self, program: str, *arguments: str):
+    def _run(self, program, *arguments):
         done = subprocess.run(
             [programs() / program, *arguments],
             capture_output=True,
@@ -104,7 +104,7 @@ class Server:
         )
         assert done.returncode == 0, f"{program}: {done.stdout}{done.stderr}"
 
-    def start(self, **settings: str) -> Server:
+    def start(self, **settings):
         """Start it, and wait until it answers. Not durable unless asked for."""
         given = {
             "listen_addresses": "127.0.0.1",
@@ -145,7 +145,7 @@ class Server:
                 assert time.monotonic() < until, self.log()
                 time.sleep(0.05)
 
-    def log(self) -> str:
+    def log(self):
         return (self.folder / "log").read_text(errors="replace")
 
     def kill(self):
@@ -171,15 +171,13 @@ class Server:
         if self.kept is None:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def url(
-        self, database: str = "postgres", user: str = "postgres", password: str = ""
-    ) -> str:
+    def url(self, database="postgres", user="postgres", password=""):
         from urllib.parse import quote
 
         secret = quote(password or self.password, safe="")
         return f"postgresql://{user}:{secret}@127.0.0.1:{self.port}/{database}"
 
-    def database(self, name: str) -> str:
+    def database(self, name):
         """A fresh database with the tables of the shared index; its URL."""
         import psycopg
 
@@ -191,7 +189,7 @@ class Server:
         return self.url(name)
 
 
-def _free_port() -> int:
+def _free_port():
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return int(sock.getsockname()[1])

@@ -1,13 +1,12 @@
 """What others create in the database is never called by the searches."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from itertools import product
 
 import psycopg
 import pytest
 
-from tests.postgres.conftest import Shared, found, push
+from tests.postgres.conftest import found, push
 
 OPERATORS = {
     "<=>": ("halfvec, halfvec", "halfvec, vector", "vector, vector"),
@@ -43,7 +42,7 @@ FUNCTIONS = (
 TYPES = ("uuid", "tsquery", "jsonb", "int", "text", "bigint", "name", "float8")
 
 
-def traps(schema: str, vector: str) -> Iterator[str]:
+def traps(schema, vector):
     """Statements that make operators, functions and types under the names that a
     search may use; who is caught by one is written down."""
     yield f"CREATE TABLE {schema}.caught (who text, what text)"
@@ -82,7 +81,7 @@ def traps(schema: str, vector: str) -> Iterator[str]:
         yield f"CREATE DOMAIN {schema}.{name} AS pg_catalog.text CHECK (false)"
 
 
-def set_traps(shared: Shared, attacker: str, vector: str):
+def set_traps(shared, attacker, vector):
     """Set all traps in `public`; pgvector may have an operator of the same types there
     already."""
     with shared.connect(attacker) as connection:
@@ -92,14 +91,14 @@ def set_traps(shared: Shared, attacker: str, vector: str):
 
 
 @pytest.fixture
-def attacker(shared) -> Iterator[str]:
+def attacker(shared):
     """A role that may create in `public`, as a database of old lets everybody."""
     shared.do("CREATE ROLE attacker LOGIN PASSWORD 'pw'")
     yield "attacker"
     shared.do("DROP OWNED BY attacker CASCADE", "DROP ROLE attacker")
 
 
-def anew(shared: Shared, *statements: str):
+def anew(shared, *statements):
     """A database before the first push, and what its administrator did there."""
     shared.do("DROP SCHEMA mem CASCADE", *statements)
 
@@ -107,12 +106,7 @@ def anew(shared: Shared, *statements: str):
 @pytest.mark.parametrize("vector", ["mem", "public", '"odd; name"'])
 @pytest.mark.parametrize("first", ["attacker", "owner"])
 def test_nothing_made_beside_the_index_is_called(
-    vectors,
-    project,
-    shared,
-    attacker,
-    first,
-    vector,
+    vectors, project, shared, attacker, first, vector
 ):
     """Operators, functions and types of an attacker, made before the tables or after
     them, first in the path of everybody: neither a push nor a search calls one."""
@@ -261,7 +255,7 @@ def test_rows_that_no_push_wrote_do_not_end_a_recall(vectors, project, shared, c
         project.entry(f"Herds {number}", f"zebra crossing {number}")
         for number in range(3)
     ]
-    project.write("MEMORY.md", "".join(entries))
+    project.memory(*entries)
     push(project)
     shared.do("SET search_path = mem, pg_catalog", f"UPDATE mem.{change}")
     for options in ((), ("--explain",), ("--path", "src/a"), ("--json",)):

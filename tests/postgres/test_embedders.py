@@ -1,23 +1,20 @@
 """The shared index with an embedder behind a URL: one that speaks as OpenAI does, on
 loopback."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.conftest import Project
 from tests.postgres.conftest import found, push, scores
-from tests.providers.embed.server import Server, openai, serving
+from tests.providers.embed.server import openai, serving
 
 
-def name(server: Server, model: str = "m") -> str:
+def name(server, model="m"):
     """What tells its vectors apart: a server of one's own is part of the name of the
     model."""
     return f"openai-compatible/{model} at {server.url}"
 
 
 @pytest.fixture
-def embedding(monkeypatch) -> Iterator[Server]:
+def embedding(monkeypatch):
     """The embedder of these tests, configured in the environment; vectors of four
     numbers."""
     with serving(openai) as server:
@@ -28,16 +25,14 @@ def embedding(monkeypatch) -> Iterator[Server]:
 
 
 @pytest.fixture
-def pushed(project, shared, embedding) -> Project:
+def pushed(project, shared, embedding):
     """A project with three entries in the shared index, with vectors of the server."""
     texts = (
         ("Herds", "zebra crossing"),
         ("Birds", "heron by the water"),
         ("Fish", "a lonely pike"),
     )
-    project.write(
-        "MEMORY.md", "".join(project.entry(title, body) for title, body in texts)
-    )
+    project.memory(*(project.entry(title, body) for title, body in texts))
     push(project)
     return project
 

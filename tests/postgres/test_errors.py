@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.conftest import Project
 from tests.postgres.conftest import found, push
 from tests.postgres.server import Server
 
@@ -10,7 +9,7 @@ COMMANDS = (("index", "--shared"), ("recall", "--shared", "zebra"))
 
 
 @pytest.fixture
-def ready(project) -> Project:
+def ready(project):
     """A committed project without a memory that a recall could fall back on once it is
     pushed."""
     project.remembers("Herds", "zebra")
@@ -18,7 +17,7 @@ def ready(project) -> Project:
     return project
 
 
-def says(project: Project, code: int, *words: str, env: dict[str, str] | None = None):
+def says(project, code, *words, env=None):
     """A push ends with `code`, one line and one hint."""
     result = project.mem("index", "--shared", "-q", env=env)
     lines = result.err.strip().split("\n")

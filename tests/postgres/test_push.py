@@ -6,7 +6,7 @@ from tests.conftest import Project
 from tests.postgres.conftest import TABLES, found, push
 
 
-def three(project: Project) -> str:
+def three(project):
     return "".join(
         project.entry(title, body)
         for title, body in (
@@ -20,7 +20,7 @@ def three(project: Project) -> str:
 def test_a_push_makes_a_project_findable(project, shared):
     """What was pushed is found from anywhere, with its project and its page at the
     commit."""
-    project.write("MEMORY.md", "# Memory\n\n" + three(project))
+    project.memory("# Memory\n\n" + three(project))
     project.git("remote", "add", "origin", "git@github.com:acme/zoo.git")
     push(project)
     commit = project.git("rev-parse", "HEAD").strip()
@@ -40,7 +40,7 @@ def test_a_push_makes_a_project_findable(project, shared):
 
 def test_a_push_of_nothing_new_writes_nothing(project, shared):
     """Pushing twice is pushing once: no row is touched."""
-    project.write("MEMORY.md", three(project))
+    project.memory(three(project))
     push(project)
     before = {table: shared.versions(table) for table in TABLES}
     assert "up to date: 127.0.0.1" in project.mem("index", "--shared").out
@@ -51,14 +51,12 @@ def test_an_edit_changes_the_rows_of_its_entry_alone(project, shared):
     """Entries behind the edited one have moved by a line, and their rows are as they
     were."""
     text = three(project)
-    project.write("MEMORY.md", text)
+    project.memory(text)
     project.write("tasks/other.md", project.entry("Else", "nothing here"))
     push(project)
     chunks = shared.versions("chunks")
     files = shared.versions("files")
-    project.write(
-        "MEMORY.md", text.replace("zebra crossing", "zebra crossing\n\nwith a keeper")
-    )
+    project.memory(text.replace("zebra crossing", "zebra crossing\n\nwith a keeper"))
     push(project)
     now = shared.versions("chunks")
     [(edited,)] = shared.rows("SELECT entry FROM mem.chunks WHERE title = 'Herds'")
@@ -73,10 +71,10 @@ def test_what_leaves_the_files_leaves_the_index(project, shared):
     """Removed entries and removed files are gone after the next push, with what they
     counted for."""
     text = three(project)
-    project.write("MEMORY.md", text)
+    project.memory(text)
     project.write("tasks/other.md", project.entry("Else", "okapi"))
     push(project)
-    project.write("MEMORY.md", text[: text.index("---\nid", 10)])
+    project.memory(text[: text.index("---\nid", 10)])
     (project.root / "tasks" / "other.md").unlink()
     push(project)
     assert shared.rows("SELECT title FROM mem.chunks") == [("Herds",)]
@@ -104,10 +102,9 @@ def test_what_is_not_for_others_stays(project, shared):
             "Key", "the token is ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
         )
     )
-    project.write(
-        "MEMORY.md",
+    project.memory(
         spanning
-        + "\n# Prose\n\n<private>marker-prose</private> kept\n\n<private>marker-open\n",
+        + "\n# Prose\n\n<private>marker-prose</private> kept\n\n<private>marker-open\n"
     )
     push(project, "--archived")
     dumped = shared.dump()
@@ -141,7 +138,7 @@ def test_a_project_is_its_first_commit_and_path(project, shared, tmp_path):
     clone = Project(tmp_path / "elsewhere", project.home)
     clone.git("config", "user.email", "t@e.org")
     clone.git("config", "user.name", "T")
-    clone.write("MEMORY.md", clone.entry("Changed", "okapi"))
+    clone.memory(clone.entry("Changed", "okapi"))
     push(clone)
     paths = shared.rows(
         "SELECT path, array_agg(title) FROM mem.projects p"
@@ -189,9 +186,7 @@ def test_a_shallow_clone_is_refused(project, shared, tmp_path):
 def test_vectors_are_sent_with_their_model(project, shared, vectors, monkeypatch):
     """Each vector has its model and dimension beside it; what was pushed without one
     gets it later."""
-    project.write(
-        "MEMORY.md", three(project) + project.entry("Old", "retired", status="retired")
-    )
+    project.memory(three(project) + project.entry("Old", "retired", status="retired"))
     monkeypatch.setenv("MEM_EMBEDDER", "none")
     push(project)
     assert shared.rows("SELECT DISTINCT model, dim FROM mem.chunks") == [("", 0)]
@@ -218,11 +213,8 @@ def test_the_words_of_any_script_are_the_local_ones(project, shared, other):
         "a.b/c::d#e",
         "x" * 3000 + " long",
     ]
-    project.write(
-        "MEMORY.md",
-        "".join(
-            project.entry(f"T{number}", body) for number, body in enumerate(bodies)
-        ),
+    project.memory(
+        *(project.entry(f"T{number}", body) for number, body in enumerate(bodies))
     )
     push(project)
     tasks = (
@@ -255,7 +247,7 @@ def test_a_long_entry_stays_whole(project, shared):
 def test_a_bullet_is_shown_with_what_it_stands_among(project, shared):
     """As locally: prose in bullets is found one by one and shown together."""
     bullets = "- herons fish at dawn\n- zebras graze at noon\n- owls hunt at night\n"
-    project.write("MEMORY.md", f"# Animals\n\n{bullets}")
+    project.memory(f"# Animals\n\n{bullets}")
     push(project)
     local = project.mem("recall", "--ranked", "--json", "zebras").hits
     [hit] = project.mem("recall", "--shared", "--json", "zebras").hits
@@ -265,7 +257,7 @@ def test_a_bullet_is_shown_with_what_it_stands_among(project, shared):
 
 def test_a_project_that_is_taken_out_leaves_nothing(project, shared):
     """One statement takes it out, and the next push brings it back."""
-    project.write("MEMORY.md", three(project))
+    project.memory(three(project))
     push(project)
     shared.do("DELETE FROM mem.projects WHERE name = 'repo'")
     assert shared.dump() == ""

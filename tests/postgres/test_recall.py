@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from tests.conftest import Project
 from tests.postgres.conftest import found, push, scores
 from tests.postgres.server import Server
 
@@ -18,13 +17,13 @@ WORDS = """
 """.split()
 
 
-def filled(project: Project, entries: int, seed: int = 1):
+def filled(project, entries, seed=1):
     """A memory of many entries of all kinds, in three files and an archive."""
     dice = random.Random(seed)
     types = ("declarative", "procedural", "directive", "corrective")
     kinds = ("pitfall", "decision", "workflow", "policy", None)
 
-    def entry(i: int) -> str:
+    def entry(i):
         body = " ".join(dice.choices(WORDS, k=dice.randint(5, 40)))
         return project.entry(
             f"{dice.choice(WORDS)} {dice.choice(WORDS)} {seed}-{i}",
@@ -40,9 +39,8 @@ def filled(project: Project, entries: int, seed: int = 1):
         )
 
     texts = [entry(i) for i in range(entries)]
-    project.write(
-        "MEMORY.md",
-        "# Notes\n\ncart and token in prose\n\n" + "".join(texts[: entries // 2]),
+    project.memory(
+        "# Notes\n\ncart and token in prose\n\n" + "".join(texts[: entries // 2])
     )
     project.write("tasks/c.md", "".join(texts[entries // 2 : -30]))
     project.write(".mem/jobs/j1/MEMORY.md", "".join(texts[-30:-20]))
@@ -123,7 +121,7 @@ def test_projects_are_told_apart(project, shared, other):
         (project, "zebra here"),
         (second, "zebra there, in the second place"),
     ):
-        one.write("MEMORY.md", one.entry("Setup", body, id="same-id"))
+        one.memory(one.entry("Setup", body, id="same-id"))
         push(one)
     hits = project.mem("recall", "--shared", "--json", "zebra").hits
     assert len(hits) == 2 and len({hit["id"] for hit in hits}) == 1
@@ -155,7 +153,7 @@ def test_nothing_found_is_no_failure(project, shared):
 
 
 @pytest.fixture
-def local(project) -> Project:
+def local(project):
     project.remembers("Herds", "zebra here")
     project.mem("index")
     return project

@@ -14,7 +14,7 @@ def test_one_entry_is_found_among_two_thousand(project, shared, vectors):
     answer."""
     dice = random.Random(1)
 
-    def words(number: int) -> str:
+    def words(number):
         return " ".join(f"w{int(3000 ** dice.random())}" for _ in range(number))
 
     for number in range(20):

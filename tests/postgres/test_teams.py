@@ -1,21 +1,13 @@
 """A reader of one team never sees a row of another."""
 
-from collections.abc import Iterator
-
 import psycopg
 import pytest
 
-from tests.conftest import Project
 from tests.postgres.conftest import TABLES, found, push
 
 
 @pytest.fixture
-def teams(
-    project,
-    shared,
-    other,
-    monkeypatch,
-) -> Iterator[Project]:
+def teams(project, shared, other, monkeypatch):
     """Projects of team a (`project`) and team b, with the same words; readers and
     pushers of both."""
     shared.do(
@@ -32,8 +24,7 @@ def teams(
     )
     second = other("second")
     for one, team in ((project, "a"), (second, "b")):
-        one.write(
-            "MEMORY.md",
+        one.memory(
             one.entry(
                 f"Of {team}",
                 f"zebra {team}secretof",
@@ -41,7 +32,7 @@ def teams(
                 tags=["x"],
                 paths=["src/**"],
                 kind="pitfall",
-            ),
+            )
         )
         one.write(
             "MEMORY.archive.md",

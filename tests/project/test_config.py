@@ -1,16 +1,12 @@
 """Configuration: what is allowed, who may say it, and how a mistake is shown."""
 
-from pathlib import Path
-
 import pytest
 
 from memcli.project import config
 from memcli.project.keys import KEYS
 
 
-def settings(
-    root: Path | None, home: Path, env: dict[str, str] | None = None, *flags: str
-) -> config.Settings:
+def settings(root, home, env=None, *flags):
     environ = {"XDG_CONFIG_HOME": str(home / ".config"), **(env or {})}
     return config.load(
         home=home, root=root, environ=environ, flags=config.parse_flags(flags)

@@ -14,7 +14,7 @@ GIT = {
 }
 
 
-def came_from(monkeypatch: pytest.MonkeyPatch, record: dict[str, object]):
+def came_from(monkeypatch, record):
     monkeypatch.setattr(distribution, "_direct_url", lambda: record)
 
 

@@ -76,18 +76,18 @@ def test_git_runs_without_the_variables_of_a_hook(project, monkeypatch):
 def test_without_mem_the_driver_is_gits_own_merge(project):
     """Both sides of a conflict stand between markers when the program is gone."""
     project.mem("init")
-    project.write("MEMORY.md", "# Memory\n\nbase\n")
+    project.memory("# Memory\n\nbase\n")
     project.commit()
     for branch in ("one", "two"):
         project.git("checkout", "-q", "-b", branch, "main")
-        project.write("MEMORY.md", f"# Memory\n\n{branch}\n")
+        project.memory(f"# Memory\n\n{branch}\n")
         project.commit(branch)
     process = subprocess.run(
         ["git", "merge", "one"],
         cwd=project.root,
         env={**os.environ, "PATH": "/usr/bin:/bin"},
     )
-    text = project.read("MEMORY.md")
+    text = project.read()
     assert (
         process.returncode == 1
         and "<<<<<<<" in text

@@ -9,19 +9,18 @@ import pytest
 from memcli.project import context, levels_on_disk
 from memcli.storage import files
 from memcli.storage.files import read_file
-from tests.conftest import Project
 
 JOB = ".teaparty/jobs/j1"
 
 
-def root_from(project: Project, where: str) -> Path | None:
+def root_from(project, where):
     """The root for a folder below the repository's parent; the folder is made."""
     folder = project.root.parent / where
     folder.mkdir(parents=True, exist_ok=True)
     return context.find_root(Path(os.path.realpath(folder)), project.home)
 
 
-def names(project: Project, *jobs: str, globs: tuple[str, ...] = ()) -> list[str]:
+def names(project, *jobs, globs=()):
     return [
         file.name
         for file in levels_on_disk.list_files(
@@ -30,7 +29,7 @@ def names(project: Project, *jobs: str, globs: tuple[str, ...] = ()) -> list[str
     ]
 
 
-def put(project: Project, *paths: str):
+def put(project, *paths):
     for path in paths:
         project.write(path, f"# {path}\n")
 
@@ -45,9 +44,7 @@ def test_inside_a_job_or_session_the_project_around_it_is_the_root(project, wher
     assert root_from(project, f"repo/{where}") == project.root
 
 
-def test_a_tasks_worktree_with_its_own_git_leads_to_the_outer_project(
-    project,
-):
+def test_a_tasks_worktree_with_its_own_git_leads_to_the_outer_project(project):
     """The task's checkout is no root, even with a `.mem.toml` and jobs of its own."""
     project.commit()
     folder = f"{JOB}/tasks/t1/worktree"
@@ -65,9 +62,7 @@ def test_jobs_dir_of_the_project_file_leads_to_the_root(project):
     assert root_from(project, "repo/work/jobs/a/src") == project.root
 
 
-def test_outside_any_repository_only_the_global_level_is_in_view(
-    project,
-):
+def test_outside_any_repository_only_the_global_level_is_in_view(project):
     """No mark on the way up: no root, and the global files still answer."""
     project.write("~/MEMORY.md", project.entry("Global", "Prefer tabs."))
     outside = project.root.parent / "outside"
@@ -249,7 +244,7 @@ def test_a_folder_is_another_as_soon_as_one_of_its_files_is(project):
     folder = project.root / "tasks"
     (folder / "l.md").symlink_to("a.md")
 
-    def seen() -> str:
+    def seen():
         return levels_on_disk.list_files(project.root, project.home).files.seen
 
     known = [seen()]

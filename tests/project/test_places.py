@@ -4,32 +4,31 @@ leads out."""
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from memcli.project import config, elsewhere, levels_on_disk
-from memcli.project.listing import PRIVATE, Listing
+from memcli.project.listing import PRIVATE
 
 
 @pytest.fixture
-def root(tmp_path) -> Path:
+def root(tmp_path):
     (tmp_path / "home").mkdir()
     (tmp_path / "repo").mkdir()
     return tmp_path / "repo"
 
 
-def put(root: Path, *names: str, text: str = "# Note\n\nWords.\n"):
+def put(root, *names, text="# Note\n\nWords.\n"):
     for name in names:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
 
 
-def look(root: Path, **environ: str) -> Listing:
+def look(root, **environ):
     return levels_on_disk.list_files(root, root.parent / "home", found=environ)
 
 
-def names(root: Path) -> list[str]:
+def names(root):
     return sorted(file.name for file in look(root).files)
 
 
@@ -124,9 +123,7 @@ def test_bad_files_are_named_and_the_rest_is_there(root):
 
 
 @pytest.mark.unit
-def test_of_too_many_the_newest_by_name_are_in_view_and_the_rest_is_counted(
-    root,
-):
+def test_of_too_many_the_newest_by_name_are_in_view_and_the_rest_is_counted(root):
     days = [f"memory/{year}-{month:02}-{day:02}.md" for year in (2024, 2025) for month in
             range(1, 13) for day in range(1, 29)]  # fmt: skip
     put(root, *days, "memory/undated.md")
@@ -176,9 +173,7 @@ def test_a_folder_with_too_many_entries_is_cut_and_named_alone(root, monkeypatch
 
 
 @pytest.mark.unit
-def test_claude_codes_own_memory_is_private_and_its_folder_is_its_root(
-    root,
-):
+def test_claude_codes_own_memory_is_private_and_its_folder_is_its_root(root):
     slug = str(root).replace("/", "-").replace("_", "-").replace(".", "-")
     put(root.parent / "home", f".claude/projects/{slug}/memory/MEMORY.md", "secret.md")
     folder = root.parent / f"home/.claude/projects/{slug}/memory"

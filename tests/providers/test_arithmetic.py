@@ -16,7 +16,7 @@ from memcli.providers.embed import local
 floats = st.lists(st.floats(-1e3, 1e3, allow_subnormal=False), min_size=8, max_size=64)
 
 
-def values(data: bytes) -> list[int]:
+def values(data):
     return list(array("b", data))
 
 
@@ -83,7 +83,7 @@ def test_what_is_alike_is_found_as_by_looking_at_all(monkeypatch, together, crow
         for spread in (0.0, 0.2, 0.4, 0.6, 0.8)
     ]
     for least in (0.8, 0.95):
-        later_of: dict[int, dict[int, float]] = defaultdict(dict)
+        later_of = defaultdict(dict)
         for place, later in arithmetic.alike(rows, least):
             later_of[place] |= later
         for place in range(len(rows)):
@@ -95,7 +95,7 @@ def test_what_is_alike_is_found_as_by_looking_at_all(monkeypatch, together, crow
         assert sum(map(len, later_of.values())) > 10
 
 
-def close_to(rows: list[bytes], place: int, least: float) -> dict[int, float]:
+def close_to(rows, place, least):
     """The other rows whose cosine is at least that, by looking at all."""
     cosines = arithmetic.cosines(rows[place], dict(enumerate(rows)))
     return {

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcli.memory.words import overlap
-from memcli.similarity.claims import Claim, claim
+from memcli.similarity.claims import claim
 from memcli.similarity.differences import guard
 from memcli.similarity.duplicates import (
     clusters,
@@ -35,11 +35,11 @@ MERGE, APART, CONTRADICT, AGREE = (
 both can hold."""
 
 
-def contradiction(a: Claim, b: Claim) -> bool:
+def contradiction(a, b):
     return contradictions([a, b]) == [(0, 1)]
 
 
-def near(a: str, b: str) -> bool:
+def near(a, b):
     return near_duplicate(claim(a), claim(b))
 
 
@@ -144,7 +144,7 @@ WORD_SETS = st.lists(
 )
 
 
-def _bag(words: frozenset[str]) -> Claim:
+def _bag(words):
     return claim(" ".join(f"w{word}" for word in sorted(words)))
 
 
@@ -163,7 +163,7 @@ def test_similar_pairs_are_those_of_brute_force(sets, threshold):
     ) == sorted(row for row in scored if row[2] > threshold)
 
 
-def _texts_of(claims: list[Claim], texts: list[str]) -> tuple[set[frozenset[str]], ...]:
+def _texts_of(claims, texts):
     found = clusters(claims)
     merged = {frozenset(texts[i] for i in c.members) for c in found if not c.guarded}
     return merged, {frozenset(texts[i] for i in c.members) for c in found if c.guarded}
@@ -224,7 +224,7 @@ def test_what_a_template_wrote_is_not_compared_in_pairs():
     ]
     text = "Import of the supplier catalogue finished with these values for {} in the nightly run."
 
-    def cost(size: int) -> int:
+    def cost(size):
         claims = [
             claim(text.format(" ".join(rng.sample(values, 4)))) for _ in range(size)
         ]

@@ -6,7 +6,6 @@ The calls are the real ones; they are only listened to."""
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,22 +14,21 @@ from memcli.storage.durable import MARK, write_output
 from memcli.storage.workspace import Workspace
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-Heard = list[tuple[str, Path, Path]]
 
 
 @pytest.fixture
-def heard(monkeypatch) -> Heard:
+def heard(monkeypatch):
     """Every fsync (of what) and rename (from where, to where), in order."""
-    calls: Heard = []
+    calls = []
     fsync = os.fsync
     replace = os.replace
 
-    def listen_to_fsync(fd: int):
+    def listen_to_fsync(fd):
         path = Path(os.readlink(f"/proc/self/fd/{fd}"))
         calls.append(("fsync", path, path))
         fsync(fd)
 
-    def listen_to_replace(source: Any, target: Any):
+    def listen_to_replace(source, target):
         calls.append(("rename", Path(source), Path(target)))
         replace(source, target)
 
@@ -41,7 +39,7 @@ def heard(monkeypatch) -> Heard:
     return calls
 
 
-def at(heard: Heard, what: str, path: Path) -> int:
+def at(heard, what, path):
     """When it first happened to a path."""
     return next(
         number
@@ -50,7 +48,7 @@ def at(heard: Heard, what: str, path: Path) -> int:
     )
 
 
-def written(folder: Path) -> list[Patch]:
+def written(folder):
     """Two patches, of a memory file and its archive, after they were written."""
     root = folder / "tree"
     root.mkdir()

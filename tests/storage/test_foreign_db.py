@@ -2,7 +2,6 @@
 
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -23,14 +22,14 @@ VIEWS = {
 }
 
 
-def made(path: Path, script: str) -> Path:
+def made(path, script):
     """A database that a script makes."""
     with closing(sqlite3.connect(path)) as db:
         db.executescript(f"PRAGMA page_size = 512; {script}")
     return path
 
 
-def _nested(path: Path, table: str, depth: int = 12) -> Path:
+def _nested(path, table, depth=12):
     """Let each page of a table name the next one many times: more rows than anybody can
     count."""
     with closing(sqlite3.connect(path)) as db:
@@ -49,7 +48,7 @@ def _nested(path: Path, table: str, depth: int = 12) -> Path:
     return path
 
 
-def _interior(child: int) -> bytes:
+def _interior(child):
     """A page of a table's tree that names one child forty times."""
     cells = [child.to_bytes(4, "big") + bytes([number + 1]) for number in range(40)]
     starts = [512 - 5 * (number + 1) for number in range(40)]

@@ -8,7 +8,7 @@ from memcli.storage.files import snapshot, transaction
 
 
 @pytest.fixture
-def pair(tmp_path) -> tuple[sqlite3.Connection, sqlite3.Connection]:
+def pair(tmp_path):
     one, other = (
         sqlite3.connect(tmp_path / "a.db", isolation_level=None, timeout=0.1)
         for _ in range(2)
@@ -18,13 +18,11 @@ def pair(tmp_path) -> tuple[sqlite3.Connection, sqlite3.Connection]:
     return one, other
 
 
-def count(db: sqlite3.Connection) -> int:
+def count(db):
     return int(db.execute("SELECT count(*) FROM t").fetchone()[0])
 
 
-def test_what_fails_is_not_written(
-    pair,
-):
+def test_what_fails_is_not_written(pair):
     """An error inside takes back what was written before it, and the connection can be
     used again."""
     laptop, other = pair
@@ -37,18 +35,14 @@ def test_what_fails_is_not_written(
     assert count(other) == 1
 
 
-def test_other_writers_are_kept_out_from_the_beginning(
-    pair,
-):
+def test_other_writers_are_kept_out_from_the_beginning(pair):
     """Not only from the first write on: what is read inside cannot turn stale."""
     laptop, other = pair
     with transaction(laptop), pytest.raises(sqlite3.OperationalError, match="locked"):
         other.execute("INSERT INTO t VALUES (1)")
 
 
-def test_a_snapshot_is_of_one_moment(
-    pair,
-):
+def test_a_snapshot_is_of_one_moment(pair):
     """What others write while it is open is seen after it, and they need not wait for
     it."""
     laptop, other = pair

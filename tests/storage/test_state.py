@@ -12,7 +12,7 @@ from memcli.storage.state import State
 DAY = "2026-11-21"
 
 
-def shown(*ids: str) -> list[tuple[str, str, int, float | None]]:
+def shown(*ids):
     return [(entry, "ranked", number, 0.5) for number, entry in enumerate(ids, 1)]
 
 

@@ -10,7 +10,6 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -30,32 +29,30 @@ PROJECT = Path(__file__).parents[2]
 class House:
     """A tree, and a state folder beside it."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder):
         self.folder = folder
         self.root = folder / "tree"
         self.state = folder / "state"
         self.root.mkdir()
 
-    def workspace(
-        self, trace: Callable[[str], None] = silent, *, root: Path | None = None
-    ) -> Workspace:
+    def workspace(self, trace=silent, *, root=None):
         return Workspace(
             root or self.root, self.state, NOW, allowed=[self.folder], trace=trace
         )
 
-    def put(self, name: str, data: bytes) -> Path:
+    def put(self, name, data):
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
         return path
 
-    def patch(self, name: str, after: str | None) -> Patch:
+    def patch(self, name, after):
         path = self.root / name
         return Patch(
             str(path), path.read_bytes().decode() if path.exists() else None, after
         )
 
-    def listing(self) -> dict[str, bytes | None]:
+    def listing(self):
         """Everything in the tree, directories too, so that litter shows."""
         return {
             str(path.relative_to(self.root)): path.read_bytes()
@@ -64,20 +61,20 @@ class House:
             for path in sorted(self.root.rglob("*"))
         }
 
-    def pending(self) -> list[Path]:
+    def pending(self):
         return sorted(self.state.glob("pending/*"))
 
-    def undo_records(self) -> list[Path]:
+    def undo_records(self):
         return sorted(self.state.glob("undo/*/*"))
 
 
 @pytest.fixture
-def house(tmp_path) -> House:
+def house(tmp_path):
     return House(tmp_path)
 
 
 @pytest.fixture
-def ram(tmp_path) -> Iterator[Path]:
+def ram(tmp_path):
     """A folder without a disk below: thousands of fsyncs cost nothing, and SIGKILL
     cannot tell."""
     base = Path("/dev/shm")
@@ -88,11 +85,11 @@ def ram(tmp_path) -> Iterator[Path]:
         yield Path(folder)
 
 
-def at(step: str, nth: int, act: Callable[[], None]) -> Callable[[str], None]:
+def at(step, nth, act):
     """A trace that acts when `step` comes for the nth time."""
     seen = 0
 
-    def trace(name: str):
+    def trace(name):
         nonlocal seen
         if name == step:
             seen += 1
@@ -114,7 +111,7 @@ def interrupt():
     raise KeyboardInterrupt
 
 
-def spawn(work: Callable[[], object]) -> int:
+def spawn(work):
     """A real process that does `work` and exits with 0, or with 1 when it raises."""
     with warnings.catch_warnings():
         warnings.simplefilter(
@@ -131,12 +128,12 @@ def spawn(work: Callable[[], object]) -> int:
     return pid
 
 
-def outcome(pid: int) -> int:
+def outcome(pid):
     """0, the exit code, or minus the signal that ended it."""
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def kept(told: list[str]) -> list[tuple[str, str]]:
+def kept(told):
     """Files whose text was set aside, and where."""
     found = (
         line.removeprefix("an unfinished write of ")
@@ -149,7 +146,7 @@ def kept(told: list[str]) -> list[tuple[str, str]]:
     ]
 
 
-def wait_for(path: Path):
+def wait_for(path):
     deadline = time.monotonic() + 10
     while not path.exists():
         assert time.monotonic() < deadline, f"no {path}"
@@ -159,18 +156,18 @@ def wait_for(path: Path):
 SOURCES = ("MEMORY.md", "tasks/c.md", "jobs/j/MEMORY.md")
 
 
-def entry(source: str, number: int) -> str:
+def entry(source, number):
     return f"---\nid: {source}-{number}\n---\n{'word ' * 20}\n\n"
 
 
 ENTRIES = [entry(source, number) for source in SOURCES for number in range(40)]
 
 
-def archive_of(source: str) -> str:
+def archive_of(source):
     return source.removesuffix(".md") + ".archive.md"
 
 
-def furnish(house: House) -> dict[str, bytes | None]:
+def furnish(house):
     for source in SOURCES:
         house.put(
             source, "".join(entry(source, number) for number in range(40)).encode()
@@ -179,7 +176,7 @@ def furnish(house: House) -> dict[str, bytes | None]:
     return house.listing()
 
 
-def leaving(house: House) -> list[Patch]:
+def leaving(house):
     patches = []
     for source in SOURCES:
         archive = house.root / archive_of(source)
@@ -194,25 +191,25 @@ def leaving(house: House) -> list[Patch]:
     return patches
 
 
-def texts(patches: list[Patch]) -> tuple[dict[str, str | None], dict[str, str | None]]:
+def texts(patches):
     return {p.path: p.before for p in patches}, {p.path: p.after for p in patches}
 
 
-def on_disk(patches: list[Patch]) -> dict[str, str | None]:
+def on_disk(patches):
     return {
         p.path: Path(p.path).read_text() if Path(p.path).exists() else None
         for p in patches
     }
 
 
-def assert_each_whole(patches: list[Patch]):
+def assert_each_whole(patches):
     for patch in patches:
         assert on_disk([patch])[patch.path] in (patch.before, patch.after), patch.path
     everything = "".join(text or "" for text in on_disk(patches).values())
     assert [lost for lost in ENTRIES if lost not in everything] == []
 
 
-def assert_settled(house: House, patches: list[Patch]) -> bool:
+def assert_settled(house, patches):
     """All new (True) or all old, and no litter."""
     before, after = texts(patches)
     assert on_disk(patches) in (before, after)
@@ -272,9 +269,7 @@ def test_the_state_is_private_whatever_the_umask(house):
         ), path
 
 
-def refused(
-    house: House, patches: list[Patch], match: str, kind: type[Exception] = RefusedError
-):
+def refused(house, patches, match, kind=RefusedError):
     before = house.listing()
     with pytest.raises(kind, match=match):
         house.workspace().write(patches, "add")
@@ -401,7 +396,7 @@ def test_a_busy_lock_names_its_holder_and_ends_with_it(house):
     assert house.listing() == {"a.md": b"A"}
 
 
-def append(house: House, line: str):
+def append(house, line):
     """As a command that plans anew when another one was quicker."""
     while True:
         patch = house.patch("MEMORY.md", None)
@@ -427,23 +422,21 @@ def test_twenty_processes_append_and_every_line_is_there(house):
     assert list(house.listing()) == ["MEMORY.md"]
 
 
-def kill_points(
-    house: House, work: Callable[[Workspace], object]
-) -> list[tuple[str, int]]:
+def kill_points(house, work):
     """Every step of `work` with its count, as they come when nothing goes wrong."""
-    seen: list[str] = []
+    seen = []
     work(house.workspace(seen.append))
     return [(step, seen[: index + 1].count(step)) for index, step in enumerate(seen)]
 
 
-def six_files(folder: Path) -> tuple[House, list[Patch]]:
+def six_files(folder):
     folder.mkdir()
     house = House(folder)
     furnish(house)
     return house, leaving(house)
 
 
-def crash(house: House, patches: list[Patch], rename: int):
+def crash(house, patches, rename):
     """Killed after the commit, before the given rename."""
     workspace = house.workspace(at("rename", rename, die))
     assert (
@@ -457,10 +450,10 @@ def test_killed_at_each_step_it_is_all_old_before_the_commit_and_all_new_after(
 ):
     """Of a write, and of an undo."""
 
-    def work(workspace: Workspace):
+    def work(workspace):
         workspace.undo() if undoing else workspace.write(patches, "compact")
 
-    def furnished(name: str) -> tuple[House, list[Patch]]:
+    def furnished(name):
         house, patches = six_files(ram / name)
         if undoing:
             house.workspace().write(patches, "compact")
@@ -521,9 +514,7 @@ def test_the_new_texts_need_no_temporary_file_to_survive(ram):
     assert assert_settled(house, patches)
 
 
-def test_files_edited_after_the_crash_are_left_and_their_text_is_kept(
-    ram,
-):
+def test_files_edited_after_the_crash_are_left_and_their_text_is_kept(ram):
     house, patches = six_files(ram / "one")
     crash(house, patches, 1)
     edited = house.put("tasks/c.md", b"edited")
@@ -569,11 +560,11 @@ def test_a_journal_eaten_by_the_disk_is_moved_aside(house, planted):
     assert len(list((house.state / "aside").iterdir())) == 1
 
 
-def stuck(times: int) -> Callable[[str], None]:
+def stuck(times):
     """The first renames fail: one of going on, one of going back."""
     left = times
 
-    def trace(name: str):
+    def trace(name):
         nonlocal left
         left -= name == "rename"
         if name == "rename" and left >= 0:
@@ -582,9 +573,7 @@ def stuck(times: int) -> Callable[[str], None]:
     return trace
 
 
-def test_a_recovery_that_can_go_nowhere_stops_its_own_root_but_no_other(
-    ram,
-):
+def test_a_recovery_that_can_go_nowhere_stops_its_own_root_but_no_other(ram):
     house, patches = six_files(ram / "one")
     (house.root / "other").mkdir()
     crash(house, patches, 3)
@@ -651,9 +640,7 @@ def test_an_error_at_any_step_leaves_everything_as_it_was(ram, act):
         assert assert_settled(house, patches)
 
 
-def test_an_editor_that_saves_during_the_write_wins_and_nothing_else_changes(
-    ram,
-):
+def test_an_editor_that_saves_during_the_write_wins_and_nothing_else_changes(ram):
     house, patches = six_files(ram / "one")
     trace = at(
         "rename", 3, lambda: (house.root / "tasks/c.md").write_bytes(b"edited") and None

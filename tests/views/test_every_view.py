@@ -6,7 +6,6 @@ import sys
 import pytest
 
 from memcli.cli.program import commands
-from tests.conftest import Project
 from tests.docs.console import EXAMPLE
 from tests.terminal import read_terminal
 
@@ -81,7 +80,7 @@ SILENT = {"mcp", "merge-driver"}  # what programs call
 
 
 @pytest.fixture
-def shop(project) -> Project:
+def shop(project):
     """The example of the guide, committed."""
     shutil.copytree(EXAMPLE / "shop", project.root, dirs_exist_ok=True)
     talk = (

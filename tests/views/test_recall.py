@@ -23,7 +23,7 @@ VALUES = st.recursive(
 )
 
 
-def hit(layer: str = "ranked", **values: object) -> Hit:
+def hit(layer="ranked", **values):
     base = Hit(
         key="id-1",
         id="id-1",
@@ -45,7 +45,7 @@ def hit(layer: str = "ranked", **values: object) -> Hit:
     return base._replace(**values)  # type: ignore[arg-type]
 
 
-def report(*hits: Hit, more: int = 0) -> RecallReport:
+def report(*hits, more=0):
     return RecallReport(
         mode="bm25",
         query="task",
@@ -98,7 +98,7 @@ def test_json_is_safe_to_print(value):
         assert not re.search(UNSAFE, string)
 
 
-def strings(value: object) -> list[str]:
+def strings(value):
     if isinstance(value, dict):
         return [
             text for pair in value.items() for item in pair for text in strings(item)

@@ -9,21 +9,19 @@ import re
 import struct
 import sys
 import termios
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.views import text as terminal
-from tests.conftest import Project
 from tests.terminal import read_terminal
 
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
 LINES = st.text(st.sampled_from("ab cd  é日本、。「」\U0001f600\u0301"), max_size=60)
 
 
-def on_tty(arguments: list[str], cwd: Path, width: int, **env: str) -> list[str]:
+def on_tty(arguments, cwd, width, **env):
     """The lines that mem prints on a terminal of that width, stderr with them."""
     command = [sys.executable, "-m", "memcli", *arguments]
     return read_terminal(command, cwd, width=width, env=env).split("\n")
@@ -81,7 +79,7 @@ def test_the_width_is_the_terminals(monkeypatch):
 
 
 @pytest.fixture
-def shop(project) -> Project:
+def shop(project):
     """Long titles, long bodies, a list, a wide script, a deep path; part of it not
     committed."""
     project.git("init", "-q")

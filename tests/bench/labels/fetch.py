@@ -10,9 +10,7 @@ import json
 import subprocess
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from memcli.errors import one_of
 from tests.programs import run
@@ -23,13 +21,13 @@ LATER = ("fresh", "last")  # of repositories that were collected after the other
 HOST = "https://github.com"
 
 
-def rows(name: str) -> list[dict[str, Any]]:
+def rows(name):
     """The objects of one of the files of JSON lines beside this one."""
     lines = (HERE / name).read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 
-def part_of(repository: str) -> str:
+def part_of(repository):
     """The part that a repository belongs to, by the SHA-1 of its name alone.
 
     The first digit decides as in an older set of labelled sessions, whose hidden half
@@ -43,13 +41,13 @@ def part_of(repository: str) -> str:
     return "choose" if digits[2] % 2 == 0 else "score"
 
 
-def git(folder: Path, *arguments: str) -> bytes:
+def git(folder, *arguments):
     """What git prints in a folder. Raises CalledProcessError."""
     command = ["git", "-C", str(folder), *arguments]
     return subprocess.run(command, check=True, capture_output=True).stdout
 
 
-def cut_to(data: bytes, lines: list[int] | None) -> bytes:
+def cut_to(data, lines):
     """The named lines of a file, first and last from 1, or all of it."""
     if lines is None:
         return data
@@ -57,9 +55,7 @@ def cut_to(data: bytes, lines: list[int] | None) -> bytes:
     return b"\n".join(data.split(b"\n")[first - 1 : last])
 
 
-def fetch(
-    repository: str, sessions: Iterable[Mapping[str, Any]], out: Path, host: str
-) -> int:
+def fetch(repository, sessions, out, host):
     """Write the sessions of one repository; how many could not be had."""
     missing = 0
     with tempfile.TemporaryDirectory() as temporary:
@@ -98,7 +94,7 @@ def fetch(
     return missing
 
 
-def main(out: Path, part: str = "", host: str = HOST) -> int:
+def main(out, part="", host=HOST):
     """Fetch the sessions of a part, or all, from where OWNER/NAME is a git repository."""
     one_of("--part", part, ("", *PARTS))
     wanted = defaultdict(list)

@@ -11,13 +11,9 @@ import re
 import struct
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from tests.bench.vectors.texts import (
-    Record,
-    Texts,
     inner,
     language,
     messages,
@@ -59,7 +55,7 @@ SAID = re.compile(
 )
 
 
-def read_mo(data: bytes) -> dict[str, str]:
+def read_mo(data):
     """The messages of a compiled catalogue by the English text."""
     parsed = gettext.GNUTranslations(io.BytesIO(data))._catalog  # type: ignore[attr-defined]
     found = {}
@@ -70,13 +66,13 @@ def read_mo(data: bytes) -> dict[str, str]:
     return found
 
 
-def read_po(data: bytes) -> dict[str, str]:
+def read_po(data):
     """The messages of a catalogue by the English text; fuzzy ones are left out."""
     found = {}
     for block in re.split(r"\n\s*\n", data.decode("utf-8", "replace")):
         if "#, fuzzy" in block or "#~" in block:
             continue
-        parts: dict[str, str] = {}
+        parts = {}
         now = ""
         for line in block.splitlines():
             if head := re.match(r'(msgctxt|msgid|msgstr)(?:\[0\])? (".*")\s*$', line):
@@ -91,14 +87,14 @@ def read_po(data: bytes) -> dict[str, str]:
     return found
 
 
-def unquote(text: str) -> str:
+def unquote(text):
     try:
         return str(ast.literal_eval(text.strip()))
     except (SyntaxError, ValueError):
         return ""
 
 
-def read_properties(data: bytes) -> dict[str, str]:
+def read_properties(data):
     """The values of a Java properties file."""
     try:
         text = data.decode("utf-8")
@@ -114,9 +110,9 @@ def read_properties(data: bytes) -> dict[str, str]:
     return found
 
 
-def read_ftl(data: bytes) -> dict[str, str]:
+def read_ftl(data):
     """The messages and attributes of a Fluent file, without its selectors."""
-    found: dict[str, str] = {}
+    found = {}
     name = key = ""
     for line in data.decode("utf-8", "replace").splitlines():
         if head := re.match(r"(-?[a-zA-Z][\w-]*)\s*=\s*(.*)", line):
@@ -136,11 +132,11 @@ def read_ftl(data: bytes) -> dict[str, str]:
     }
 
 
-def read_json(data: bytes) -> dict[str, str]:
+def read_json(data):
     """The texts of a JSON file by their path."""
-    found: dict[str, str] = {}
+    found = {}
 
-    def walk(value: Any, path: str):
+    def walk(value, path):
         if isinstance(value, dict):
             for key, inner in value.items():
                 walk(inner, f"{path}.{key}")
@@ -151,7 +147,7 @@ def read_json(data: bytes) -> dict[str, str]:
     return found
 
 
-def read_js(data: bytes) -> dict[str, str]:
+def read_js(data):
     """The texts that a script gives to names and keys."""
     pattern = r"""(?:var\s+|^\s*)["']?([\w.$-]+)["']?\s*[=:]\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')"""
     text = data.decode("utf-8", "replace")
@@ -161,11 +157,11 @@ def read_js(data: bytes) -> dict[str, str]:
     }
 
 
-def read_object(data: bytes) -> dict[str, str]:
+def read_object(data):
     """The texts of the object that a script is, by the path of their keys; the name of
     the object itself is no part of it."""
-    found: dict[str, str] = {}
-    path: list[str] = []
+    found = {}
+    path = []
     for line in data.decode("utf-8", "replace").splitlines():
         if head := OPENED.match(line):
             path.append(head["key"])
@@ -177,7 +173,7 @@ def read_object(data: bytes) -> dict[str, str]:
     return found
 
 
-def read_pak(data: bytes) -> dict[int, str]:
+def read_pak(data):
     """The texts of a file of resources: a table of (number, place), then the data."""
     version, _, count, _ = struct.unpack_from("<IIHH", data)
     if version != PAK_VERSION:
@@ -194,9 +190,9 @@ def read_pak(data: bytes) -> dict[int, str]:
     return found
 
 
-def gettext_catalogues(paths: list[Path]) -> Iterator[Record]:
+def gettext_catalogues(paths):
     """Catalogues by domain; what is written is preferred to what is compiled."""
-    domains: dict[str, Texts] = defaultdict(lambda: defaultdict(dict))
+    domains = defaultdict(lambda: defaultdict(dict))
     for path in paths:
         files = dict(opened(path, CATALOGUES))
         for name, data in files.items():
@@ -214,7 +210,7 @@ def gettext_catalogues(paths: list[Path]) -> Iterator[Record]:
         yield from messages(domain, catalogue)
 
 
-def domain_of(name: str) -> tuple[str, str]:
+def domain_of(name):
     """(domain, language) of a catalogue by its name."""
     where = CATALOGUE.search(name)
     assert where is not None
@@ -223,7 +219,7 @@ def domain_of(name: str) -> tuple[str, str]:
     return domain or where["above"] or "cups", language(tongue)
 
 
-def godot_classes(paths: list[Path]) -> Iterator[Record]:
+def godot_classes(paths):
     """What the classes of the engine are for; its marks stand in brackets."""
     for record in gettext_catalogues(paths):
         texts = record["texts"]
@@ -231,15 +227,15 @@ def godot_classes(paths: list[Path]) -> Iterator[Record]:
         yield record | {"texts": plain_texts}
 
 
-def unmarked(text: str) -> str:
+def unmarked(text):
     """A text without marks in brackets; what they refer to stays."""
     marks = {"b", "i", "u", "s", "code", "codeblock", "codeblocks", "kbd", "url", "br"}
     return BRACKETS.sub(lambda m: "" if m[1] in marks else m[1], text)
 
 
-def qt(paths: list[Path]) -> Iterator[Record]:
+def qt(paths):
     """Catalogues of Qt by the English text, those of a folder together."""
-    folders: dict[str, Texts] = defaultdict(lambda: defaultdict(dict))
+    folders = defaultdict(lambda: defaultdict(dict))
     for path in paths:
         for name, data in opened(path, "*/mumble_*.ts */sqlb_*.ts"):
             where = re.search(r"_(\w\w(?:_\w\w)?)\.ts$", name)
@@ -251,21 +247,19 @@ def qt(paths: list[Path]) -> Iterator[Record]:
         yield from messages(folder, catalogue)
 
 
-def read_ts(data: bytes) -> Iterator[tuple[str, str]]:
+def read_ts(data):
     """(English, translation) of the finished messages of a catalogue of Qt."""
     pattern = r"<source>([^<]*)</source>(?:\s*<(?!translation)[^>]*>[^<]*</[^>]*>)*\s*<translation>([^<]*)<"
     for english, text in re.findall(pattern, data.decode("utf-8", "replace")):
         yield html.unescape(english), html.unescape(text)
 
 
-def by_key(
-    read: Callable[[bytes], dict[str, str]], pattern: str, only: str, within: str = ""
-) -> Callable[[list[Path]], Iterator[Record]]:
+def by_key(read, pattern, only, within=""):
     """A reader of files a language; `pattern` has its name, and the file's without
     it."""
 
-    def records(paths: list[Path]) -> Iterator[Record]:
-        files: dict[str, Texts] = defaultdict(lambda: defaultdict(dict))
+    def records(paths):
+        files = defaultdict(lambda: defaultdict(dict))
         for name, content in named(paths, only, within):
             where = re.search(pattern, name)
             tongue = language(where["language"] or "en") if where else ""
@@ -280,7 +274,7 @@ def by_key(
     return records
 
 
-def named(paths: list[Path], only: str, within: str) -> Iterator[tuple[str, bytes]]:
+def named(paths, only, within):
     """(package//file//file of an archive within, data) of the files of packages."""
     for path in paths:
         for name, data in opened(path, within or only):
@@ -289,9 +283,9 @@ def named(paths: list[Path], only: str, within: str) -> Iterator[tuple[str, byte
                 yield f"{path.name}//{Path(name).name}//{inside}", content
 
 
-def typescript(paths: list[Path]) -> Iterator[Record]:
+def typescript(paths):
     """What the compiler says; its English stands in the program."""
-    catalogue: Texts = defaultdict(dict)
+    catalogue = defaultdict(dict)
     for name, data in opened(
         paths[0], "*/lib/*/diagnosticMessages.generated.json */lib/typescript.js"
     ):
@@ -305,11 +299,11 @@ def typescript(paths: list[Path]) -> Iterator[Record]:
     yield from messages("diagnostics", catalogue)
 
 
-def vscode(paths: list[Path]) -> Iterator[Record]:
+def vscode(paths):
     """The editor's messages by number, and those of its extensions by the English
     text."""
-    main: Texts = defaultdict(dict)
-    bundles: Texts = defaultdict(dict)
+    main = defaultdict(dict)
+    bundles = defaultdict(dict)
     for path in paths:
         pack = re.search(r"language-pack-([a-z-]+?)-\d", path.name)
         if pack is None:
@@ -329,7 +323,7 @@ def vscode(paths: list[Path]) -> Iterator[Record]:
     yield from messages("extensions", bundles)
 
 
-def vscode_english(data: bytes) -> Iterator[tuple[str, str]]:
+def vscode_english(data):
     """(number, text) of the messages in the program."""
     pattern = r"""localize2?\((\d+), *(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')"""
     text = data.decode("utf-8", "replace")
@@ -337,7 +331,7 @@ def vscode_english(data: bytes) -> Iterator[tuple[str, str]]:
         yield number, (double or single).replace("\\", "")
 
 
-def vscode_list(data: bytes) -> Iterator[tuple[str, str]]:
+def vscode_list(data):
     """(number, text) of the messages of a language: a list, an item a line."""
     body = data.decode().partition("[")[2].rpartition("]")[0]
     lines = [line.strip().rstrip(",") for line in body.splitlines()]
@@ -346,9 +340,7 @@ def vscode_list(data: bytes) -> Iterator[tuple[str, str]]:
             yield str(number), json.loads(line)
 
 
-def vscode_extension(
-    name: str, tongue: str, data: bytes
-) -> Iterator[tuple[str, dict[str, str]]]:
+def vscode_extension(name, tongue, data):
     """(key, texts by language) of an extension; the key of most is the English."""
     contents = json.loads(data)["contents"]
     for key, text in contents.get("bundle", {}).items():
@@ -359,9 +351,9 @@ def vscode_extension(
         yield f"{name}:{key}", {tongue: text}
 
 
-def annotations(paths: list[Path]) -> Iterator[Record]:
+def annotations(paths):
     """What the characters of Unicode show, in words of each language."""
-    catalogue: Texts = defaultdict(dict)
+    catalogue = defaultdict(dict)
     for name, data in opened(
         paths[0], "*/annotations/*.xml */annotationsDerived/*.xml"
     ):
@@ -373,9 +365,9 @@ def annotations(paths: list[Path]) -> Iterator[Record]:
     yield from messages("annotations", catalogue)
 
 
-def chromium(paths: list[Path]) -> Iterator[Record]:
+def chromium(paths):
     """The browser's messages by number."""
-    catalogue: Texts = defaultdict(dict)
+    catalogue = defaultdict(dict)
     for name, data in opened(paths[0], "*/locales/*.pak"):
         if tongue := language(Path(name).stem):
             for number, text in read_pak(data).items():
@@ -383,9 +375,9 @@ def chromium(paths: list[Path]) -> Iterator[Record]:
     yield from messages("browser", catalogue)
 
 
-def home_assistant_frontend(paths: list[Path]) -> Iterator[Record]:
+def home_assistant_frontend(paths):
     """The texts of the pages of the program, a file a part and language."""
-    files: dict[str, Texts] = defaultdict(lambda: defaultdict(dict))
+    files = defaultdict(lambda: defaultdict(dict))
     for name, data in opened(paths[0], "*/static/translations/*.json"):
         where = re.search(r"translations/(.*?)([\w]{2}(?:-\w+)?)-[0-9a-f]{32}", name)
         tongue = language(where[2]) if where else ""
@@ -396,9 +388,9 @@ def home_assistant_frontend(paths: list[Path]) -> Iterator[Record]:
         yield from messages(file or "all", catalogue)
 
 
-def unihan(paths: list[Path]) -> Iterator[Record]:
+def unihan(paths):
     """What a Chinese character means."""
-    catalogue: Texts = {}
+    catalogue = {}
     for _, data in opened(paths[0], "*/Unihan_Readings.txt.bz2"):
         for line in bz2.decompress(data).decode().splitlines():
             code, _, said = line.partition("\tkDefinition\t")
@@ -408,16 +400,16 @@ def unihan(paths: list[Path]) -> Iterator[Record]:
     yield from messages("definitions", catalogue)
 
 
-def antd(paths: list[Path]) -> Iterator[Record]:
+def antd(paths):
     """What the parts of the library are for, in English and in Chinese."""
     for _, data in opened(paths[0], "*/data/v6.json.gz"):
         for component in json.loads(gzip.decompress(data))["components"]:
-            catalogue: Texts = {}
+            catalogue = {}
             in_chinese(component, component["name"], catalogue)
             yield from messages(component["name"], catalogue)
 
 
-def in_chinese(value: Any, path: str, catalogue: Texts):
+def in_chinese(value, path, catalogue):
     """Add the texts that have one beside them whose key is theirs and `Zh`."""
     if isinstance(value, list):
         for number, item in enumerate(value):
@@ -431,9 +423,9 @@ def in_chinese(value: Any, path: str, catalogue: Texts):
                 in_chinese(text, f"{path}.{key}", catalogue)
 
 
-def godot(paths: list[Path]) -> Iterator[Record]:
+def godot(paths):
     """The messages of the editor; their catalogues stand packed in the program."""
-    catalogue: Texts = defaultdict(dict)
+    catalogue = defaultdict(dict)
     for _, data in opened(paths[0], "*/bin/godot3-server"):
         for place in ZLIB.finditer(data):
             head = zlib_head(data, place.start(), PEEK)
@@ -446,7 +438,7 @@ def godot(paths: list[Path]) -> Iterator[Record]:
     yield from messages("editor", catalogue)
 
 
-def zlib_head(data: bytes, start: int, most: int) -> bytes:
+def zlib_head(data, start, most):
     """The first `most` bytes of what is packed there, or all for 0; nothing when
     nothing is."""
     try:

@@ -3,9 +3,7 @@
 import ast
 import re
 import warnings
-from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 import yaml
@@ -15,7 +13,7 @@ from tests.bench.vectors.pages import (
     markdown_sections,
     section_record,
 )
-from tests.bench.vectors.texts import LONGEST, SPACES, Record, opened, pair, plain
+from tests.bench.vectors.texts import LONGEST, SPACES, opened, pair, plain
 
 LEAST_PARAGRAPH = 80
 MOST_NAMES = 60  # of a function
@@ -41,10 +39,10 @@ class Sense(NamedTuple):
     kinds: list[str]
 
 
-def wordnet(paths: list[Path]) -> Iterator[Record]:
+def wordnet(paths):
     """Words that mean the same with what they mean, an example, and what they are kinds
     of."""
-    senses: dict[str, Sense] = {}
+    senses = {}
     for name, data in opened(paths[0], "*/wordnet/data.*"):
         part = name[-4:]
         for line in data.decode().splitlines():
@@ -65,7 +63,7 @@ def wordnet(paths: list[Path]) -> Iterator[Record]:
             yield pair(key[:4], key, "pair", left, right)
 
 
-def sense_of(part: str, line: str) -> Sense:
+def sense_of(part, line):
     """A line of the database: words in fours of fields, then pointers in fours."""
     head, _, gloss = line.partition(" | ")
     fields = head.split()
@@ -75,7 +73,7 @@ def sense_of(part: str, line: str) -> Sense:
     return Sense(words=", ".join(words), gloss=gloss.strip(), kinds=kinds)
 
 
-def docstrings(paths: list[Path]) -> Iterator[Record]:
+def docstrings(paths):
     """What a function does with its name, its names, and what else is said of it."""
     for path in paths:
         package = re.split(r"-\d", path.name)[0]
@@ -92,7 +90,7 @@ def docstrings(paths: list[Path]) -> Iterator[Record]:
                     yield from docstring_pairs(f"{package}/{name}", node)
 
 
-def names_in(node: ast.AST) -> Iterator[str]:
+def names_in(node):
     """The names of variables, attributes and arguments."""
     for each in ast.walk(node):
         match each:
@@ -102,9 +100,7 @@ def names_in(node: ast.AST) -> Iterator[str]:
                 yield name
 
 
-def docstring_pairs(
-    document: str, node: ast.FunctionDef | ast.ClassDef
-) -> Iterator[Record]:
+def docstring_pairs(document, node):
     """A docstring's first sentence with the name and names within, and with its
     rest."""
     said = [
@@ -121,7 +117,7 @@ def docstring_pairs(
         yield pair(document, key, "docstring", first, f"{node.name}: {rest}")
 
 
-def readmes(paths: list[Path]) -> Iterator[Record]:
+def readmes(paths):
     """The sections of the descriptions of packages."""
     for path in paths:
         for name, data in opened(path, "*.dist-info/METADATA"):
@@ -130,7 +126,7 @@ def readmes(paths: list[Path]) -> Iterator[Record]:
                 yield from section_record(name, section.mark, {"en": section})
 
 
-def dialogues(paths: list[Path]) -> Iterator[Record]:
+def dialogues(paths):
     """What is said, and what is answered."""
     for name, data in opened(paths[0], "*/data/*/*.yml"):
         tongue = TONGUES.get(name.split("/")[-2], "")
@@ -146,7 +142,7 @@ def dialogues(paths: list[Path]) -> Iterator[Record]:
                 }
 
 
-def novel(paths: list[Path]) -> Iterator[Record]:
+def novel(paths):
     """A paragraph with the next."""
     for name, data in opened(paths[0], "*/data/data.txt"):
         text = data.decode("utf-8", "replace")

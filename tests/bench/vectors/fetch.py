@@ -22,7 +22,7 @@ COMMANDS = {
 }
 
 
-def came(command: list[str], package: str, folder: Path) -> bool:
+def came(command, package, folder):
     """Whether a package could be fetched, or a newer one of Debian."""
     if not subprocess.run([*command, package], cwd=folder).returncode:
         return True
@@ -34,7 +34,7 @@ def came(command: list[str], package: str, folder: Path) -> bool:
     return not done.returncode or any(folder.glob(f"{name}_*.orig.tar.*"))
 
 
-def main() -> int:
+def main():
     """0 when every package came."""
     folder = Path(sys.argv[1])
     only = set(sys.argv[2:])

@@ -8,7 +8,6 @@ by language. Those of a *pair* are two texts of one language that belong togethe
 
 import json
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.bench.vectors.catalogues import (
@@ -46,9 +45,8 @@ from tests.bench.vectors.pages import (
     pages,
 )
 from tests.bench.vectors.sources import SOURCES
-from tests.bench.vectors.texts import Record
 
-READERS: dict[str, Callable[[list[Path]], Iterator[Record]]] = {
+READERS = {
     "docstrings": docstrings,
     "readmes": readmes,
     "dialogues": dialogues,

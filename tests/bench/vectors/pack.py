@@ -31,7 +31,7 @@ HEAVIEST = 99.9  # the percentile of a piece's length that has the greatest weig
 LIGHT = 10  # the percentile of a piece's length that training hardly moved
 
 
-def quantised(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def quantised(table):
     """(whole steps of each value, length of a step of each row) with the least
     error."""
     deviation = np.maximum(table.std(axis=1, keepdims=True), 1e-9)
@@ -49,18 +49,14 @@ def quantised(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values, steps
 
 
-Rows = list[tuple[str, int, bytes]]
-"""The piece, its weight and its vector."""
-
-
-def read_table(path: Path) -> tuple[list[str], np.ndarray]:
+def read_table(path):
     """(pieces, vectors) of a table that was packed; a rare piece is about 1 long."""
     rows = rows_of(path)
     table, scale = unscaled(rows)
     return [piece for piece, _, _ in rows], (table / scale).astype(np.float32)
 
 
-def unscaled(rows: Rows) -> tuple[np.ndarray, float]:
+def unscaled(rows):
     """(weighted vectors, length of a rare piece) of packed rows."""
     weights = np.array([weight for _, weight, _ in rows], np.float32)
     data = b"".join(unpacked(vector) for _, _, vector in rows)
@@ -68,7 +64,7 @@ def unscaled(rows: Rows) -> tuple[np.ndarray, float]:
     return table, float(np.percentile(np.linalg.norm(table, axis=1), LIGHT))
 
 
-def packed(source: Path, before: Rows) -> Rows:
+def packed(source, before):
     """The pieces that a text of the training has; those that did not move as they were
     before."""
     with np.load(source) as file:
@@ -100,13 +96,13 @@ def packed(source: Path, before: Rows) -> Rows:
     return [(piece, *row) for piece, row in rows.items()]
 
 
-def rows_of(table: Path) -> Rows:
+def rows_of(table):
     """(piece, weight, vector) of a table that was written."""
     with closing(sqlite3.connect(table)) as db:
         return db.execute("SELECT piece, weight, vector FROM pieces").fetchall()
 
 
-def write(rows: Rows, out: Path):
+def write(rows, out):
     """The file that ships: the rows, and beside them what they are."""
     rows = sorted(rows)
     out.unlink(missing_ok=True)

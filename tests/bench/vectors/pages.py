@@ -3,13 +3,10 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.bench.vectors.texts import (
-    Record,
-    Texts,
     is_said_in,
     language,
     messages,
@@ -32,12 +29,12 @@ LEAST_SAID = 16  # characters of a paragraph that says something
 CHINESE = (".zh-CN", ".zh-cn", "_zh-CN")  # in the names of pages
 
 
-def blocks(page: str) -> list[tuple[str, str, str]]:
+def blocks(page):
     """(tag, id, text) of the headings, paragraphs and items of a page."""
     page = SILENT.sub(" ", page.replace('<div class="para">', "<p>"))
-    found: list[tuple[str, str, str]] = []
+    found = []
     tag = mark = ""
-    parts: list[str] = []
+    parts = []
     position = 0
     for match in BLOCK.finditer(page):
         parts.append(page[position : match.start()])
@@ -62,9 +59,9 @@ class Section(NamedTuple):
     body: list[str]
 
 
-def sections(page: str) -> list[Section]:
+def sections(page):
     """The sections of a page of HTML."""
-    found: list[Section] = []
+    found = []
     for tag, mark, text in blocks(page):
         if tag[0] == "h" or tag == "dt":
             found.append(Section(mark=mark or str(len(found)), title=text, body=[]))
@@ -73,7 +70,7 @@ def sections(page: str) -> list[Section]:
     return found
 
 
-def markdown_sections(text: str) -> list[Section]:
+def markdown_sections(text):
     """The sections of a page of Markdown or reStructuredText, without code."""
     text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.S)
     text = re.sub(r"```.*?```|!\[.*?\]\(.*?\)", " ", text, flags=re.S)
@@ -88,12 +85,12 @@ def markdown_sections(text: str) -> list[Section]:
     return found
 
 
-def pages(pattern: str, only: str) -> Callable[[list[Path]], Iterator[Record]]:
+def pages(pattern, only):
     """A reader of pages; `pattern` has their language, if any, and their name without
     it."""
 
-    def records(paths: list[Path]) -> Iterator[Record]:
-        known: dict[str, dict[str, str]] = defaultdict(dict)
+    def records(paths):
+        known = defaultdict(dict)
         for path in paths:
             for name, data in opened(path, only):
                 where = re.search(pattern, name)
@@ -109,11 +106,11 @@ def pages(pattern: str, only: str) -> Callable[[list[Path]], Iterator[Record]]:
     return records
 
 
-def page_records(file: str, by_language: dict[str, str]) -> Iterator[Record]:
+def page_records(file, by_language):
     """The sections of a page in its languages, and their paragraphs where they
     agree."""
-    parsed: dict[str, dict[str, Section]] = defaultdict(dict)
-    lines: Texts = defaultdict(dict)
+    parsed = defaultdict(dict)
+    lines = defaultdict(dict)
     for tongue, page in by_language.items():
         for section in sections(page):
             parsed[section.mark].setdefault(tongue, section)
@@ -128,7 +125,7 @@ def page_records(file: str, by_language: dict[str, str]) -> Iterator[Record]:
     yield from messages(file, lines)
 
 
-def translated(found: dict[str, Section]) -> dict[str, Section]:
+def translated(found):
     """The English, and what is in its language and not the same as the English."""
     english = found["en"].body if "en" in found else []
     kept = {}
@@ -140,16 +137,14 @@ def translated(found: dict[str, Section]) -> dict[str, Section]:
     return kept
 
 
-def section_record(
-    document: str, key: str, kept: dict[str, Section]
-) -> Iterator[Record]:
+def section_record(document, key, kept):
     """A section in its languages, if it says anything."""
     if any(section.body for section in kept.values()):
         texts = {tongue: [own.title, own.body] for tongue, own in kept.items()}
         yield {"document": document, "key": key, "kind": "section", "texts": texts}
 
 
-def paragraphs(document: str, key: str, kept: dict[str, Section]) -> Iterator[Record]:
+def paragraphs(document, key, kept):
     """The paragraphs of a section that has as many of them in each language."""
     counts = {len(section.body) for section in kept.values()}
     if "en" not in kept or len(counts) > 1:
@@ -159,7 +154,7 @@ def paragraphs(document: str, key: str, kept: dict[str, Section]) -> Iterator[Re
         yield from messages(document, {f"{key}.{number}": said})
 
 
-def by_order(document: str, by_language: dict[str, list[Section]]) -> Iterator[Record]:
+def by_order(document, by_language):
     """The sections of a page in languages that have as many of them as the English."""
     english = by_language.get("en", [])
     same = {
@@ -173,7 +168,7 @@ def by_order(document: str, by_language: dict[str, list[Section]]) -> Iterator[R
         yield from paragraphs(document, str(number), kept)
 
 
-def electron(paths: list[Path]) -> Iterator[Record]:
+def electron(paths):
     """Pages of one file; a page counts in a language when its headings are as in
     English."""
     for _, data in opened(paths[0], "*/dist/docs.json"):
@@ -187,12 +182,12 @@ def electron(paths: list[Path]) -> Iterator[Record]:
             yield from by_order(slug, parsed)
 
 
-def in_order(pattern: str, only: str) -> Callable[[list[Path]], Iterator[Record]]:
+def in_order(pattern, only):
     """A reader of pages whose sections stand in the same order in each language;
     `pattern` has their language, and their name without it."""
 
-    def records(paths: list[Path]) -> Iterator[Record]:
-        known: dict[str, dict[str, list[Section]]] = defaultdict(dict)
+    def records(paths):
+        known = defaultdict(dict)
         for path in paths:
             for name, data in opened(path, only):
                 where = re.search(pattern, name)
@@ -205,7 +200,7 @@ def in_order(pattern: str, only: str) -> Callable[[list[Path]], Iterator[Record]
     return records
 
 
-def markdown(paths: list[Path]) -> Iterator[Record]:
+def markdown(paths):
     """The pages of packages; one in Chinese has its English beside it."""
     for path in paths:
         files = dict(opened(path, "*.md *.mdx"))
@@ -221,9 +216,9 @@ def markdown(paths: list[Path]) -> Iterator[Record]:
             yield from by_order(f"{path.name}/{name}", by_language)
 
 
-def mallard(paths: list[Path]) -> Iterator[Record]:
+def mallard(paths):
     """The topics of a manual of GNOME."""
-    manual: dict[str, dict[str, list[Section]]] = defaultdict(dict)
+    manual = defaultdict(dict)
     for name, data in opened(paths[0], "*/help/*/gnome-help/*.page"):
         folder = name.split("/")[-3]
         if tongue := "en" if folder == "C" else language(folder):
@@ -234,11 +229,11 @@ def mallard(paths: list[Path]) -> Iterator[Record]:
         yield from by_order(document, by_language)
 
 
-def node_red(paths: list[Path]) -> Iterator[Record]:
+def node_red(paths):
     """The help on each node, which stands in a script of its page."""
     head = re.compile(r'<script type="text/[\w-]+" data-help-name="([^"]+)">')
     for path in paths:
-        topics: dict[str, dict[str, str]] = defaultdict(dict)
+        topics = defaultdict(dict)
         for name, data in opened(path, "*/locales/*.html"):
             folder, _, file = name.split("/locales/")[-1].partition("/")
             if tongue := language(folder):

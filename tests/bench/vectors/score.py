@@ -17,12 +17,11 @@ import random
 import re
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import repeat
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,9 +44,6 @@ LEAST = 25  # bytes of a first sentence that is asked for
 SHARED = 0.5  # a translation has at most so many of its words from the English
 
 
-Scores = dict[str, list[float]]
-
-
 class Scored(NamedTuple):
     """What each case of a kind got, 0 to 1."""
 
@@ -58,7 +54,7 @@ class Scored(NamedTuple):
 class Table:
     """Vectors of words, summed."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path):
         self.cache: dict[str, np.ndarray | None] = {}
         if path.suffix == ".sqlite":
             pieces, self.table = read_table(path)
@@ -68,15 +64,13 @@ class Table:
                 self.table = data["table"]
         self.known = {piece: place for place, piece in enumerate(pieces)}
 
-    def word(self, word: str) -> np.ndarray | None:
+    def word(self, word):
         if word not in self.cache:
             ids = cut(word.lower(), self.known)
             self.cache[word] = self.table[ids].sum(0) if ids else None
         return self.cache[word]
 
-    def embed(
-        self, texts: list[str], idf: dict[str, float] | None = None
-    ) -> np.ndarray:
+    def embed(self, texts, idf=None):
         """A unit vector for each text."""
         rows = []
         for text in texts:
@@ -89,7 +83,7 @@ class Table:
         return np.array(rows)
 
 
-def idfs(texts: list[str]) -> dict[str, float]:
+def idfs(texts):
     """How rare each word is among the texts."""
     counts = Counter(
         word for text in texts for word in {form.lower() for form in word_forms(text)}
@@ -97,10 +91,10 @@ def idfs(texts: list[str]) -> dict[str, float]:
     return {word: math.log(1 + len(texts) / n) for word, n in counts.items()}
 
 
-def across(table: Table, found: Sequence[dict[str, Any]]) -> Iterator[Scored]:
+def across(table, found):
     """Whether each translated sentence finds its section first, a source and language
     after the other."""
-    held: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    held = defaultdict(list)
     for record in found:
         if record["kind"] == "section":
             held[record["source"]].append(record["texts"])
@@ -111,9 +105,7 @@ def across(table: Table, found: Sequence[dict[str, Any]]) -> Iterator[Scored]:
                 yield Scored(f"{source} {name}", firsts)
 
 
-def first_places(
-    table: Table, sections: list[dict[str, Any]], language: str
-) -> list[float]:
+def first_places(table, sections, language):
     """1 for each sentence that finds its section first, 0 for another; nothing when
     there are few."""
     english = [section for section in sections if section.get("en", ["", []])[1]]
@@ -131,20 +123,20 @@ def first_places(
     return [float(is_first) for is_first in places == right]
 
 
-def asked_for(texts: dict[str, Any], language: str, english: str) -> str:
+def asked_for(texts, language, english):
     """The first sentence of a section in a language, if it is a translation."""
     body = texts[language][1] if language in texts else []
     first = sentences(body)[0] if body else ""
     return first if translated(first, english, language) else ""
 
 
-def whole(section: list[Any]) -> str:
+def whole(section):
     """The title and the beginning of the text of a section."""
     title, body = section
     return f"{title}\n{' '.join(body)[:MOST_TEXT]}"
 
 
-def translated(first: str, english: str, language: str) -> bool:
+def translated(first, english, language):
     """Whether a first sentence is in another language than English, and long enough."""
     if len(first.encode()) < LEAST:
         return False
@@ -156,25 +148,25 @@ def translated(first: str, english: str, language: str) -> bool:
     return len(words) > 3 and len(words & there) < SHARED * len(words)
 
 
-def question_set(table: Table, folder: Path) -> Scored:
+def question_set(table, folder):
     """Score a folder of questions and texts."""
 
-    def lines(name: str) -> list[dict[str, Any]]:
+    def lines(name):
         return [json.loads(line) for line in (folder / name).read_text().splitlines()]
 
-    groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    groups = defaultdict(list)
     for doc in lines("docs.jsonl"):
         groups[doc["group"]].append(doc)
-    asked: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    asked = defaultdict(list)
     for query in lines("queries.jsonl"):
         if query.get("category") != "adversarial":
             asked[query["group"]].append(query)
     return questions(table, folder.name, groups, asked)
 
 
-def english(table: Table, found: Sequence[dict[str, Any]]) -> Iterator[Scored]:
+def english(table, found):
     """Score pairs and headings of English: the first finds the second."""
-    pairs_of: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    pairs_of = defaultdict(list)
     for record in found:
         kind = record["kind"]
         texts = record["texts"].get("en")
@@ -193,28 +185,23 @@ def english(table: Table, found: Sequence[dict[str, Any]]) -> Iterator[Scored]:
             yield questions(table, name, {"": documents_of(pairs)}, asked)
 
 
-def documents_of(pairs: list[tuple[str, str]]) -> list[dict[str, Any]]:
+def documents_of(pairs):
     return [
         {"id": str(number), "title": "", "text": second}
         for number, (_, second) in enumerate(pairs[:MOST_DOCS])
     ]
 
 
-def questions_of(pairs: list[tuple[str, str]]) -> list[dict[str, Any]]:
+def questions_of(pairs):
     return [
         {"query": first, "relevant": [str(number)]}
         for number, (first, _) in enumerate(pairs[:MOST_ASKED])
     ]
 
 
-def questions(
-    table: Table,
-    name: str,
-    groups: dict[str, list[dict[str, Any]]],
-    asked: dict[str, list[dict[str, Any]]],
-) -> Scored:
+def questions(table, name, groups, asked):
     """nDCG@10 of half vectors and half BM25, of each question."""
-    scores: list[float] = []
+    scores = []
     for group, docs in groups.items():
         texts = [f"{doc['title']}\n{doc['text']}" for doc in docs]
         names = [doc["id"] for doc in docs]
@@ -228,12 +215,12 @@ def questions(
     return Scored(name, scores)
 
 
-def shares(values: np.ndarray) -> np.ndarray:
+def shares(values):
     """The values as shares of the greatest."""
     return values / max(values.max(), 1e-9)
 
 
-def bm25(texts: list[str], queries: list[str]) -> np.ndarray:
+def bm25(texts, queries):
     """A row for each query: how well each text matches any of its words."""
     found = np.zeros((len(queries), len(texts)))
     with closing(sqlite3.connect(":memory:")) as db:
@@ -248,7 +235,7 @@ def bm25(texts: list[str], queries: list[str]) -> np.ndarray:
     return found
 
 
-def ndcg(ranked: list[str], relevant: set[str]) -> float:
+def ndcg(ranked, relevant):
     """The discounted gain of the first places, as a share of what it could be."""
     gains = [1 / math.log2(place + 2) for place in range(PLACES)]
     gain = sum(
@@ -258,7 +245,7 @@ def ndcg(ranked: list[str], relevant: set[str]) -> float:
     return gain / best if best else 0.0
 
 
-def scored(path: Path, found: Sequence[dict[str, Any]], sets: list[Path]) -> Scores:
+def scored(path, found, sets):
     """The values of all cases of a table, by what they are of."""
     table = Table(path)
     rows = [*across(table, found), *english(table, found)]

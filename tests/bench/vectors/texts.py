@@ -6,10 +6,8 @@ import subprocess
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
 
 LANGUAGES = ("en", "de", "es", "fr", "ja", "ko", "pt", "ru", "zh")
 LONGEST = 1200  # characters of a text
@@ -48,38 +46,37 @@ PLACE = re.compile(
     re.VERBOSE,
 )
 SPACES = re.compile(r"\s+")
-Record = dict[str, Any]
 Texts = dict[str, dict[str, str]]  # key -> language -> text
 LEAST_MESSAGE = 2  # characters of the longest text of a message
 
 
-def language(name: str) -> str:
+def language(name):
     """The language that a folder or file is named after, or an empty text."""
     name = name.lower().replace("_", "-")
     found = NAMES.get(name, name)
     return found if found in LANGUAGES else ""
 
 
-def plain(text: str) -> str:
+def plain(text):
     """A text without tags, entities, placeholders and superfluous blanks."""
     text = html.unescape(re.sub(r"<[^>]*>", "", text))
     return SPACES.sub(" ", PLACE.sub(" ", text)).strip().strip("¶#").strip()[:LONGEST]
 
 
-def label(text: str) -> str:
+def label(text):
     """A text of a user interface without the marks of its keys."""
     text = re.sub(r"\(&\w\)|\(~\w\)|\(_\w\)", "", text)
     return plain(re.sub(r"[&~_](?=\w)", "", text))
 
 
-def is_said_in(name: str, text: str) -> bool:
+def is_said_in(name, text):
     """Whether a text can be in that language: one left in English often is not."""
     if not text or not re.search(r"[^\W\d_]", text):
         return False
     return name not in SCRIPTS or SCRIPTS[name].search(text) is not None
 
 
-def messages(document: str, catalogue: Texts) -> Iterator[Record]:
+def messages(document, catalogue):
     """The messages of a catalogue that are said in at least two languages."""
     for key, said in catalogue.items():
         if any("plural" in text and "{" in text for text in said.values()):
@@ -89,7 +86,7 @@ def messages(document: str, catalogue: Texts) -> Iterator[Record]:
             yield {"document": document, "key": key, "kind": "message", "texts": texts}
 
 
-def said_in(texts: dict[str, str]) -> dict[str, str]:
+def said_in(texts):
     """The texts that are in their languages, without marks; one that is as the English
     is not translated."""
     labels = {name: label(text) for name, text in texts.items() if text}
@@ -101,7 +98,7 @@ def said_in(texts: dict[str, str]) -> dict[str, str]:
     }
 
 
-def pair(document: str, key: str, kind: str, first: str, second: str) -> Record:
+def pair(document, key, kind, first, second):
     """Two English texts that belong together."""
     return {
         "document": document,
@@ -111,7 +108,7 @@ def pair(document: str, key: str, kind: str, first: str, second: str) -> Record:
     }
 
 
-def opened(path: Path, only: str) -> Iterator[tuple[str, bytes]]:
+def opened(path, only):
     """(name, data) of the files in a package whose name has one of these patterns."""
     patterns = only.split()
     if path.suffix in (".whl", ".xpi", ".jar"):
@@ -132,9 +129,7 @@ def opened(path: Path, only: str) -> Iterator[tuple[str, bytes]]:
         yield from members(archive, patterns)
 
 
-def members(
-    archive: tarfile.TarFile, patterns: list[str]
-) -> Iterator[tuple[str, bytes]]:
+def members(archive, patterns):
     for member in archive:
         if member.isfile() and any(
             fnmatch(member.name, pattern) for pattern in patterns
@@ -144,7 +139,7 @@ def members(
             yield member.name, data.read()
 
 
-def inner(name: str, data: bytes, only: str) -> Iterator[tuple[str, bytes]]:
+def inner(name, data, only):
     """The files of an archive within a package."""
     with tempfile.NamedTemporaryFile(suffix=Path(name).suffix) as file:
         file.write(data)

@@ -16,13 +16,11 @@ import json
 import re
 import time
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import typer
 from scipy.sparse import csr_matrix
 
 from memcli.memory.words import word_forms
@@ -62,12 +60,12 @@ ENGLISH = 0.02  # of a piece's places are in English texts: it stays
 SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 
 
-def records(path: Path) -> Iterator[dict[str, Any]]:
+def records(path):
     with path.open(encoding="utf-8") as file:
         yield from map(json.loads, file)
 
 
-def sentences(paragraphs: list[str]) -> list[str]:
+def sentences(paragraphs):
     return [part for text in paragraphs for part in SENTENCE.split(text) if part]
 
 
@@ -75,7 +73,7 @@ class Corpus:
     """Texts by number, and the pairs of numbers of each kind and language, or of some
     kinds alone."""
 
-    def __init__(self, kinds: Collection[str] = SHARES):
+    def __init__(self, kinds=SHARES):
         self.kinds = kinds
         self.texts: dict[str, int] = {}
         self.languages: list[str] = []
@@ -83,22 +81,20 @@ class Corpus:
         self.counted: Counter[str] = Counter()
         self.made = 0
 
-    def number(self, text: str, language: str) -> int:
+    def number(self, text, language):
         if text not in self.texts:
             self.texts[text] = len(self.texts)
             self.languages.append(language)
         return self.texts[text]
 
-    def pair(
-        self, kind: str, language: str, first: tuple[str, str], second: tuple[str, str]
-    ):
+    def pair(self, kind, language, first, second):
         is_pair = first[1] and second[1] and first[1] != second[1]
         if kind in self.kinds and is_pair:
             numbers = (self.number(*reversed(first)), self.number(*reversed(second)))
             self.pairs[kind, language].append(numbers)
             self.made += 1
 
-    def add(self, record: dict[str, Any]):
+    def add(self, record):
         """The pairs of a record."""
         texts = record["texts"]
         before = self.made
@@ -112,7 +108,7 @@ class Corpus:
             self.section(texts)
         self.counted[record["source"]] += self.made - before
 
-    def message(self, texts: dict[str, str]):
+    def message(self, texts):
         for language, text in texts.items():
             if language != "en" and "en" in texts:
                 english = ("en", texts["en"])
@@ -124,7 +120,7 @@ class Corpus:
         for a, b in pairwise(others):
             self.pair("foreign", "", (a, texts[a]), (b, texts[b]))
 
-    def section(self, texts: dict[str, list[Any]]):
+    def section(self, texts):
         whole = {}
         for language, (title, body) in texts.items():
             said = sentences(body)
@@ -152,12 +148,10 @@ class Corpus:
                 self.pair("cross", language, (language, own), target)
 
 
-def tokenised(
-    corpus: Corpus, before: Sequence[str]
-) -> tuple[list[str], np.ndarray, np.ndarray]:
+def tokenised(corpus, before):
     """(pieces, ids of all texts in a row, where each text begins); the pieces from
     before, if any, come first."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    counts = defaultdict(Counter)
     forms = []
     for text, language in zip(corpus.texts, corpus.languages, strict=True):
         words = [word.lower() for word in word_forms(text)][:MOST]
@@ -165,11 +159,11 @@ def tokenised(
         counts[language].update(words)
     pieces = [*before, *grown(counts, before)] if before else vocabulary(counts)
     known = {piece: number for number, piece in enumerate(pieces)}
-    cache: dict[str, list[int]] = {}
-    ids: list[int] = []
+    cache = {}
+    ids = []
     starts = [0]
     for words in forms:
-        row: list[int] = []
+        row = []
         for word in words:
             if word not in cache:
                 cache[word] = cut(word, known)
@@ -182,16 +176,14 @@ def tokenised(
 class Trainer:
     """The table, and Adam for the rows of a batch alone; some rows stay."""
 
-    def __init__(self, table: np.ndarray, still: np.ndarray):
+    def __init__(self, table, still):
         self.table = table
         self.still = still
         self.first = np.zeros_like(table)
         self.second = np.zeros_like(table)
         self.times = np.zeros(len(table), np.int32)
 
-    def step(
-        self, left: csr_matrix, right: csr_matrix, same: np.ndarray, rate: float
-    ) -> float:
+    def step(self, left, right, same, rate):
         """One step down the gradient; the loss before it."""
         rows = np.union1d(left.indices, right.indices)
         place = np.zeros(len(self.table), np.int32)
@@ -225,9 +217,7 @@ class Trainer:
         return loss
 
 
-def contrast(
-    left: np.ndarray, right: np.ndarray, same: np.ndarray
-) -> tuple[float, tuple[np.ndarray, np.ndarray]]:
+def contrast(left, right, same):
     """(loss, its gradient by both sides) of unit vectors, row by row partners."""
     logits = (left @ right.T) / TEMPERATURE
     logits[same] = -30.0
@@ -243,20 +233,20 @@ def contrast(
     return float(loss), (gradient @ right, gradient.T @ left)
 
 
-def softmax(logits: np.ndarray) -> np.ndarray:
+def softmax(logits):
     logits = np.exp(logits - logits.max(1, keepdims=True))
     logits /= logits.sum(1, keepdims=True)
     return logits
 
 
-def at_random(counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def at_random(counts, rng):
     """Random vectors; a frequent piece says less (Arora et al. 2017)."""
     weight = 1e-3 / (1e-3 + counts / counts.sum())
     table = rng.standard_normal((len(counts), DIM)) / np.sqrt(DIM)
     return (table * weight[:, None]).astype(np.float32)
 
 
-def prepare(out: Path, mined: list[Path], uses: Collection[str], before: Sequence[str]):
+def prepare(out, mined, uses, before):
     """Cut what was mined into pieces, and keep it beside `out`."""
     began = time.process_time()
     corpus = Corpus(LEARNING if before else SHARES)
@@ -297,7 +287,7 @@ class Prepared(NamedTuple):
     pairs: dict[tuple[str, ...], np.ndarray]
 
 
-def prepared(path: Path) -> Prepared:
+def prepared(path):
     with np.load(path) as data:
         named = {key: data[key] for key in data if key.startswith("pairs ")}
         return Prepared(
@@ -310,7 +300,7 @@ def prepared(path: Path) -> Prepared:
         )
 
 
-def train(out: Path):
+def train(out):
     """From what is prepared, from chance on."""
     data = prepared(Path(f"{out}.prepared.npz"))
     rng = np.random.default_rng(SEED)
@@ -324,7 +314,7 @@ def train(out: Path):
     np.savez(out, table=trainer.table, pieces=data.pieces, counts=data.counts)
 
 
-def learn(out: Path, on: Path):
+def learn(out, on):
     """Train the pieces of other languages than English on a packed table."""
     data = prepared(Path(f"{out}.prepared.npz"))
     before, table = read_table(on)
@@ -345,7 +335,7 @@ def learn(out: Path, on: Path):
     )
 
 
-def begun(pieces: Sequence[str], before: list[str], table: np.ndarray) -> np.ndarray:
+def begun(pieces, before, table):
     """The vectors of all pieces: a new one begins as what it was cut into."""
     known = {piece: place for place, piece in enumerate(before)}
     new = [
@@ -354,7 +344,7 @@ def begun(pieces: Sequence[str], before: list[str], table: np.ndarray) -> np.nda
     return np.vstack([table, *(rows.sum(0, keepdims=True) for rows in new)])
 
 
-def by_length(data: Prepared) -> dict[tuple[str, ...], np.ndarray]:
+def by_length(data):
     """The pairs, those of messages apart that are sentences."""
     lengths = np.diff(data.starts)
     found = dict(data.pairs)
@@ -366,11 +356,7 @@ def by_length(data: Prepared) -> dict[tuple[str, ...], np.ndarray]:
     return found
 
 
-def main(
-    out: Path,
-    mined: Annotated[list[Path], typer.Argument()] = (),
-    on: Path | None = None,
-):
+def main(out, mined=(), on=None):
     before = read_table(on)[0] if on else []
     uses = {TRAIN, ACROSS} if on else {TRAIN}
     if mined:
@@ -384,13 +370,7 @@ def main(
 class Batches:
     """Pairs drawn by kind: a batch is of one kind and language."""
 
-    def __init__(
-        self,
-        data: Prepared,
-        pairs: dict[tuple[str, ...], np.ndarray],
-        shares: dict[str, float],
-        rng: np.random.Generator,
-    ):
+    def __init__(self, data, pairs, shares, rng):
         self.ids = data.ids
         self.starts = data.starts
         self.size = len(data.pieces)
@@ -398,7 +378,7 @@ class Batches:
         self.pairs = pairs = {key: pairs[key] for key in pairs if key[0] in shares}
         self.keys = list(pairs)
         roots = {key: len(found) ** 0.5 for key, found in pairs.items()}
-        totals: Counter[str] = Counter()
+        totals = Counter()
         for key in self.keys:
             totals[key[0]] += roots[key]
         chance = [shares[key[0]] * roots[key] / totals[key[0]] for key in self.keys]
@@ -406,7 +386,7 @@ class Batches:
         self.kind = ""
         self.losses: dict[str, float] = {}
 
-    def draw(self) -> tuple[csr_matrix, csr_matrix, np.ndarray]:
+    def draw(self):
         """(texts, their partners, which texts beside the diagonal are the same)."""
         key = self.keys[self.rng.choice(len(self.keys), p=self.chance)]
         self.kind = key[0]
@@ -421,7 +401,7 @@ class Batches:
         np.fill_diagonal(same, val=False)
         return self.matrix(left), self.matrix(right), same
 
-    def matrix(self, numbers: np.ndarray) -> csr_matrix:
+    def matrix(self, numbers):
         """Texts as counts of pieces."""
         lengths = self.starts[numbers + 1] - self.starts[numbers]
         begins = np.concatenate([[0], np.cumsum(lengths)])
@@ -430,11 +410,11 @@ class Batches:
         columns = self.ids[before + np.arange(begins[-1])]
         return csr_matrix((values, columns, begins), (len(numbers), self.size))
 
-    def note(self, loss: float):
+    def note(self, loss):
         before = self.losses.get(self.kind, loss)
         self.losses[self.kind] = 0.95 * before + 0.05 * loss
 
-    def said(self) -> str:
+    def said(self):
         return " ".join(
             f"{kind} {loss:.2f}" for kind, loss in sorted(self.losses.items())
         )

@@ -5,7 +5,6 @@ begins a word is marked; scripts without blanks, and Korean, have no such mark.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping
 
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
@@ -28,11 +27,11 @@ LONGEST = 20  # letters of it
 LEAST = 3  # times that a character or a pair of characters stands in the texts
 
 
-def marked(word: str) -> str:
+def marked(word):
     return word if word >= ASIAN else MARK + word
 
 
-def cut(word: str, known: Mapping[str, int]) -> list[int]:
+def cut(word, known):
     """The pieces of a word; a character that no piece has is left out."""
     text = marked(word)
     start = 0
@@ -48,7 +47,7 @@ def cut(word: str, known: Mapping[str, int]) -> list[int]:
     return found
 
 
-def learned(counts: Mapping[str, int], size: int) -> list[str]:
+def learned(counts, size):
     """Pieces by merging the most frequent neighbours (Sennrich et al. 2016)."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
@@ -61,7 +60,7 @@ def learned(counts: Mapping[str, int], size: int) -> list[str]:
     tokenizer.train_from_iterator(
         (f"{word} " * count for word, count in words), trainer
     )
-    used: Counter[str] = Counter()
+    used = Counter()
     for word, count in words:
         for piece in tokenizer.encode(word).tokens:
             used[piece] += count
@@ -71,15 +70,15 @@ def learned(counts: Mapping[str, int], size: int) -> list[str]:
     ] + sorted(whole)
 
 
-def vocabulary(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
+def vocabulary(counts):
     """The pieces of all languages, from how often each has its words."""
-    found: dict[str, None] = {MARK: None}
+    found = {MARK: None}
     for language, size in SIZES.items():
         words = {
             word: n for word, n in counts[language].items() if belongs(word, language)
         }
         if language in ("zh", "ja"):
-            chars: Counter[str] = Counter()
+            chars = Counter()
             for word, count in words.items():
                 for char in word:
                     chars[char] += count
@@ -92,13 +91,11 @@ def vocabulary(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
     return list(found)
 
 
-def grown(
-    counts: Mapping[str, Mapping[str, int]], before: Collection[str]
-) -> list[str]:
+def grown(counts, before):
     """More pieces: the words of each language that are most often cut, and that no
     English text has."""
     known = {piece: place for place, piece in enumerate(before)}
-    found: dict[str, None] = {}
+    found = {}
     for language in SIZES.keys() - {"en"}:
         rare = [
             (-count, word)
@@ -114,7 +111,7 @@ def grown(
     return sorted(found)
 
 
-def belongs(word: str, language: str) -> bool:
+def belongs(word, language):
     """Whether the word is in the script of the language."""
     first = word[0]
     if language in ("zh", "ja"):

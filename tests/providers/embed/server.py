@@ -4,12 +4,11 @@ import json
 import socket
 import struct
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from memcli.providers.embed import Matrix
 from tests import loopback
 from tests.loopback import Handler
 
@@ -41,17 +40,17 @@ CLOSE = Answer(-3)
 """Close the connection without an answer."""
 
 
-def vector_of(text: str) -> list[float]:
+def vector_of(text):
     """The vector that the server makes of a text: of four numbers, never zero."""
     return [float(len(text)), float(ord(text[0])), float(ord(text[-1])), 0.5]
 
 
-def lists(vectors: Matrix) -> list[list[float]]:
+def lists(vectors):
     """What an embedder made, as lists."""
     return [list(row) for row in vectors]
 
 
-def openai(body: Any) -> Any:
+def openai(body):
     """OpenAI's reply; its items come in reverse, as the index and not the place
     counts. Google's vectors have the dimension that was asked for."""
     is_google = body["model"].startswith("gemini")
@@ -66,14 +65,14 @@ def openai(body: Any) -> Any:
 class Server:
     """The answers to give before vectors, first to last, and what was asked."""
 
-    def __init__(self, speak: Callable[[Any], Any]):
+    def __init__(self, speak):
         self.url = ""
         self.speak = speak
         self.answers: list[Answer | Callable[[Any], Answer]] = []
         self.asked: list[Asked] = []
         self.stop = threading.Event()
 
-    def next_answer(self, asked: Asked) -> Answer:
+    def next_answer(self, asked):
         self.asked.append(asked)
         if not self.answers:
             return Answer(body=self.speak(asked.body))
@@ -81,7 +80,7 @@ class Server:
         return answer if isinstance(answer, Answer) else answer(asked.body)
 
     @property
-    def bodies(self) -> Sequence[Any]:
+    def bodies(self):
         return [asked.body for asked in self.asked]
 
 
@@ -124,7 +123,7 @@ class _Handler(Handler):
 
 
 @contextmanager
-def serving(speak: Callable[[Any], Any] = openai) -> Iterator[Server]:
+def serving(speak=openai):
     """A server on a free port of loopback; what still hangs is let go at the end."""
     server = Server(speak)
     before = set(threading.enumerate())

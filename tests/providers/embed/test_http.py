@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
@@ -16,13 +15,12 @@ from tests.providers.embed.server import (
     DRIP,
     HANG,
     Answer,
-    Server,
     lists,
     vector_of,
 )
 
 
-def made(server: Server, **options: Any) -> HttpEmbedder:
+def made(server, **options):
     config = Config(embedder="openai-compatible", embed_model="m", embed_url=server.url)
     found = make_embedder(config._replace(**options), {})
     assert isinstance(found, HttpEmbedder)
@@ -77,7 +75,7 @@ def test_redirects_are_not_followed(server):
     assert len(server.asked) == 1
 
 
-def data(*vectors: Any, indices: list[Any] | None = None) -> dict[str, Any]:
+def data(*vectors, indices=None):
     numbers = indices or list(range(len(vectors)))
     return {
         "data": [
@@ -86,7 +84,7 @@ def data(*vectors: Any, indices: list[Any] | None = None) -> dict[str, Any]:
     }
 
 
-RUBBISH: dict[str, Any] = {
+RUBBISH = {
     "no JSON": b"<html>",
     "deep": b"[" * 100_000,
     "another shape": {"embeddings": [[1, 2], [3, 4]]},

@@ -2,7 +2,6 @@
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -27,7 +26,7 @@ words = st.text(st.characters(categories=("L", "N")), min_size=1, max_size=32)
 
 
 @pytest.fixture
-def table() -> Iterator[Local]:
+def table():
     with closing(Local()) as made:
         yield made
 

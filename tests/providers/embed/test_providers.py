@@ -1,8 +1,6 @@
 """Each provider's own wire format, its variables, its limits and what it says about
 failures."""
 
-from typing import Any
-
 import pytest
 
 from memcli.errors import ProviderError, UsageError
@@ -20,9 +18,7 @@ KEYS = {
 }
 
 
-def made(
-    name: str, environ: dict[str, str] | None = None, **options: Any
-) -> HttpEmbedder:
+def made(name, environ=None, **options):
     given = {f"embed_{key}": value for key, value in options.items()}
     found = make_embedder(Config(embedder=name, **given), environ or {})
     assert isinstance(found, HttpEmbedder)

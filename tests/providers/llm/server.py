@@ -5,7 +5,7 @@ import contextlib
 import json
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tests.loopback import Handler, serving
@@ -52,7 +52,7 @@ class Api:
         self._lock = threading.Lock()
 
     @property
-    def environ(self) -> dict[str, str]:
+    def environ(self):
         """What a client needs in its environment."""
         return {
             "ANTHROPIC_API_KEY": KEY,
@@ -60,16 +60,14 @@ class Api:
             "NO_PROXY": "127.0.0.1",
         }
 
-    def total(self, name: str) -> int:
+    def total(self, name):
         """The sum of one count over all answers."""
         return sum(seen.usage[name] for seen in self.seen if seen.usage)
 
-    def handle(
-        self, body: Any, headers: Mapping[str, str]
-    ) -> tuple[int, Mapping[str, str], bytes]:
+    def handle(self, body, headers):
         with self._lock:
             step = self.steps.popleft() if self.steps else Step()
-        usage: dict[str, int] | None = None
+        usage = None
         fault = _fault(body, headers) if step.status == 200 and step.raw is None else ""
         status = (401 if fault == "key" else 400) if fault else step.status
         known = set(self._cache)
@@ -86,9 +84,7 @@ class Api:
             self.seen.append(Seen(body, headers, usage))
         return status, step.headers, answer
 
-    def _usage(
-        self, body: Mapping[str, Any], text: str, known: set[str]
-    ) -> dict[str, int]:
+    def _usage(self, body, text, known):
         """Blocks with a mark are written to the cache, and read from it the next
         time."""
         blocks = list(_blocks(body))
@@ -105,7 +101,7 @@ class Api:
         }
 
 
-def _blocks(body: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+def _blocks(body):
     """The prompt as the API lays it out: schema and system text, messages; with the
     marks."""
     if "output_config" in body:
@@ -117,7 +113,7 @@ def _blocks(body: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
             yield turn["role"] + block["text"], "cache_control" in block
 
 
-def _fault(body: Any, headers: Mapping[str, str]) -> str:
+def _fault(body, headers):
     """What the API would refuse, "" for nothing."""
     bearer = headers.get("authorization", "").removeprefix("Bearer ")
     if KEY not in (headers.get("x-api-key"), bearer):
@@ -138,20 +134,18 @@ def _fault(body: Any, headers: Mapping[str, str]) -> str:
     return ""
 
 
-def _keys(value: Any) -> Iterator[str]:
+def _keys(value):
     for key, item in value.items() if isinstance(value, dict) else ():
         yield key
         yield from _keys(item)
 
 
-def tokens(text: str) -> int:
+def tokens(text):
     """How this server counts: four characters are a token."""
     return -(-len(text) // 4)
 
 
-def message(
-    body: Mapping[str, Any], text: str, stop: str, usage: Mapping[str, int]
-) -> bytes:
+def message(body, text, stop, usage):
     content = [{"type": "text", "text": text}] if text else []
     head = {
         "id": "msg_1",
@@ -168,13 +162,13 @@ def message(
     return json.dumps({**head, **tail}).encode()
 
 
-def error(status: int, text: str) -> bytes:
+def error(status, text):
     found = {"type": ERRORS.get(status, "api_error"), "message": text}
     return json.dumps({"type": "error", "error": found, "request_id": "req_1"}).encode()
 
 
 @contextlib.contextmanager
-def serve() -> Iterator[Api]:
+def serve():
     """A running server; `Api.url` is where."""
     api = Api()
 

@@ -2,18 +2,16 @@
 
 import json
 import socket
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
 from memcli.errors import ProviderError, UsageError
 from memcli.project.config import Config
 from memcli.providers.configured import make_model
-from memcli.providers.llm import Ask, Model, Reply, Usage
+from memcli.providers.llm import Ask, Reply, Usage
 from memcli.providers.llm.anthropic import Anthropic
 from memcli.providers.llm.ledger import Call, Guarded, Ledger
-from tests.providers.llm.server import Api, Step, serve, tokens
+from tests.providers.llm.server import Step, serve, tokens
 
 SCHEMA = {
     "type": "object",
@@ -32,7 +30,7 @@ PLAIN = Ask("s", "p")
 
 
 @pytest.fixture
-def api(monkeypatch) -> Iterator[Api]:
+def api(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr("anthropic._base_client.INITIAL_RETRY_DELAY", 0.001)
     with serve() as api:
@@ -42,14 +40,7 @@ def api(monkeypatch) -> Iterator[Api]:
 class Asked:
     """A model over the server, with what it wrote into the ledger."""
 
-    def __init__(
-        self,
-        api: Api,
-        run: float = 5,
-        day: float = 5,
-        most: int = 40,
-        earlier: Any = (0.0, 0),
-    ):
+    def __init__(self, api, run=5, day=5, most=40, earlier=(0.0, 0)):
         self.calls: list[Call] = []
         limits = {"max_cost": run, "max_cost_day": day, "max_calls": most}
         provider = Anthropic("claude-haiku-4-5", api.environ)
@@ -59,10 +50,10 @@ class Asked:
 
 
 @pytest.fixture
-def make(api) -> Iterator[Callable[..., Asked]]:
-    made: list[Asked] = []
+def make(api):
+    made = []
 
-    def build(**options: Any) -> Asked:
+    def build(**options):
         made.append(Asked(api, **options))
         return made[-1]
 
@@ -71,7 +62,7 @@ def make(api) -> Iterator[Callable[..., Asked]]:
         one.model.close()
 
 
-def refused(model: Model | Anthropic, ask: Ask = PLAIN) -> ProviderError:
+def refused(model, ask=PLAIN):
     with pytest.raises(ProviderError) as caught:
         model.ask(ask)
     assert caught.value.hint and caught.value.code == 4

@@ -8,14 +8,13 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from memcli.errors import ProviderError
 from memcli.project.config import Config
 from memcli.providers.configured import make_model
-from memcli.providers.llm import Ask, Model
+from memcli.providers.llm import Ask
 from memcli.providers.llm.ledger import Call, Ledger
 
 pytestmark = pytest.mark.process
@@ -45,28 +44,28 @@ json.dump(seen, open(NOTES, "w"))
 class Fake:
     """A folder on PATH with a `claude` in it."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder):
         self.help = "--safe-mode"
         self.folder = folder / "bin"
         self.notes = folder / "notes.json"
         self.calls: list[Call] = []
         self.folder.mkdir()
 
-    def does(self, code: str, name: str = "claude"):
+    def does(self, code, name="claude"):
         """Make the command note how it was called, then run `code`."""
         path = self.folder / name
         constants = f"NOTES = {str(self.notes)!r}\nHELP = {self.help!r}"
         path.write_text(f"#!{sys.executable} -S\n{constants}\n{NOTE}\n{code}\n")
         path.chmod(0o755)
 
-    def says(self, result: Any):
+    def says(self, result):
         self.does(f"print({json.dumps(json.dumps(result))})")
 
     @property
-    def seen(self) -> Any:
+    def seen(self):
         return json.loads(self.notes.read_text())
 
-    def model(self, llm: str = "claude", **config: Any) -> Model:
+    def model(self, llm="claude", **config):
         environ = {**os.environ, "PATH": str(self.folder), "CLAUDECODE": "1"}
         ledger = Ledger(lambda: (0.0, 0), self.calls.append)
         model = make_model(Config(llm=llm, **config), environ, ledger)
@@ -75,11 +74,11 @@ class Fake:
 
 
 @pytest.fixture
-def fake(tmp_path) -> Fake:
+def fake(tmp_path):
     return Fake(tmp_path)
 
 
-def refused(model: Model, ask: Ask) -> ProviderError:
+def refused(model, ask):
     with pytest.raises(ProviderError) as caught:
         model.ask(ask)
     assert caught.value.hint
@@ -199,7 +198,7 @@ def test_a_failing_command_says_why(code, word, fake):
     assert word in refused(fake.model(), Ask("s", "p")).what
 
 
-def gone(pid: int) -> bool:
+def gone(pid):
     """Whether a process ends soon."""
     until = time.monotonic() + 10
     while time.monotonic() < until:

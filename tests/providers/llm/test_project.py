@@ -1,19 +1,17 @@
 """A language model in a project."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from memcli.storage.files import state_dir
 from memcli.storage.state import State
-from tests.providers.llm.server import Api, Step, serve
+from tests.providers.llm.server import Step, serve
 
 ON = ("--set", "llm=anthropic")
 STAGE = ("retire-stage", "--check")
 
 
 @pytest.fixture
-def api(monkeypatch, project) -> Iterator[Api]:
+def api(monkeypatch, project):
     monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN", raising=False)
     with serve() as api:
         for name, value in api.environ.items():
@@ -69,7 +67,7 @@ def test_a_day_has_a_limit_over_all_projects(project, api):
 def test_doctor_asks_only_when_told(project, api):
     """A key is INFO; --online asks once: PASS, or FAIL and exit 1."""
 
-    def rows(*args: str) -> dict[str, str]:
+    def rows(*args):
         found = project.mem("doctor", "--json", *args).json
         return {
             row["status"]: row["detail"]

@@ -1,19 +1,17 @@
 """Replies from a file."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from memcli.errors import ProviderError
 from memcli.project.config import Config
 from memcli.providers.configured import make_model
-from memcli.providers.llm import Ask, Model
-from memcli.providers.llm.ledger import Call, Ledger
+from memcli.providers.llm import Ask
+from memcli.providers.llm.ledger import Ledger
 
 
-def scripted(folder: Path, *lines: Any, calls: list[Call] | None = None) -> Model:
+def scripted(folder, *lines, calls=None):
     path = folder / "replies.jsonl"
     path.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
     note = (calls if calls is not None else []).append
@@ -61,7 +59,7 @@ def test_no_reply_is_an_error(tmp_path):
 def test_it_is_held_to_the_same_rules(tmp_path):
     """The ledger knows its calls, at no cost; a reply that is not as asked is
     refused."""
-    calls: list[Call] = []
+    calls = []
     model = scripted(tmp_path, {"a": 1}, calls=calls)
     with pytest.raises(ProviderError, match="no array"):
         model.ask(Ask("s", "p", schema={"type": "array"}, purpose="x"))
