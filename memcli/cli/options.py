@@ -175,26 +175,21 @@ def _filters(
         "--proxy", "The proxy store, too (one person's manner).", panel=FILTER
     ),
     archived: bool = flag("--archived", "The archives, too.", panel=FILTER),
-) -> Filters:
-    for name in scope:
+) -> None:
+    """The options that filter entries, by the fields of `Filters`."""
+
+
+def _chosen(given: Mapping[str, Any]) -> Filters:
+    """The filters that these options make."""
+    for name in given["scope"]:
         from memcli.extraction import scopes
 
         one_of("--scope", name, scopes.NAMES)
-    return Filters(
-        level=tuple(level),
-        job=tuple(job),
-        task=tuple(task),
-        type=tuple(type),
-        kind=tuple(kind),
-        store=tuple(store),
-        tag=tuple(tag),
-        scope=tuple(scope),
-        path=tuple(path),
-        since=since,
-        until=until,
-        proxy=proxy,
-        archived=archived,
-    )
+    fields: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in given.items()
+    }
+    return Filters(**fields)
 
 
 LIFTING = ("guard", "edit", "retire", "forget")
@@ -228,7 +223,7 @@ def callback(made: Made) -> Callable[..., Any]:
         options = options._replace(may_lift=made.name in LIFTING)
         if Filters in kinds:
             chosen = {name: values.pop(name) for name in filters}
-            values[kinds[Filters]] = _filters(**chosen)
+            values[kinds[Filters]] = _chosen(chosen)
         if Progress in kinds:
             values[kinds[Progress]] = Progress(made.name, quiet=options.quiet)
         if options.others and made.name != "recall":

@@ -20,6 +20,8 @@ _NUMBERS = frozenset(
     "importance count surprise stability difficulty success_count".split()
 )
 _FLAGS = frozenset("pressing written embed".split())
+_ALIKE = "part type kind date title text tags parts around".split()
+"""The fields of a chunk that are those of its row."""
 
 
 class Brought(NamedTuple):
@@ -94,20 +96,13 @@ def _as_row(chunk: Brought, line: int) -> Row:
     if "promoted_to" in values:
         targets = [f"{target}@{chunk.project}" for target in values["promoted_to"]]
         values["promoted_to"] = targets
+    told = chunk._asdict()
     return Row(
+        **{name: told[name] for name in _ALIKE},
         entry=f"{chunk.entry}@{chunk.project}",
-        part=chunk.part,
         offset=chunk.order or 0,
         line=line,
         live=1,
-        type=chunk.type,
-        kind=chunk.kind,
-        date=chunk.date,
-        title=chunk.title,
-        text=chunk.text,
-        tags=chunk.tags,
-        parts=chunk.parts,
-        around=chunk.around,
         metadata=json.dumps(values),
         rank=0,
         importance=0.0,

@@ -230,17 +230,10 @@ class SharedIndex:
         key = (chunk.project, chunk.path)
         number = self._file_numbers.setdefault(key, len(self._file_numbers) + 1)
         self._project_of[number] = chunk.project
-        place = Place(
-            level=chunk.level,
-            store=chunk.store,
-            job=chunk.job,
-            task=chunk.task,
-            of=chunk.of,
-        )
         self.files[number] = FileRow(
             id=number,
             path=chunk.path,
-            place=place,
+            place=Place(**{name: getattr(chunk, name) for name in Place._fields}),
             tree="",
             mtime=0,
             size=0,
@@ -382,23 +375,21 @@ def _opened(connection: "psycopg.Connection[Any]") -> list[tuple[Any, ...]]:
     return cursor.fetchall()
 
 
+_SENT = "level job task type kind scope since until".split()
+"""The filters that the server is told as they are."""
+
+
 def as_json(filters: Filters, projects: Sequence[str] | None) -> str:
     """The filters as the searches on the server take them; `projects` None: all."""
     stores = set(filters.store or ("memory",))
     if filters.archived:
         stores.add("archive")
+    fields = filters._asdict()
     given: dict[str, Any] = {
+        **{name: fields[name] for name in _SENT},
         "project": projects,
-        "level": filters.level,
-        "job": filters.job,
-        "task": filters.task,
-        "type": filters.type,
-        "kind": filters.kind,
         "tag": [tag.lower() for tag in filters.tag],
-        "scope": filters.scope,
         "path": bool(filters.path),
-        "since": filters.since,
-        "until": filters.until,
     }
     remaining = {key: value for key, value in given.items() if value}
     return json.dumps({"store": sorted(stores), **remaining})
