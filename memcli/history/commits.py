@@ -29,6 +29,7 @@ def _robot() -> str:
     """The name of a robot that commits."""
     return r"""
         \[bot\]
+      | \b (?: ro )? bot [ ] <   # the last word of the name
       | \b (?: dependabot | renovate | greenkeeper | pyup-bot | snyk-bot | pre-commit-ci
           | semantic-release | github-actions | web-flow-bot | allcontributors | mergify
           | bors ) \b
@@ -38,7 +39,7 @@ def _robot() -> str:
 @verbose(ignore_case=True, lines=True)
 def _co_author() -> str:
     """A trailer that names a second author, who is no robot."""
-    return r"^ Co-authored-by: (?! .* \[bot\] ) .* \S"
+    return r"^ Co-authored-by: (?! .* (?: \[bot\] | \b (?: ro )? bot [ ] < ) ) .* \S"
 
 
 @verbose(ignore_case=True)

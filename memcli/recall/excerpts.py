@@ -85,27 +85,25 @@ class SaidSentence(NamedTuple):
     text: str
     place: tuple[int, int, int]
     last: bool  # whether it stands at the end of what is said in one go
-    recap: bool = (
-        False  # whether it sums up, or follows in one go on a sentence that does
-    )
+    recap: bool  # whether what is said in one go begins as what sums up does
 
 
 def excerpt(
     hit: PastStretch, asked: Rarity, room: int, known: Iterable[str] = ()
 ) -> list[tuple[str, str]]:
     """(speaker, text) of what a hit concludes that `known` does not say, in so many
-    characters."""
-    if hit.doc.source == "commit":
-        return [("person", commit_excerpt(hit.doc, asked, room))]
-    sentences = list(_sentences(hit.docs[hit.best : hit.best + AFTER + 1]))
-    about = _about(asked, hit.doc)
+    characters; of a commit what says most about the task below its subject."""
+    doc = hit.doc
+    if doc.source == "commit":
+        sentences = list(_below_subject(doc.text))
+    else:
+        sentences = list(_sentences(hit.docs[hit.best : hit.best + AFTER + 1]))
+    about = _about(asked, doc)
     scored = ((_weight(each, about), each) for each in sentences)
     weighed = sorted(scored, key=lambda item: (-item[0], item[1].place))
     chosen = _within(room, weighed, [_words(text) for text in known])
     runs = groupby(chosen, lambda each: (each.speaker, each.place[:2]))
-    return [
-        (speaker, " ".join(each.text for each in run)) for (speaker, _), run in runs
-    ]
+    return [(speaker, _joined(run)) for (speaker, _), run in runs]
 
 
 def _within(
@@ -131,28 +129,13 @@ def _within(
     return sorted(chosen, key=lambda each: each.place)
 
 
-def commit_excerpt(doc: Doc, asked: Rarity, room: int) -> str:
-    """The subject of a commit, and of its message what says most about the task."""
-    subject, _, body = doc.text.partition("\n")
-    kept = subject.strip()
-    left = room - len(subject)
-    about = _about(asked, doc)
-    parts = enumerate(_split(_wrapped().sub(" ", body)))
-    pieces = [
-        SaidSentence("person", part, (0, 0, at), last=False)
-        for at, part in parts
-        if len(_words(part)) > 2  # "Fixes #12" alone says nothing
-    ]
-    chosen = []
-    for each in sorted(pieces, key=lambda each: (-_weight(each, about), each.place)):
-        if len(each.text) + 1 <= left:
-            chosen.append(each)
-            left -= len(each.text) + 1
-    found = [kept]
-    for each in sorted(chosen, key=lambda each: each.place):
-        goes_on = len(found) > 1 and each.text[:2] not in BULLETS
-        found.append(f"{found.pop()} {each.text}" if goes_on else each.text)
-    return "\n".join(found) if chosen else kept[: max(room, 80)]
+def _joined(sentences: Iterable[SaidSentence]) -> str:
+    """Sentences as one text, an item of a list on a line of its own."""
+    text = ""
+    for each in sentences:
+        between = "\n" if each.text[:2] in BULLETS else " "
+        text += f"{between}{each.text}"
+    return text.strip()
 
 
 def _about(asked: Rarity, doc: Doc) -> dict[str, float]:
@@ -175,11 +158,8 @@ def _sentences(docs: Sequence[Doc]) -> Iterator[SaidSentence]:
     for number, doc in enumerate(docs):
         for which, (speaker, text) in enumerate(doc.said):
             parts = list(_split(text))
-            recap = False
+            recap = speaker != "person" and bool(parts and _recap().match(parts[0]))
             for at, part in enumerate(parts):
-                recap = recap or (
-                    speaker != "person" and _recap().match(part) is not None
-                )
                 yield SaidSentence(
                     speaker=speaker,
                     text=part,
@@ -187,6 +167,19 @@ def _sentences(docs: Sequence[Doc]) -> Iterator[SaidSentence]:
                     last=at >= len(parts) - 2,
                     recap=recap,
                 )
+
+
+def _below_subject(message: str) -> Iterator[SaidSentence]:
+    body = message.partition("\n")[2]
+    for at, part in enumerate(_split(_wrapped().sub(" ", body))):
+        if len(_words(part)) > 2:  # "Fixes #12" alone says nothing
+            yield SaidSentence(
+                speaker="person",
+                text=part,
+                place=(0, 0, at),
+                last=False,
+                recap=False,
+            )
 
 
 def _split(text: str) -> Iterator[str]:
@@ -202,12 +195,14 @@ def _split(text: str) -> Iterator[str]:
 
 def _weight(each: SaidSentence, about: Mapping[str, float]) -> float:
     """How many words of the task and of a decision a sentence has, one of the task
-    being worth more the rarer it is; as much as one such word is that it sums up, that
-    it ends what was said, or that the person said it."""
+    being worth more the rarer it is; as much as one such word is that it ends what was
+    said, or that the person said it, and as much as the most of them that it is of what
+    sums up."""
     words = _words(each.text)
     if len(words) < 2 or each.speaker == "error":
         return -1.0
     mean = sum(about.values()) / len(about) if about else 1.0
     asked = min(sum(about.get(word, 0.0) for word in words) / mean, MOST)
     settled = min(len(_settles().findall(each.text.lower())), MOST)
-    return asked + settled + each.recap + each.last + (each.speaker == "person")
+    is_person = each.speaker == "person"
+    return asked + settled + MOST * each.recap + each.last + is_person

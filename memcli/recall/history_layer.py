@@ -155,11 +155,7 @@ class HistoryLayer:
 
         said = excerpt(hit, self._past.asked, max(4 * left, 120), known)
         commit = hit.doc.source == "commit"
-        if commit:
-            subject, _, more = said[0][1].partition("\n")
-            if subject.startswith(hit.doc.title.rstrip("…")):
-                said = [("person", more)]
-        lines = (text if commit else f"{who}: {text}" for who, text in said if text)
+        lines = (text if commit else f"{who}: {text}" for who, text in said)
         doc = hit.doc
         paths = list(doc.about.get("paths", ()))
         return Hit(

@@ -368,6 +368,7 @@ def test_commits_that_say_something_are_kept_as_they_come(tmp_path, record):
     for robot in (
         "Tidy the lock file",
         "Fall back to LOW\n\nCo-authored-by: Ana <a@x>",
+        "Update the versions\n\nCo-authored-by: Acme CI Bot <ci@x>",
     ):
         git(
             repo,
@@ -392,7 +393,7 @@ def test_commits_that_say_something_are_kept_as_they_come(tmp_path, record):
     [
         ("v1.2.3", "Ana", True), ("Bump requests from 2.1 to 2.2", "dependabot[bot]", True), ("Release 2.0.0rc1", "Ana", True),
         ("bump version 24.1.0 -> 24.2.0", "Ana", True), ("Drop Python 3.8", "Ana", False), ("Cap at 7 attempts", "Ana", False),
-        ("Release the lock before 3.11 exits", "Ana", False),
+        ("Release the lock before 3.11 exits", "Ana", False), ("Update the configs", "acme-ci-bot", True), ("Cap at 7", "Ana Talbot", False),
     ],
 )  # fmt: skip
 def test_numbers_of_versions_say_nothing(subject, author, noise):

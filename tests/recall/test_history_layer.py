@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+import pytest
+
 from memcli.history.record import opened
 from memcli.index.past import FoundPast, Pairs, search
 from memcli.index.view import Candidate
@@ -9,6 +11,19 @@ from memcli.memory.docs import Doc
 from memcli.recall.budget import write
 from memcli.recall.history_layer import HistoryLayer
 from memcli.recall.hit import Hit
+
+
+@pytest.fixture
+def record(tmp_path):
+    """One with thirty exchanges about something else."""
+    with opened(tmp_path / "record.db", make=True) as made:
+        assert made is not None
+        made.add(
+            exchange(f"noise{number}", 1, f"Rename part {number} of the page", "Done.")
+            for number in range(30)
+        )
+        yield made
+
 
 TASK = "which port does the metrics exporter use"
 
@@ -43,28 +58,44 @@ def learned_from(event: str) -> Candidate:
     )
 
 
-def test_what_an_entry_was_learned_from_is_not_told_beside_it(tmp_path):
+def test_what_an_entry_was_learned_from_is_not_told_beside_it(record):
     """Nor what was said next; without the entry both are."""
-    with opened(tmp_path / "record.db", make=True) as record:
-        assert record is not None
-        record.add(
-            [
-                exchange(
-                    "one", 1, "Which port for the metrics exporter?", "Port 9464."
-                ),
-                exchange("one", 2, "And the metrics exporter port stays?", "It does."),
-            ]
-        )
-        record.add(
-            exchange(f"noise{number}", 1, f"Rename part {number} of the page", "Done.")
-            for number in range(30)
-        )
-        layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
+    record.add(
+        [
+            exchange("one", 1, "Which port for the metrics exporter?", "Port 9464."),
+            exchange("one", 2, "And the metrics exporter port stays?", "It does."),
+        ]
+    )
+    layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
     entry = Hit(key="entry", layer="ranked", head="Exporter", text="A rule.")
     assert [item.key for item in layer.items(400, [entry])]
     layer.learned({"entry": learned_from("one-1")})
     assert layer.items(400, [entry]) == []
     assert [item.key for item in layer.items(400)]
+
+
+def test_what_sums_up_is_shown_before_what_has_more_words_of_the_task(record):
+    """It is what was decided; an essay with a heading of that name is none."""
+    decided = "Understood: port 9464, as whatever lies above nine thousand is open to the scraper and never in use."
+    essay = "A metrics exporter has a port.\n\n### Summary\nPorts of metrics matter."
+    record.add(
+        [
+            exchange("one", 1, "Which port does the metrics exporter use?", essay),
+            exchange("one", 2, "The one above 9000.", decided),
+        ]
+    )
+    [item] = HistoryLayer(FoundPast(*search(record, TASK), {})).items(70)
+    assert item.text == f"agent: {decided}"
+
+
+def test_the_subject_of_a_commit_takes_no_room_of_what_is_below_it(record):
+    """It stands in the heading, and the sentence below it is shown in the rest."""
+    subject = "Move the port of the metrics exporter off the range of the old proxy"
+    reason = "The metrics exporter must use port 9464 since both proxies bind what is below 9400."
+    said = (("person", f"{subject}\n\n{reason}"),)
+    record.add([commit("c0ffee1", subject)._replace(said=said)])
+    layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
+    assert layer.shown(layer.hits[0], 60).text == reason
 
 
 def test_a_list_goes_on_below_the_gate_where_something_passes_it(
@@ -143,27 +174,19 @@ def commit(unit: str, title: str, *paths: str) -> Doc:
     )
 
 
-def test_a_commit_that_says_what_an_entry_says_is_left_out(tmp_path):
+def test_a_commit_that_says_what_an_entry_says_is_left_out(record):
     """Its subject word for word, behind a prefix or not, or nothing changed but the
     entry's file; what says the opposite, or more, is told."""
     rule = "Use port 9464 for the metrics exporter"
-    with opened(tmp_path / "record.db", make=True) as record:
-        assert record is not None
-        record.add(
-            [
-                commit("1" * 40, f"Memory: {rule.lower()}", "MEMORY.md", "a.py"),
-                commit("2" * 40, "Metrics exporter, written down", "MEMORY.md"),
-                commit(
-                    "3" * 40, "Do not use port 9464 for the metrics exporter", "a.py"
-                ),
-                commit("4" * 40, "Metrics exporter port 9464 behind nginx", "a.py"),
-            ]
-        )
-        record.add(
-            exchange(f"noise{number}", 1, f"Rename part {number} of the page", "Done.")
-            for number in range(30)
-        )
-        layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
+    record.add(
+        [
+            commit("1" * 40, f"Memory: {rule.lower()}", "MEMORY.md", "a.py"),
+            commit("2" * 40, "Metrics exporter, written down", "MEMORY.md"),
+            commit("3" * 40, "Do not use port 9464 for the metrics exporter", "a.py"),
+            commit("4" * 40, "Metrics exporter port 9464 behind nginx", "a.py"),
+        ]
+    )
+    layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
     entry = Hit(
         key="entry", layer="ranked", head=rule, title=rule, text="", path="MEMORY.md"
     )
@@ -172,47 +195,35 @@ def test_a_commit_that_says_what_an_entry_says_is_left_out(tmp_path):
     assert sorted(told) == ["3", "4"]
 
 
-def test_a_commit_is_shown_below_its_subject(tmp_path):
+def test_a_commit_is_shown_below_its_subject(record):
     """However long that is; what the message lists stands in lines."""
     subject = f"Use another port for the metrics exporter {'and for others ' * 6}too"
     body = "The old one is taken.\n\n- The exporter uses port 9464\n- Nginx moves"
     noted = commit("1" * 40, f"{subject[:99]}…", "a.py")
     noted = noted._replace(said=(("person", f"{subject}\n\n{body}"),))
-    with opened(tmp_path / "record.db", make=True) as record:
-        assert record is not None
-        record.add([noted])
-        record.add(
-            exchange(f"noise{number}", 1, f"Rename part {number} of the page", "Done.")
-            for number in range(30)
-        )
-        (item,) = HistoryLayer(FoundPast(*search(record, TASK), {})).items(800)
+    record.add([noted])
+    (item,) = HistoryLayer(FoundPast(*search(record, TASK), {})).items(800)
     assert item.text.split("\n")[0] == "The old one is taken."
     assert "- The exporter uses port 9464" in item.text.split("\n")
 
 
-def test_an_exchange_in_which_an_entry_was_said_is_left_out(tmp_path):
+def test_an_exchange_in_which_an_entry_was_said_is_left_out(record):
     """Where a sentence of the entry is what the person said; not where that is one
     word of many in it, or the opposite."""
     rule = "Use port 9464 for the metrics exporter"
     said = ("one", f"{rule}."), ("two", "Never use port 9464 for the metrics exporter")
-    with opened(tmp_path / "record.db", make=True) as record:
-        assert record is not None
-        record.add(exchange(unit, 1, person, "Yes, done.") for unit, person in said)
-        record.add(
-            [
-                exchange(
-                    "three",
-                    1,
-                    "metrics exporter port",
-                    "Nginx listens in front of it since the spring, for the firewall.",
-                )
-            ]
-        )
-        record.add(
-            exchange(f"noise{number}", 1, f"Rename part {number} of the page", "Done.")
-            for number in range(30)
-        )
-        layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
+    record.add(exchange(unit, 1, person, "Yes, done.") for unit, person in said)
+    record.add(
+        [
+            exchange(
+                "three",
+                1,
+                "metrics exporter port",
+                "Nginx listens in front of it since the spring, for the firewall.",
+            )
+        ]
+    )
+    layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
     entry = Hit(key="entry", layer="ranked", head="", title="Ports", text=f"{rule}.")
     told = {str(item.id).partition(".")[0] for item in layer.items(900, [entry])}
     assert told == {"s:two", "s:three"}
