@@ -1,6 +1,5 @@
 """How much work something is, told so that a slow machine gives the same answer."""
 
-import os
 import subprocess
 import sys
 import time
@@ -8,6 +7,11 @@ from contextlib import contextmanager
 
 # A hundred times what the longest of these needs on a slow machine.
 ENDLESS = 60.0
+MOST_HELD = """
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
 
 
 def calls(action):
@@ -31,12 +35,16 @@ def most_memory(folder, *words):
     """The exit code of a command line of `mem`, and the most kilobytes that it or a
     program of it held: of these alone, not of what other tests have started."""
     command = [sys.executable, "-m", "memcli", *words]
-    process = subprocess.Popen(
-        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    # A child begins with the most that its parent ever held: a small one starts it.
+    small = subprocess.run(
+        [sys.executable, "-S", "-c", MOST_HELD, *command],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        check=True,
     )
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, used.ru_maxrss
+    code, most = map(int, small.stdout.split())
+    return code, most
 
 
 @contextmanager
