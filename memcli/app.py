@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
-from memcli.index.database import Index, Refreshed
+from memcli.index.database import Index, Progress, Refreshed
 from memcli.index.upkeep import ProjectIndex, chosen_chunks
 from memcli.memory.values import ARCHIVE, Patch, Problem
 from memcli.named import NamedTuple
@@ -72,6 +72,7 @@ class App:
             environ, cwd, root=options.root, sets=options.sets, tasks=options.tasks
         )
         self.kept = ProjectIndex(self.project, self.notes)
+        self.count: Progress = lambda what, done, total: None
         self.guarded = self.kept.guarded
 
     def __enter__(self) -> Self:
@@ -212,17 +213,16 @@ class App:
         self,
         *,
         wait: float | None = None,
-        progress: Callable[[int], None] = lambda done: None,
         rebuild: bool = False,
         embed: bool = True,
     ) -> Refreshed:
         """Bring the index up to the files, with vectors made in this process; not a
         busy one."""
         is_embedded = embed and self.embeds_here
-        done = self.kept.refresh(wait, progress, rebuild=rebuild)
+        done = self.kept.refresh(wait, self.count, rebuild=rebuild)
         if is_embedded and not done.busy:
             providers = self.providers
-            if not self.kept.embed(providers.embedder):
+            if not self.kept.embed(providers.embedder, self.count):
                 providers.embedder = None
         return done
 

@@ -8,7 +8,9 @@ import sys
 import pytest
 
 from memcli.app import App, Options
+from memcli.commands.browse import browse
 from memcli.errors import UsageError
+from memcli.memory.filters import Filters
 
 
 def app_in(project, where="", **env):
@@ -36,6 +38,18 @@ def test_the_index_is_closed_at_the_end(project):
         ".memory.db",
         "MEMORY.md",
     ]
+
+
+def test_long_work_says_how_far_it_is(project):
+    """Of how many files, vectors and parts, wherever a bar listens."""
+    project.remembers()
+    with app_in(project, MEM_EMBEDDER="local") as app:
+        told = {}
+        app.count = lambda *done: told.setdefault(done)
+        browse(app, Filters())
+    begun, *rest = told
+    assert rest[:2] == [("file", 1, 1), ("vector", 1, 1)]
+    assert [begun, *rest[2:]] == [("part", done, 4) for done in range(4)]
 
 
 def test_a_working_directory_that_is_gone_is_a_usage_error(project):

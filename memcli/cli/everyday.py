@@ -276,19 +276,21 @@ def why(
 
 
 @command("log")
-def log(mem: App, id: str = ID) -> None:
+def log(mem: App, progress: Progress, id: str = ID) -> None:
     """Say what happened to an entry, commit by commit."""
     from memcli.commands import log as command
 
-    if mem.options.json:
-        put(json.of(command.log(mem, id)))
-        return
-    lines = map(text.safe, view.log_lines(command.follow(mem, id)))
-    if text.columns(sys.stdout):
-        put_paged("\n".join(lines))
-        return
-    for line in lines:
-        put(line)
+    with progress:
+        if mem.options.json:
+            put(json.of(command.log(mem, id)))
+            return
+        lines = map(text.safe, view.log_lines(command.follow(mem, id)))
+        if not text.columns(sys.stdout):
+            for line in lines:
+                put(line)
+            return
+        every_line = "\n".join(lines)
+    put_paged(every_line)
 
 
 @command("told")
@@ -323,14 +325,16 @@ def browse(
     if serve and (out or mem.options.json):
         raise UsageError("--serve writes no page", "leave --out and --json out")
     gather = partial(look, filters=filters, history=history)
+    place: Path | None = None
     with progress:
         report = gather(mem)
+        if not (serve or mem.options.json):
+            place = page.write(mem.project, report, out)
     if serve:
         _serve(mem, report, gather)
-    elif mem.options.json:
+    elif place is None:
         show(mem, report, str)
     else:
-        place = page.write(mem.project, report, out)
         put(str(place))
         if not out:
             _open(mem, place)

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memcli.app import App, Options, opened
@@ -33,7 +32,6 @@ from memcli.views.text import (
 
 if TYPE_CHECKING:
     from memcli.commands.index import IndexReport
-    from memcli.views.progress import Progress
 
 
 class Output(NamedTuple):
@@ -52,7 +50,7 @@ def recall(options: Options, request: RecallRequest, output: Output) -> int:
     with opened(options) as mem:
         if request.filters.path and not output.at:
             name_unmatched(mem, map(mem.project.relative, request.filters.path))
-        with _progress(options), _then(mem, output.at) as then:
+        with _progress(mem), _then(mem, output.at) as then:
             report = _answered(then, request)
         say_notes(mem)
         count_problems(report.problems, quiet=options.quiet)
@@ -65,13 +63,15 @@ def recall(options: Options, request: RecallRequest, output: Output) -> int:
         return 1 if output.check else 0
 
 
-def _progress(options: Options) -> AbstractContextManager[object]:
+def _progress(mem: App) -> AbstractContextManager[object]:
     """Progress on a terminal: the first recall indexes a repository's files."""
-    if options.quiet or not columns(sys.stderr):
+    if mem.options.quiet or not columns(sys.stderr):
         return nullcontext()
     from memcli.views.progress import Progress
 
-    return Progress("recall")
+    progress = Progress("recall")
+    mem.count = progress.count
+    return progress
 
 
 def _answered(mem: App, request: RecallRequest) -> RecallReport:
@@ -137,12 +137,14 @@ def run_index(arguments: Sequence[str]) -> int | None:
     rebuild = "--rebuild" in given
     if not given <= {"-q", "--quiet", "--rebuild"}:
         return None
+    from memcli.commands.index import index
     from memcli.views.progress import Progress
 
     def work() -> int:
         with opened(Options(quiet=not given <= {"--rebuild"})) as mem:
             with Progress("index", quiet=mem.options.quiet) as progress:
-                report = indexed(mem, progress, rebuild=rebuild)
+                mem.count = progress.count
+                report = index(mem, rebuild=rebuild)
             code = name_index_problems(mem, report)
             show_index(mem, report)
             require_vectors(report)
@@ -150,17 +152,6 @@ def run_index(arguments: Sequence[str]) -> int | None:
             return code
 
     return guarded(work)
-
-
-def indexed(mem: App, progress: "Progress", *, rebuild: bool = False) -> "IndexReport":
-    """Bring the index up to the files, and say how far it is."""
-    from memcli.commands import index as command
-
-    def count(done: int) -> None:
-        progress.count("file", done, len(mem.project.listing.files))
-
-    vectors = partial(progress.count, "vector")
-    return command.index(mem, rebuild=rebuild, progress=count, embedding=vectors)
 
 
 def name_index_problems(mem: App, report: "IndexReport") -> int:

@@ -252,6 +252,6 @@ def eval_(mem: App, progress: Progress) -> int:
     from memcli.hooks import replay
 
     with progress:
-        report = replay.replay(mem, partial(progress.count, "sessions"))
+        report = replay.replay(mem)
     show(mem, report, view.eval_text)
     return 0

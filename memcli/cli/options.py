@@ -224,8 +224,9 @@ def callback(made: Made) -> Callable[..., Any]:
         if Filters in kinds:
             chosen = {name: values.pop(name) for name in filters}
             values[kinds[Filters]] = _chosen(chosen)
+        progress = Progress(made.name, quiet=options.quiet)
         if Progress in kinds:
-            values[kinds[Progress]] = Progress(made.name, quiet=options.quiet)
+            values[kinds[Progress]] = progress
         if options.others and made.name != "recall":
             raise UsageError(
                 "--root is given more than once", "only mem recall takes several"
@@ -233,6 +234,7 @@ def callback(made: Made) -> Callable[..., Any]:
         if first.annotation is Options:
             return made.work(options, **values) or 0
         with opened(options) as mem:
+            mem.count = progress.count
             code = made.work(mem, **values)
             boundary.say_notes(mem)
             return code or 0

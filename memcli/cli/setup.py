@@ -13,7 +13,6 @@ from memcli.views.progress import Progress
 from memcli.views.text import in_one_line, put, say
 
 if TYPE_CHECKING:
-    from memcli.commands.index import IndexReport
     from memcli.postgres.push import PushReport
 
 
@@ -144,7 +143,10 @@ def index(
         return add_history(mem, progress, key)
     if trust:
         _take_over_vectors(mem)
-    report = _indexed(mem, progress, check=check, rebuild=rebuild)
+    from memcli.commands import index as command
+
+    with progress:
+        report = command.check(mem) if check else command.index(mem, rebuild=rebuild)
     code = fast.name_index_problems(mem, report)
     sent = _push(mem, progress, archived=archived) if shared else None
     if mem.options.json:
@@ -165,18 +167,6 @@ def _check_flags(*, check: bool, writes: bool, unsent: bool) -> None:
             "--archived goes with --shared, --check with neither --shared nor --trust"
         )
         raise UsageError(what, "mem index --help")
-
-
-def _indexed(
-    mem: App, progress: Progress, *, check: bool, rebuild: bool
-) -> "IndexReport":
-    """The index brought up to date, or compared with the files and left as it is."""
-    from memcli.commands import index as command
-
-    with progress:
-        if check:
-            return command.check(mem)
-        return fast.indexed(mem, progress, rebuild=rebuild)
 
 
 def _push(mem: App, progress: Progress, *, archived: bool) -> "PushReport":
@@ -206,7 +196,7 @@ def add_history(mem: App, progress: Progress, key: str = "") -> int:
         number = command.take_over(mem, key)
         say(f"took over {number} exchanges and commits", quiet=quiet)
     with progress:
-        report = command.add_history(mem, progress.count)
+        report = command.add_history(mem)
     for path, why in (*report.looked.unread, *report.added.problems):
         say(f"mem: {path}: {why}", quiet=quiet)
     if mem.options.json or not quiet:

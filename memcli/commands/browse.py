@@ -26,6 +26,7 @@ from memcli.storage.state import SessionLog, State
 LONGEST = 6000  # characters of a text in the page; mem show has the rest
 NEWEST = 3000  # so many exchanges and commits are in it, and so many tellings
 ALIKE = 3000  # up to so many entries, each is told what it is similar to
+PARTS = 4  # of its making, of much the same length: health, entries, pairs, the page
 SECONDS = 5.0  # how long the code is looked through for what entries name
 RELATIONS = (
     "supports",
@@ -68,13 +69,17 @@ def browse(
 ) -> BrowseReport:
     """Everything in view, archives and retired entries too; `history`: what was said
     and done."""
+    app.count("part", 0, PARTS)
     report = known or health(app)
+    app.count("part", 1, PARTS)
     stores = filters.store or ("memory", "institutional")
     rows = list_entries(app, filters._replace(archived=True, store=stores)).rows
     items = _items(app, rows) if rows else []
+    app.count("part", 2, PARTS)
     if history:
         items += _history(app)
     pairs = _pairs(app, {row.id for row in rows}) if rows else ()
+    app.count("part", 3, PARTS)
     root = app.project.root
     return BrowseReport(
         name=root.name if root is not None else "~",

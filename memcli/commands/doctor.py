@@ -55,7 +55,9 @@ def run(
     app.project.relist()
     scene = Scene(app, files, online=online)
     checks: list[Check] = []
-    for section in [check_content] if files else _sections():
+    sections = [check_content] if files else _sections()
+    for done, section in enumerate(sections):
+        app.count("check", done, len(sections))
         checks += _checked(section, scene)
     return DoctorReport(
         checks=(*checks, *failed), fixed=tuple(fixed), patches=tuple(patches)

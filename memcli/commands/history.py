@@ -16,7 +16,7 @@ from memcli.app import App
 from memcli.errors import DataError, UsageError
 from memcli.history import backfill as history
 from memcli.history.backfill import BackfillReport
-from memcli.history.commits import Progress, add_commits
+from memcli.history.commits import add_commits
 from memcli.history.record import HistoryRecord, opened
 from memcli.memory.docs import Doc
 from memcli.memory.words import is_day
@@ -95,9 +95,7 @@ class ReplayReport(NamedTuple):
     telling: ToldPrompts = ToldPrompts()
 
 
-def add_history(
-    app: App, progress: Progress = lambda what, done, of: None
-) -> HistoryReport:
+def add_history(app: App) -> HistoryReport:
     """Add all that agents and git still have of this repository. Raises UsageError."""
     path = record_path(app.project)
     root = app.project.root
@@ -117,7 +115,7 @@ def add_history(
         config = app.project.config
         today = app.project.now
         added = history.backfill(
-            record, root, looked.found, config, today, {}, progress
+            record, root, looked.found, config, today, {}, app.count
         )
         counts = record.counts()
     return HistoryReport(
@@ -170,7 +168,9 @@ def note_sessions(app: App, named: Sequence[str], read: history.Read) -> None:
                 record.settle()
             else:
                 found = _discovered(app, root, record).found
-                history.backfill(record, root, found, project.config, project.now, read)
+                history.backfill(
+                    record, root, found, project.config, project.now, read, app.count
+                )
     except (DataError, OSError) as error:
         app.notes.append(f"history: {getattr(error, 'what', error)}")
 

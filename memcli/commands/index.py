@@ -1,6 +1,6 @@
 """mem index: bring the index to the state of the files, and say what is in it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from memcli.app import App
@@ -38,24 +38,16 @@ class IndexReport(NamedTuple):
     names: anchors.Checked | None = None
 
 
-def index(
-    app: App,
-    *,
-    rebuild: bool = False,
-    progress: Callable[[int], None] = lambda refreshed: None,
-    embedding: Callable[[int, int], None] = lambda refreshed, total: None,
-) -> IndexReport:
+def index(app: App, *, rebuild: bool = False) -> IndexReport:
     """Refresh index and vectors, and report a provider that fails. Raises
     RefusedError."""
     if not app.project.listing.files:
         return _nothing(app)
-    refreshed = app.refresh(
-        wait=upkeep.BUILD_WAIT, progress=progress, rebuild=rebuild, embed=False
-    )
+    refreshed = app.refresh(wait=upkeep.BUILD_WAIT, rebuild=rebuild, embed=False)
     if refreshed.busy:
         what = f"the index is busy: another process is writing it ({app.index.path})"
         raise RefusedError(what, "run again")
-    vectors = _embed(app, embedding)
+    vectors = _embed(app)
     names = None
     root = app.project.root
     if root is not None:
@@ -64,7 +56,7 @@ def index(
     return report._replace(vectors=vectors, names=names)
 
 
-def _embed(app: App, progress: Callable[[int, int], None]) -> Embedded | None:
+def _embed(app: App) -> Embedded | None:
     model = app.project.config.embedder
     failed = ""
     hint = ""
@@ -76,7 +68,7 @@ def _embed(app: App, progress: Callable[[int, int], None]) -> Embedded | None:
         chosen = app.chosen
         app.guarded(
             lambda: upkeep.embed_chosen(
-                app.index, embedder, chosen, wait=upkeep.BUILD_WAIT, progress=progress
+                app.index, embedder, chosen, app.count, wait=upkeep.BUILD_WAIT
             )
         )
     except (ProviderError, UsageError) as error:

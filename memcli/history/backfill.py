@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.errors import DataError
-from memcli.history.commits import Progress, add_commits
+from memcli.history.commits import add_commits
 from memcli.history.mends import error_line, mends
 from memcli.history.record import HistoryRecord
+from memcli.index.database import Progress
 from memcli.memory.docs import TITLE, Doc
 from memcli.project.config import Config
 from memcli.sessions.discover import FoundSession
@@ -161,7 +162,7 @@ def backfill(
     config: Config,
     today: datetime.date,
     read: Read,
-    progress: Progress = lambda what, done, of: None,
+    progress: Progress,
 ) -> BackfillReport:
     """Add every session that is new or has grown, and the new commits; goes on where it
     stopped."""

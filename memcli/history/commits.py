@@ -1,12 +1,13 @@
 """The commits of a repository, into its record: those that say something."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from memcli.history.record import HistoryRecord, opened
+from memcli.index.database import Progress
 from memcli.index.record import BUSY
 from memcli.memory.docs import TITLE, Doc
 from memcli.project import git
@@ -14,7 +15,6 @@ from memcli.sessions.speakers import clean_text, line, when
 from memcli.storage.files import transaction
 from memcli.text.matching import verbose
 
-Progress = Callable[[str, int, int], None]
 BATCH = 2000
 FEW = 50  # so many new commits a recall adds by itself
 _SUBJECT = 2000  # characters of a commit's first line

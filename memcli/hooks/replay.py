@@ -3,7 +3,7 @@ told."""
 
 import datetime
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from memcli.app import App
@@ -43,7 +43,7 @@ UNITS = (
 _ORIGINS = {"person": "user", "agent": "assistant", "error": "tool:Bash"}
 
 
-def replay(app: App, progress: Callable[[int, int], None]) -> ReplayReport:
+def replay(app: App) -> ReplayReport:
     """Replay the sessions that are kept of this repository. Raises UsageError without
     any."""
     path = record_of(app.project)
@@ -62,7 +62,7 @@ def replay(app: App, progress: Callable[[int, int], None]) -> ReplayReport:
             hook.refresh()
         units = [str(unit) for (unit,) in record.rows(UNITS)]
         for done, unit in enumerate(units, 1):
-            progress(done, len(units))
+            app.count("sessions", done, len(units))
             docs = record.stretch(unit, 0, 1 << 40)
             past = _before(docs)
             found += _corrected(hook, docs, past)

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,6 +47,10 @@ TABLES = frozenset(
 )
 _HINT = "delete it: mem index makes another"
 FOREIGN = frozenset(["<view>", "<trigger>"])  # what would run, and no index of mem has
+
+
+Progress = Callable[[str, int, int], object]
+"""Told how much of something is done, and of how much."""
 
 
 class Refreshed(NamedTuple):

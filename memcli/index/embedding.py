@@ -6,13 +6,14 @@ from __future__ import annotations
 import json
 import struct
 from array import array
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memcli.errors import ProviderError
 from memcli.index import vectors as kept
+from memcli.index.database import Progress
 from memcli.index.sql import first_column, json_list, newest_chunk, number_of
 from memcli.index.vectors import WORDS, Chosen, Damaged, Vectors, VectorState
 from memcli.index.whole import changing
@@ -30,7 +31,6 @@ PAID_BATCH = 128  # the same for a provider: what it gave before it failed is ke
 _EMBEDDED = "CASE around WHEN '' THEN text ELSE substr(around, 1, instr(around, char(12)) - 1) END"
 """A bullet is embedded with what it stands among."""
 MOST_NUMBERS = 30_000  # words whose numbers are kept: 2 KB each
-Progress = Callable[[int, int], None]
 Weighted = dict[str, tuple[int, bytes]]  # word -> (weight, vector)
 
 
@@ -111,7 +111,7 @@ def _fill(
             made = _bought(vectors, embedder, [item.embedded for item in batch])
             with changing(vectors.db):
                 _write(vectors, embedder, batch, made)
-        progress(min(start + size, len(missing)), len(missing))
+        progress("vector", min(start + size, len(missing)), len(missing))
     with changing(vectors.db):
         state = vectors.state()
         if state is not None and state.fits(embedder, chosen):

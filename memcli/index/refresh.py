@@ -6,13 +6,13 @@ import json
 import re
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
 from posixpath import dirname, normpath
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from memcli.index.database import Index, Refreshed, place_text
+from memcli.index.database import Index, Progress, Refreshed, place_text
 from memcli.index.filters import (
     CORRECTIVE,
     MARKED,
@@ -44,7 +44,6 @@ INDEXED = frozenset(table("index/optional_keys.txt").split())
 RANKS = {"permanent": 0, "critical": 1, "high": 2, "pin": 2}
 """How pressing priorities are; what has none of them is never shown unasked for its
 priority."""
-Progress = Callable[[int], object]
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -266,7 +265,7 @@ class _Writer:
         outcomes: Counter[bool | None] = Counter()
         for number, file in enumerate(suspects, 1):
             outcomes[self._write_file(file)] += 1
-            progress(number)
+            progress("file", number, len(suspects))
         self._link({file.name: file for file in files})
         self._apart(marks(files))
         if not self.fts:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
 from memcli.index import database, view
-from memcli.index.database import IN_MEMORY, Index, Refreshed
+from memcli.index.database import IN_MEMORY, Index, Progress, Refreshed
 from memcli.index.view import Candidate
 from memcli.index.whole import changing
 from memcli.memory.values import plain_id
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from memcli.providers.embed import Embedder
 
 T = TypeVar("T")
-Progress = Callable[[int], object]  # told how many are done
 RECALL_WAIT = 0.2  # seconds for a busy index; then the answer comes from what is there
 BUILD_WAIT = 10.0
 _NO_ROOM = {
@@ -118,7 +117,7 @@ class ProjectIndex:
     def _refresh(
         self,
         wait: float | None = BUILD_WAIT,
-        progress: Progress = id,
+        progress: Progress = lambda *done: None,
         *,
         rebuild: bool = False,
     ) -> Refreshed:
@@ -137,12 +136,12 @@ class ProjectIndex:
             wait = BUILD_WAIT if self.index.empty() else RECALL_WAIT
         return refresh(self.index, files, wait=wait, progress=progress, rebuild=rebuild)
 
-    def embed(self, embedder: "Embedder | None") -> bool:
+    def embed(self, embedder: "Embedder | None", progress: Progress) -> bool:
         """Make the vectors of what was read; whether the embedder can be asked
         again."""
         try:
             chosen = chosen_chunks(self.project.config)
-            self.guarded(lambda: embed_chosen(self.index, embedder, chosen))
+            self.guarded(lambda: embed_chosen(self.index, embedder, chosen, progress))
         except RefusedError as error:
             self.notes.append(f"vectors were not brought up to date: {error}")
         except (ProviderError, UsageError) as error:
@@ -269,9 +268,9 @@ def embed_chosen(
     index: Index,
     embedder: "Embedder | None",
     chosen: "Chosen",
+    progress: Progress,
     *,
     wait: float = RECALL_WAIT,
-    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> int:
     """Embed what has no vector yet; how many chunks that were. Raises ProviderError."""
     state = index.vectors.state()

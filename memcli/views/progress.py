@@ -15,7 +15,7 @@ a pipe."""
 
 class Progress:
     """A bar on stderr, drawn by a thread: what is done, of how much, and for how long;
-    gone at the end. Where the total is not known, the bar only moves."""
+    gone at the end. Where the total is not known or reached, the bar only moves."""
 
     def __init__(self, name: str, *, quiet: bool = False) -> None:
         self._name = name
@@ -77,9 +77,10 @@ class Progress:
         with bar:
             task = bar.add_task(self._name, total=None, counted="", seconds=0)
             while not self._ended.wait(EVERY):
+                is_under_way = self._done < self._total
+                bar.tasks[0].total = self._total if is_under_way else None
                 bar.update(
                     task,
-                    total=self._total or None,
                     completed=self._done,
                     counted=self._counted(),
                     seconds=int(time.monotonic() - self._begun),
