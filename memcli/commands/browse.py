@@ -122,7 +122,7 @@ def _items(app: App, rows: Sequence[ListRow]) -> list[Item]:
     ids = [row.id for row in rows]
     root = app.project.root
     if root is not None:
-        app.guarded(lambda: anchors.update(app.index, root, seconds=SECONDS))
+        app.guarded(lambda: anchors.update(app.index, root, app.count, seconds=SECONDS))
     outdated = app.guarded(lambda: app.index.entries.gone(ids))
     similar = _similar(app, ids)
     items = []

@@ -51,7 +51,7 @@ def index(app: App, *, rebuild: bool = False) -> IndexReport:
     names = None
     root = app.project.root
     if root is not None:
-        names = app.guarded(lambda: anchors.update(app.index, root))
+        names = app.guarded(lambda: anchors.update(app.index, root, app.count))
     report = app.guarded(lambda: _report(app, refreshed))
     return report._replace(vectors=vectors, names=names)
 

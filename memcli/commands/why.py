@@ -140,7 +140,7 @@ def _memory(app: App, path: str, within: tuple[str, ...]) -> Iterator[WhyRow]:
 def _naming(app: App, path: str, within: tuple[str, ...]) -> set[str]:
     """The ids of entries whose text names the file, or one of the names `within`."""
     root = need_root(app.project)
-    app.guarded(lambda: anchors.update(app.index, root))
+    app.guarded(lambda: anchors.update(app.index, root, app.count))
     naming = set()
     anchored = "SELECT entry, kind, name FROM anchored"
     for entry, kind, name in app.index.db.execute(anchored):

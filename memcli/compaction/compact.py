@@ -76,7 +76,7 @@ def renamed_files(app: App) -> dict[str, dict[str, str]]:
     if root is None or not app.project.listing.files:
         return {}
     app.refresh(embed=False)
-    app.guarded(lambda: anchors.update(app.index, root))
+    app.guarded(lambda: anchors.update(app.index, root, app.count))
     return anchors.moves(anchors.gone(app.index))
 
 

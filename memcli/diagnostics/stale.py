@@ -122,7 +122,9 @@ def _gone(scene: Scene) -> _Gone | None:
     if root is None or not _head(scene):
         return None
     app.refresh(embed=False)
-    app.guarded(lambda: anchors.update(app.index, root, seconds=60, again=True))
+    app.guarded(
+        lambda: anchors.update(app.index, root, app.count, seconds=60, again=True)
+    )
     return anchors.gone(app.index)
 
 

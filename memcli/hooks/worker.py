@@ -73,7 +73,9 @@ def work(root: str, environ: Mapping[str, str], *, wait: bool) -> str:
             from memcli.index import anchors
 
             # What entries name is held against the new commits.
-            app.guarded(lambda: anchors.update(app.index, Path(root), seconds=60))
+            app.guarded(
+                lambda: anchors.update(app.index, Path(root), app.count, seconds=60)
+            )
             return "; ".join(filter(None, [*done, synced])) or "nothing to learn"
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from memcli.index import targets
 from memcli.index.citations import Citation, parse_citation
 from memcli.index.codebase import Codebase
-from memcli.index.database import Index
+from memcli.index.database import Index, Progress
 from memcli.index.fates import GONE, LOST, MOVED, UNTOLD, Anchor, Fate
 from memcli.index.sayings import UNKNOWN, Said
 from memcli.index.stated import statements
@@ -309,7 +309,12 @@ class Checked(NamedTuple):
 
 
 def update(
-    index: Index, root: Path, *, seconds: float = 20, again: bool = False
+    index: Index,
+    root: Path,
+    count: Progress,
+    *,
+    seconds: float = 20,
+    again: bool = False,
 ) -> Checked:
     """Hold what entries name against the work tree; what git cannot tell in `seconds`
     is untold."""
@@ -332,6 +337,7 @@ def update(
     if is_due or named - known.keys():
         tree = Codebase(top, root, deadline)
         tree.questions = round(seconds * QUESTIONS)
+        tree.count = count
         if not (is_new or fresh):
             tree.asked = untold
         said = _said(pairs, _files(index.db, root, tree))

@@ -84,10 +84,11 @@ def fill(
             return _fill(vectors, embedder, chosen, progress)
     with changing(vectors.db):
         vectors.clear()
-        begun = VectorState(
-            embedder.provider, embedder.model, json.dumps(chosen), whole=False
+        vectors.keep(
+            VectorState(
+                embedder.provider, embedder.model, json.dumps(chosen), whole=False
+            )
         )
-        vectors.keep(begun)
     return _fill(vectors, embedder, chosen, progress)
 
 
@@ -257,10 +258,7 @@ def _weigh(
 ) -> None:
     unknown = set(words) - weighted.keys()
     weighted |= {word: row[1:] for word, row in vectors.words(unknown).items()}
-    weighted |= {
-        word: (*weighted_word,)
-        for word, weighted_word in local.words(unknown - weighted.keys()).items()
-    }
+    weighted |= local.words(unknown - weighted.keys())
 
 
 def _ids(vectors: Vectors, words: Collection[str]) -> dict[str, int]:

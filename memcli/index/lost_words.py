@@ -56,7 +56,9 @@ def removed_words(
     history = _SearchedHistory(tree)
     number = 0
     try:
-        for number, place in enumerate(_looked_at(commits, since)):
+        places = _looked_at(commits, since)
+        for number, place in enumerate(places):
+            tree.count("commit", number, len(places))
             spoken = {each for each in left if since.get(each, UNKNOWN) <= place}
             due = {each for each in spoken if asked.get(each, 0) <= number}
             stood = history.standing(tree.line[place], due)

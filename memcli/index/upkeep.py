@@ -259,9 +259,11 @@ def chosen_chunks(config: Config) -> "Chosen":
     """Which chunks are embedded."""
     from memcli.index.vectors import Chosen  # hooks do without
 
-    kinds = tuple(config.embed_kinds)
-    types = tuple(config.embed_types)
-    return Chosen(kinds, types, config.embed_min_importance)
+    return Chosen(
+        tuple(config.embed_kinds),
+        tuple(config.embed_types),
+        config.embed_min_importance,
+    )
 
 
 def embed_chosen(

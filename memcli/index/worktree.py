@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
+from memcli.index.database import Progress
 from memcli.project import git, globs
 from memcli.project.git import Logged
 from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
@@ -58,6 +59,7 @@ class WorkTree:
         self.deadline = deadline
         self.revision = revision
         self.questions = 0  # that git may be asked about lost names
+        self.count: Progress = lambda *done: None
         self.has_gaps = False
         """Whether old versions of files were asked for that this clone has not."""
 

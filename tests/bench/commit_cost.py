@@ -79,7 +79,7 @@ def checked(top, again):
     app.refresh(embed=False)
     before = cpu()
     for _ in range(again):
-        found = anchors.update(app.index, top)
+        found = anchors.update(app.index, top, app.count)
     return 1000 * (cpu() - before) / again, found
 
 

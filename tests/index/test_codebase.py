@@ -298,11 +298,15 @@ def test_time_is_bounded(project):
     started(project)
     with opened(Options(str(project.root))) as app:
         app.refresh()
-        done = anchors.update(app.index, Path(project.root), seconds=-1)
+        told = []
+        app.count = lambda *done: told.append(done)
+        place = app.index, Path(project.root), app.count
+        done = anchors.update(*place, seconds=-1)
         assert done.untold and not anchors.gone(app.index)
         said = index_text(IndexReport(where="x", names=done))
         assert said.endswith("is not known yet: mem doctor --stale goes on")
-        assert anchors.update(app.index, Path(project.root), again=True).untold == 0
+        assert anchors.update(*place, again=True).untold == 0
+        assert told[-1][0] == "commit"
         assert not anchors.gone(app.index)
 
 
