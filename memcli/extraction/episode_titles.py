@@ -92,6 +92,16 @@ def _lead() -> str:
     """
 
 
+@verbose(ignore_case=True)
+def _wish_within() -> str:
+    """Words of a wish in the midst of a sentence."""
+    return r"""
+        \b (?: (?: can | could | would ) [ ] you (?![ ]like) | please
+            | i[ ](?:want|need)[ ](?:you[ ])?to | i(?:['’]d|[ ]would)[ ]like[ ](?:you[ ])?to
+            | (?<!do[ ])we[ ]need[ ]to ) [ ]
+    """
+
+
 @verbose
 def _done() -> str:
     """The verb of what was done, in a folded sentence."""
@@ -244,10 +254,14 @@ def _is_idle(sentence: SpokenSentence) -> bool:
 
 def _wished(text: str) -> tuple[str, bool]:
     """What is asked for in a sentence, without the words of a wish, and whether there
-    are some."""
+    are some; in the midst of it, too: "for the list can you ..."."""
     lead = _lead().match(text)
     is_wish = lead is not None and bool(lead["wish"])
     rest = text[lead.end() :] if lead else text
+    within = None if is_wish else _wish_within().search(rest)
+    if within and len(rest[within.end() :].split()) >= WORDS[0]:
+        rest = rest[within.end() :]
+        is_wish = True
     return (rest.rstrip("?？ ") if is_wish else rest), is_wish
 
 
