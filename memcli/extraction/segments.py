@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, zip_longest
 from statistics import fmean, pstdev
 from typing import NamedTuple
 
@@ -35,7 +35,7 @@ RANGE = 0.44
 class _Moment(NamedTuple):
     """A turn that may be key, and its words."""
 
-    index: int
+    place: int
     words: frozenset[str]
 
 
@@ -107,15 +107,23 @@ def _exchanges(turns: Sequence[Turn], forced: set[int]) -> Iterator[_Exchange]:
 
 
 def _exchange(turns: Sequence[Turn], start: int, end: int) -> _Exchange:
-    """What lies between two turns: what the person said, the agent's last words."""
-    within = range(start, end)
-    answered = [index for index in within if spoken(turns[index])]
-    places = [*(index for index in within if turns[index].human), *answered[-1:]]
-    moments = [
-        _Moment(index=index, words=content(turns[index].text[:HEARD].lower()))
-        for index in places
+    """What was said between two turns."""
+    said = [
+        _Moment(place=index, words=content(turns[index].text[:HEARD].lower()))
+        for index in moments(turns, start, end)
     ]
-    return _Exchange(start=start, moments=moments)
+    return _Exchange(start=start, moments=said)
+
+
+def moments(turns: Sequence[Turn], start: int, end: int) -> list[int]:
+    """The turns that may be key: what a person said, the agent's last words before
+    that."""
+    said = [i for i in range(start, end) if turns[i].human or spoken(turns[i])]
+    return [
+        index
+        for index, later in zip_longest(said, said[1:])
+        if turns[index].human or later is None or turns[later].human
+    ]
 
 
 def _bag(exchanges: Sequence[_Exchange]) -> Counter[str]:
@@ -143,7 +151,7 @@ def _stretch(
     """Some exchanges up to a turn, with their key turns: the first and the last word,
     what surprises most, and what a person calls a surprise."""
     moments = [moment for exchange in exchanges for moment in exchange.moments]
-    indices = [moment.index for moment in moments]
+    indices = [moment.place for moment in moments]
     new = surprises_of([moment.words for moment in moments], rare)
     called = [_called(turns[index]) for index in indices]
     newest = sorted(zip(new, indices, strict=True), key=lambda one: -one[0])[:KEYS]
