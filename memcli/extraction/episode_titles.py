@@ -25,14 +25,12 @@ from memcli.text.secrets import find_secrets
 TITLE = 110
 WORDS = (5, 15)
 MORE = 13  # characters of the words that count what else was asked for
-ROOM = 40  # characters of what was said before the files that were changed
 IDLE = 8  # letters at either end of a sentence without spaces that hold its verb
 ORDER = 3  # words of the shortest order
 LONGEST = 80  # words of the longest sentence that is told, cut
 READ = 30  # sentences of a turn that are looked at
 ABOUT = 2  # words about something that the name of a session has
 STRAY = " .!,;:。！，；：、"  # marks at the edge of a title
-ASKED = STRAY + "?？"
 MARKS = "`\"'“„«「『*@/([¿¡"  # what a sentence of a person may begin with
 
 
@@ -66,16 +64,12 @@ def _kind() -> str:
 
 @verbose(ignore_case=True)
 def _lead() -> str:
-    """What leads into a report, a promise or a request, and says nothing of it."""
+    """What leads into a request, and says nothing of it."""
     return r"""
         ^ (?: (?: @\S+ | \[[^\[\]\n]{1,40}\] ) \s+ )*
-        (?: (?: (?:all[ ])? (?:done|completed?|finished|perfect|great|set) \s* [—–:.,!-]+
-              | (?: ok(?:ay)? | alright | now | next | then | finally | first | so | and
-                  | also | yes | no | well | hey | hi | hello | great | thanks | please | pls
-                  | just | kindly | vale | bitte | por[ ]favor | пожалуйста ) \b [,.!]? ) \s+ )*
-        (?: (?: i['’]?ve | i | we['’]?ve | we ) [ ] (?:have[ ])?
-            (?: (?:now|also|just|successfully) [ ] )* (?= \w+ (?:ed|t|ote|ade) [ ] )
-          | (?P<wish> (?: (?: can | could | would | will ) [ ] (?: you | we ) (?![ ]like) (?:[ ]please)?
+        (?: (?: ok(?:ay)? | alright | now | next | then | finally | first | so | and | also
+              | yes | no | well | hey | hi | hello | great | thanks | just | vale ) \b [,.!]? \s+ )*
+        (?P<wish> (?: (?: can | could | would | will ) [ ] (?: you | we ) (?![ ]like)
               | please | pls | kindly | let['’]?s
               | i (?:['’]d|[ ]would)[ ](?:like|love) [ ] (?:you[ ]|it[ ])? to
               | (?: i | we ) [ ] (?: want | need ) [ ] (?:you[ ]|it[ ])? to
@@ -86,9 +80,8 @@ def _lead() -> str:
               | je[ ]veux[ ]que[ ]tu | je[ ]veux | j['’]aimerais | kannst[ ]du | bitte
               | ich[ ](?:will|möchte) | puoi | voglio | você[ ]pode | quero
               | пожалуйста,? | можешь | хочу ) [ ] (?: (?:now|also|just|then|please) [ ] )*
-          | ，? (?: 请你? | 帮我 | 我?(?:希望|想要?|要求你|需要你?) | 你?(?:现在|再)?需要 ) )* )
-        (?: (?:i|we) (?:['’]ll|[ ]will) [ ] | let[ ]me[ ] | i(?:['’]m|[ ]am)[ ]going[ ]to[ ] )?
-        (?: (?:now|also|then) [ ] )* (?: @\S+ \s+ )*
+          | ，? (?: 请你? | 帮我 | 我?(?:希望|想要?|要求你|需要你?) | 你?(?:现在|再)?需要 ) )*
+        (?: @\S+ \s+ )*
     """
 
 
@@ -102,22 +95,14 @@ def _wish_within() -> str:
     """
 
 
-@verbose
-def _done() -> str:
-    """The verb of what was done, in a folded sentence."""
-    return r"""
-        [ ] (?: i[ ] | ive[ ] | we[ ] | weve[ ] | done[ ] | now[ ] | also[ ] | have[ ]
-              | successfully[ ] )* ([a-z]+) [ ]
-    """
-
-
 def title_of(turns: Sequence[Turn], called: str = "") -> str:
     """What was asked for first that led to changes, where there is room what led to
-    most of them after that, and how many more there were. What the agent `called` the
-    session, in view of its beginning, names what was asked first."""
+    most of them after that, and how many more there were, else what the person said
+    first. What the agent `called` the session, in view of its beginning, names what
+    was asked first."""
     exchanges = list(_exchanges(turns, called))
     counted = [each for each in exchanges if each.effort] or exchanges[:1]
-    efforts = _efforts(counted, _asked_for) or _efforts(counted, _told)
+    efforts = _efforts(counted, _asked_for) or _efforts(counted, _first_words)
     title, *others = efforts or [""]
     if others:
         largest = max(others, key=efforts.__getitem__)
@@ -134,7 +119,7 @@ def _efforts(
     """What each name took."""
     efforts: Counter[str] = Counter()
     for exchange in exchanges:
-        if name := _shortened(named(exchange)):
+        if name := shortened(named(exchange)):
             efforts[name] += exchange.effort
     return efforts
 
@@ -177,13 +162,6 @@ def _asked_for(exchange: TitleExchange) -> str:
     return exchange.called or ordered or next(iter(subjects), "")
 
 
-def _told(exchange: TitleExchange) -> str:
-    """The person's first words, else what the agent says that it did, else the files
-    that were changed."""
-    turns = exchange.turns
-    return _first_words(turns) or _reported(turns) or _edited(turns)
-
-
 def _names_work(called: str, turns: Sequence[Turn]) -> bool:
     """Whether what an agent calls a session says what it is about, and is not the
     beginning of what was typed first, which a client takes where it has no name."""
@@ -193,7 +171,7 @@ def _names_work(called: str, turns: Sequence[Turn]) -> bool:
     return says and not is_typed
 
 
-def _shortened(name: str) -> str:
+def shortened(name: str) -> str:
     """A name as a title that leaves room for how many more there are."""
     room = TITLE - MORE
     room = room // 2 if words.is_spaceless(fold(name)) else room
@@ -265,42 +243,17 @@ def _wished(text: str) -> tuple[str, bool]:
     return (rest.rstrip("?？ ") if is_wish else rest), is_wish
 
 
-def _reported(turns: Sequence[Turn]) -> str:
-    """The first sentence of the latest answer in which the agent says what it did."""
-    for turn in reversed(turns):
-        if spoken(turn):
-            for one in sentences(turn.text)[:READ]:
-                if not one.mark and _is_deed(one):
-                    return _wished(plain(one.text))[0]
-    return ""
+def edited(turns: Sequence[Turn]) -> str:
+    """The files that were changed; "" for none."""
+    paths = list(dict.fromkeys(path for turn in turns for path in changed_by(turn)))
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"Changed `{paths[0]}`{more}" if paths else ""
 
 
-def _is_deed(sentence: SpokenSentence) -> bool:
-    """Whether a sentence says that something was made, rather than looked at."""
-    did = _done().match(sentence.low)
-    if not did or not _tells(sentence) or words.says("list: generic", sentence.low):
-        return False
-    verb = did[1]
-    is_past = verb.endswith("ed") and not words.says("list: looked", f" {verb} ")
-    return is_past or verb in words.listed("did")
-
-
-def _edited(turns: Sequence[Turn]) -> str:
-    """The files that were changed."""
-    edited = list(dict.fromkeys(path for turn in turns for path in changed_by(turn)))
-    if not edited:
-        return ""
-    typed = next((" ".join(turn.text.split()) for turn in turns if turn.human), "")
-    is_told = bool(content(fold(typed))) and not is_reported(typed)
-    said = f"{cut(typed, ROOM).rstrip(ASKED)}: changed" if is_told else "Changed"
-    more = f" and {len(edited) - 1} more" if len(edited) > 1 else ""
-    return f"{said} `{edited[0]}`{more}"
-
-
-def _first_words(turns: Sequence[Turn]) -> str:
+def _first_words(exchange: TitleExchange) -> str:
     """The first sentence of a person that says something, be it a question, above what
     was pasted."""
-    for turn in turns:
+    for turn in exchange.turns:
         said = sentences(turn.text, typed=True) if turn.human else []
         typed = takewhile(lambda one: one.mark != "#", said)
         for sentence in islice(typed, 1 if is_reported(turn.text) else READ):

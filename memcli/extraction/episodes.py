@@ -6,9 +6,11 @@ from itertools import islice
 from typing import NamedTuple
 
 from memcli.extraction.episode_titles import (
+    edited,
     is_open,
     orders,
     plain,
+    shortened,
     title_of,
 )
 from memcli.extraction.rules import of_manner, words
@@ -49,12 +51,15 @@ def told(
     if len(turns) < len(every) and not has_person:
         return None
     is_first = not any(turn.human for turn in session.turns[: segment.start])
+    closing = _closing_words(_last_words(turns))
     name = title_of(turns, session.title if is_first else "")
+    # What nobody asked for in words is called by the answer, else by the files.
+    name = name or shortened(next(iter(closing), "")) or edited(turns)
     if not name:
         return None
     return EpisodeDraft(
         title=name,
-        summary=_summary(turns, taught),
+        summary=_summary(closing, taught),
         outcome=outcome(turns),
         tags=_tags(turns),
         key_text=key_text(session, segment),
@@ -107,10 +112,10 @@ def _is_worked_over(session: Session, turns: Sequence[Turn]) -> bool:
 # --- the summary -----------------------------------------------------------------
 
 
-def _summary(turns: Sequence[Turn], taught: Sequence[Finding]) -> str:
+def _summary(closing: Sequence[str], taught: Sequence[Finding]) -> str:
     """The agent's closing sentences and what was learned."""
     lessons = [finding.body for finding in taught if len(finding.body) <= 300]
-    parts = [*_closing_words(_last_words(turns)), *lessons[:2]]
+    parts = [*closing, *lessons[:2]]
     rows = [_ended(plain(part)) for part in parts]
     return " ".join(dict.fromkeys(row for row in rows if row))
 

@@ -46,7 +46,8 @@ def test_what_had_no_effect_makes_none(turns):
 
 
 def test_the_title_says_what_was_done():
-    """The subject of the commit, else the request, else the agent's report."""
+    """The subject of the commit, else the request, else the agent's closing words, else
+    the files."""
     asked = human(
         "ok please fix the rounding of refunds in the ledger, it is off by one cent"
     )
@@ -58,13 +59,13 @@ def test_the_title_says_what_was_done():
     assert one and one.title == wanted
     unsaid = human("continue")
     one = tell(unsaid, EDIT, agent("Done, I changed the export to Decimal."))
-    assert one and one.title == "Changed the export to Decimal"
+    assert one and one.title == "Done, I changed the export to Decimal"
     commit = ran('git commit -m "Round refunds half even in the ledger"')
     one = tell(asked, EDIT, *commit, report)
     assert one and one.title == "Round refunds half even in the ledger"
     vague = human("Can you look at it?")
     one = tell(vague, EDIT, agent("Ok."))
-    assert one and one.title == "Can you look at it: changed `src/ledger.py`"
+    assert one and one.title == "Changed `src/ledger.py`"
     one = tell(
         human("rework it"), EDIT, agent("Reworked " + "the longwinded ledger " * 12)
     )
@@ -133,7 +134,7 @@ def test_a_pasted_error_is_no_title():
     """What was done about it is, else the files."""
     error = human("TypeError: cannot read properties of undefined at total (cart.js:3)")
     one = tell(error, EDIT, agent("I guarded the total of an empty cart."))
-    assert one and one.title == "Guarded the total of an empty cart"
+    assert one and one.title == "I guarded the total of an empty cart"
     one = tell(error, EDIT, agent("Ok."))
     assert one and one.title == "Changed `src/ledger.py`"
 
