@@ -82,14 +82,9 @@ class SessionDoors:
             for one in self.known.all
         )
         room = max(0, rules.PROPOSED - sum(mine))
-        about = proposals.Origin(
-            session=self.session,
-            task=context.task,
-            phase=context.phase,
-            home=home,
-            today=context.today,
-        )
-        waiting = [proposals.proposal_of(draft, about) for draft in likely[:room]]
+        waiting = [
+            proposals.proposal_of(draft, context, home) for draft in likely[:room]
+        ]
         self.known.all = [*waiting, *self.known.all]
         if (waiting or self.again) and not self.doors.dry_run:
             lost = "what was proposed could not be kept"

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from memcli.app import App
 from memcli.errors import UsageError
 from memcli.extraction.drafts import FindingDraft, is_persons
+from memcli.extraction.placement import Context
 from memcli.extraction.scopes import Home
 from memcli.memory.entry_values import TYPE_OF_KIND
-from memcli.sessions.model import Finding, Session, Turn
+from memcli.sessions.model import Finding, Session
 from memcli.similarity.claims import Claim, claim
 from memcli.similarity.duplicates import near_duplicate
 from memcli.storage.inbox import Inbox, Proposed
@@ -60,20 +61,10 @@ class Proposal(NamedTuple):
         return not self.became
 
 
-class Origin(NamedTuple):
-    """What the proposals of a session share: it, its task, its stage, its place."""
-
-    session: Session
-    task: str
-    phase: str
-    home: Home
-    today: str
-
-
-def proposal_of(draft: FindingDraft, origin: Origin) -> Proposal:
+def proposal_of(draft: FindingDraft, context: Context, home: Home) -> Proposal:
     """A draft as a proposal."""
     finding = draft.finding
-    session = origin.session
+    session = context.session
     return Proposal(
         id=draft.id,
         title=finding.title,
@@ -84,60 +75,45 @@ def proposal_of(draft: FindingDraft, origin: Origin) -> Proposal:
         scope=finding.scope,
         by="person" if is_persons(session, finding) else "agent",
         session_id=session.id,
-        session_task=origin.task,
+        session_task=context.task,
         source=f"{session.name}#{draft.key}",
-        since=origin.today,
+        since=context.today,
         day=draft.day,
-        phase=origin.phase,
+        phase=context.phase,
         paths=finding.paths,
         commands=finding.commands,
         rests_on=finding.rests_on,
         about_person=finding.about_person,
         retires=finding.retires_id,
-        job=origin.home.job,
-        task=origin.home.task,
+        job=home.job,
+        task=home.task,
     )
 
 
 def around(session: Session, finding: Finding) -> str:
     """The words of the turn in which a finding stands, as they are kept beside it."""
-    turn = _turn_of(session, finding)
-    return " ".join(turn.text.split())[:AROUND] if turn is not None else ""
-
-
-def _turn_of(session: Session, finding: Finding) -> Turn | None:
     is_there = 0 <= finding.turn < len(session.turns)
-    return session.turns[finding.turn] if is_there else None
-
-
-def finding_of(proposal: Proposal) -> Finding:
-    """A proposal as a finding that a person has confirmed."""
-    return Finding(
-        scope=proposal.scope,
-        title=proposal.title,
-        body=proposal.text,
-        turn=-1,
-        kind=proposal.kind,
-        type=proposal.type,
-        paths=proposal.paths,
-        commands=proposal.commands,
-        rests_on=proposal.rests_on,
-        about_person=proposal.about_person,
-        retires_id=proposal.retires,
-    )
+    text = session.turns[finding.turn].text if is_there else ""
+    return " ".join(text.split())[:AROUND]
 
 
 def draft_of(
     proposal: Proposal, *, title: str = "", kind: str = "", level: str = ""
 ) -> FindingDraft:
     """A proposal as the draft of an entry, as a person wants it worded and placed."""
-    finding = finding_of(proposal)
-    if title:
-        finding = finding._replace(title=title)
-    if kind:
-        finding = finding._replace(
-            kind=kind, type=TYPE_OF_KIND.get(kind, "declarative")
-        )
+    finding = Finding(
+        scope=proposal.scope,
+        title=title or proposal.title,
+        body=proposal.text,
+        turn=-1,
+        kind=kind or proposal.kind,
+        type=TYPE_OF_KIND.get(kind, "declarative") if kind else proposal.type,
+        paths=proposal.paths,
+        commands=proposal.commands,
+        rests_on=proposal.rests_on,
+        about_person=proposal.about_person,
+        retires_id=proposal.retires,
+    )
     key = proposal.source.rpartition("#")[2]
     return FindingDraft(
         id=proposal.id, finding=finding, key=key, day=proposal.day, level=level

@@ -89,18 +89,23 @@ class Transcripts:
         receipt. One whose turns are known by their place is read from its start: it may
         be another conversation by now."""
         known = self._known(path, has_receipt)
-        start = _rest_of(known) if known is not None else START
+        start = START if known is None else _rest_of(known)
         # nothing is passed over that stands elsewhere
-        alone = start == START and not self._seen
+        is_alone = start == START and not self._seen
         found = self._read(path, name, start)
-        if known is not None and start == START and not _has_turn(found, known.last):
-            known = None
-        if alone and not any(each.cut for each in found):
+        if start == START:
+            known = _still(known, found)
+        if is_alone and not sum(session.cut for session in found):
             self.whole[path] = found
+        return self._completed(path, found), known
+
+    def _completed(self, path: str, found: list[Session]) -> list[Session]:
+        """The sessions of a file without what was forgotten, with what their sub-agents
+        did; the empty are left out where there are others."""
         if path == "-":
-            return found, known
+            return found
         whole = [self._with_agents(Path(path), each) for each in self._kept(found)]
-        return [each for each in whole if each.turns or len(whole) == 1], known
+        return [each for each in whole if each.turns or len(whole) == 1]
 
     def _known(
         self, path: str, has_receipt: Callable[[Extraction], bool]
@@ -208,8 +213,10 @@ def _rest_of(known: Extraction) -> Position:
     )
 
 
-def _has_turn(found: Sequence[Session], key: str) -> bool:
-    return any(turn.key == key for session in found for turn in session.turns)
+def _still(known: Extraction | None, found: Sequence[Session]) -> Extraction | None:
+    """How far a transcript was read; None where it is another conversation by now."""
+    keys = {turn.key for session in found for turn in session.turns}
+    return known if known is not None and known.last in keys else None
 
 
 def _remembered(record: HistoryRecord, session: Session) -> Session:

@@ -166,6 +166,17 @@ def test_remarks_orders_and_rules_are_told_apart(half):
     assert counts["rules either"] >= 26
 
 
+@pytest.mark.parametrize("text", [
+    "Undo the recent change of the sidebar.",
+    "I need to update every page that shows the old version.",
+    "But it is all right, maybe I am mistaken.",
+    "This only affects the middle ring of the wheel.",
+])  # fmt: skip
+def test_what_is_for_the_moment_is_not_even_proposed(text):
+    """An order to undo, a wish, a remark."""
+    assert proposed(human(text), agent("I am sorry, I cannot see the file.")) == []
+
+
 def test_in_an_unknown_language_nothing_is_kept():
     """Polish "nie" is no German "nie", and a rule in English beside it waits, too; a
     name or two make no language."""
