@@ -207,7 +207,6 @@ def _by_rules(lines: Sequence[_Line], turns: Sequence[Turn]) -> Iterator[_Line]:
     worth = {
         statement.turn: _RULE if statement.is_rule else _LIKELY
         for statement in stated(turns)
-        if statement.is_rule or statement.is_likely
     }
     last = max((line.number for line in lines if line.worth == _PERSON), default=0)
     for line in lines:

@@ -5,7 +5,7 @@ and a state file that is lost loses them and nothing else."""
 
 import datetime
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from memcli.app import App
@@ -149,7 +149,6 @@ def _parsed(row: Proposed) -> Proposal | None:
 
 def add(state: State, proposals: Iterable[Proposal]) -> None:
     """Let proposals wait."""
-    left_out = ("became", "named")
     rows = [
         Proposed(
             id=one.id,
@@ -157,15 +156,11 @@ def add(state: State, proposals: Iterable[Proposal]) -> None:
             became="",
             since=one.since,
             named="",
-            text=json.dumps(_without(one._asdict(), left_out), ensure_ascii=False),
+            text=json.dumps(one._asdict(), ensure_ascii=False),
         )
         for one in proposals
     ]
     Inbox(state).add(rows)
-
-
-def _without(values: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if key not in keys}
 
 
 def tidy(state: State, known: Sequence[Proposal]) -> None:

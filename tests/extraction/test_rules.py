@@ -356,7 +356,6 @@ def test_a_correction_has_a_place(turns, said, paths):
 
 @pytest.mark.parametrize(("text", "title"), [
     ("5 is too few", "5 is too few"), ("5. Never retry", "Never retry"),
-    ("The catch here is this: our driver ignores the mode", "Our driver ignores the mode"),
     ("The export rounds half up (as the law of this land wants it), so that the sums of the invoices and of the"
      " ledger agree to the cent in every single month", "The export rounds half up"),
     ("Ok so, we must never " + "outright " * 20, "We must never" + " outright" * 8 + "…"),

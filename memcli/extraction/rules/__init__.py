@@ -57,8 +57,6 @@ _OPENING = r"""(?xi)
 """
 # Emphasis, and the marks of a list before a word.
 _MARKUP = r"(?x) \*\* | ^(?: [\s>*_.)(-] | \d+[.)] )+ (?=\w)"
-# What a sentence is led in by: "The catch here is this: ..."
-_LED = r"(?x) (?=(?:\S+\s){3}) [^:`\[]{1,96} \b[a-z]+:\s"
 # Where a clause ends: a comma ends one only before a word that begins another, else it
 # stands in a list.
 _CLAUSE = r"""(?xi)
@@ -160,8 +158,6 @@ def title(text: str, longest: int = TITLE) -> str:
     bare = regex(_MARKUP).sub("", text).strip()
     lead = regex(_OPENING).match(bare)
     rest = bare[lead.end() :] if lead and len(bare) - lead.end() > 12 else bare
-    led = regex(_LED).match(rest)
-    rest = rest[led.end() :] if led and len(rest) > 2 * led.end() else rest
     if len(rest) > longest:
         rest = regex(r"\s\([^()]*\)").sub("", rest)
     rest = first_clauses(rest, longest)

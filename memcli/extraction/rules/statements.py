@@ -101,11 +101,6 @@ class Statement(NamedTuple):
         """Whether it states a rule for good."""
         return is_rule(self.shows)
 
-    @property
-    def is_likely(self) -> bool:
-        """Whether a sign, though no sure one, speaks for it."""
-        return likeliness(self.shows) > 0
-
 
 class _SaidSentence(NamedTuple):
     """A sentence of a turn, with what it shows."""
