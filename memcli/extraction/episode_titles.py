@@ -134,7 +134,7 @@ def _exchanges(turns: Sequence[Turn], called: str) -> Iterator[TitleExchange]:
     ]
     edges = [0, *starts, len(turns)]
     # Where no change shows, how many answers it took.
-    weigh = _changes if any(map(_changes, turns)) else spoken
+    weigh = changes if any(map(changes, turns)) else spoken
     for start, end in pairwise(edges):
         within = turns[start:end]
         yield TitleExchange(
@@ -144,9 +144,20 @@ def _exchanges(turns: Sequence[Turn], called: str) -> Iterator[TitleExchange]:
         )
 
 
-def _changes(turn: Turn) -> bool:
-    """Whether a turn changes a file or commits."""
-    return bool(changed_by(turn)) or _subject(turn) != ""
+def changes(turn: Turn) -> bool:
+    """Whether a turn changed something: an edit, a commit, a patch that it shows."""
+    if turn.role == "assistant" and turn.tool:
+        commits = regex(r"\bgit (?:commit|merge|push|mv)\b").search(command_of(turn))
+        return bool(commits) or edits(turn)
+    return turn.role == "assistant" and "```diff" in turn.text
+
+
+def edits(turn: Turn) -> bool:
+    """Whether a turn calls a tool that changes files."""
+    if turn.role != "assistant" or not turn.tool:
+        return False
+    edits = regex(r"edit|write_|patch|replace|^write").search(turn.tool.lower())
+    return bool(edits or changed_by(turn))
 
 
 # --- the name of an exchange -----------------------------------------------------

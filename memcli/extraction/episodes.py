@@ -6,7 +6,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from memcli.extraction.episode_titles import (
+    changes,
     edited,
+    edits,
     is_open,
     orders,
     plain,
@@ -14,11 +16,10 @@ from memcli.extraction.episode_titles import (
     title_of,
 )
 from memcli.extraction.rules import of_manner, words
-from memcli.extraction.rules.commands import command_of, family, results
+from memcli.extraction.rules.commands import family, results
 from memcli.extraction.rules.words import content, fold, sentences, spoken
 from memcli.sessions.model import Finding, Session, Stretch, Turn
 from memcli.sessions.taking_back import taken_back
-from memcli.sessions.tools import changed_by
 from memcli.text.matching import regex, verbose
 
 DETAIL = 2000  # characters
@@ -68,7 +69,7 @@ def told(
 
 def _has_result(session: Session, turns: Sequence[Turn]) -> bool:
     """Whether the turns changed something, or a person worked them over."""
-    return any(map(_changes, turns)) or _is_worked_over(session, turns)
+    return any(map(changes, turns)) or _is_worked_over(session, turns)
 
 
 def _standing(turns: Sequence[Turn]) -> list[Turn]:
@@ -82,22 +83,6 @@ def _within(segment: Stretch, findings: Sequence[Finding]) -> list[Finding]:
     inside = range(segment.start, segment.end)
     taught = [finding for finding in findings if finding.turn in inside]
     return [one for one in taught if not (one.about_person or one.retires)]
-
-
-def _changes(turn: Turn) -> bool:
-    """Whether a turn changed something: an edit, a commit, a patch that it shows."""
-    if turn.role == "assistant" and turn.tool:
-        commits = regex(r"\bgit (?:commit|merge|push|mv)\b").search(command_of(turn))
-        return bool(commits) or _edits(turn)
-    return turn.role == "assistant" and "```diff" in turn.text
-
-
-def _edits(turn: Turn) -> bool:
-    """Whether a turn calls a tool that changes files."""
-    if turn.role != "assistant" or not turn.tool:
-        return False
-    edits = regex(r"edit|write_|patch|replace|^write").search(turn.tool.lower())
-    return bool(edits or changed_by(turn))
 
 
 def _is_worked_over(session: Session, turns: Sequence[Turn]) -> bool:
@@ -185,7 +170,7 @@ def outcome(turns: Sequence[Turn]) -> str:
 
 def _goes_on(turns: Sequence[Turn]) -> bool:
     """Whether there is something that nobody checked: a word of the person, an edit."""
-    return any(turn.human or _edits(turn) for turn in turns)
+    return any(turn.human or edits(turn) for turn in turns)
 
 
 def _checks(turns: Sequence[Turn]) -> list[tuple[int, bool]]:
