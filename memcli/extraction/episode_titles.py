@@ -81,7 +81,8 @@ def _lead() -> str:
               | ich[ ](?:will|möchte) | puoi | voglio | você[ ]pode | quero
               | пожалуйста,? | можешь | хочу ) [ ] (?: (?:now|also|just|then|please) [ ] )*
           | ，? (?: 请你? | 帮我 | 我?(?:希望|想要?|要求你|需要你?) | 你?(?:现在|再)?需要 ) )*
-        (?: @\S+ \s+ )*
+        (?: (?:i|we) (?:['’]ll|[ ]will) [ ] | let[ ]me[ ] | i(?:['’]m|[ ]am)[ ]going[ ]to[ ] )?
+        (?: (?:now|also|then) [ ] )* (?: @\S+ \s+ )*
     """
 
 
