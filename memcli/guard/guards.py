@@ -6,7 +6,7 @@ that its own patterns name. A broken pattern stops nothing, and is named."""
 import json
 import os
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,9 @@ from memcli.guard.patterns import (
     parse_pattern,
 )
 from memcli.guard.pushes import with_branches
+from memcli.guard.switches import is_switch, switched_files
 from memcli.index import view
-from memcli.index.filters import GUARD, keys_of_guarded
+from memcli.index.filters import GUARD, has_guarded_files, keys_of_guarded
 from memcli.index.view import Candidate
 from memcli.memory.binding import STRICTNESS, loosened
 from memcli.memory.filters import Filters
@@ -75,12 +76,15 @@ class Guard(NamedTuple):
 
 class ToolUse(NamedTuple):
     """What a tool is about to do: a shell line's simple commands, and the files that
-    it changes, relative to the root (several names where links lead to one). `unread`
-    says why it may do more than that, "" where all of it is seen."""
+    it changes, relative to the root (several names where links lead to one); `brings`
+    are folders in which anything may appear. `unread` says why it may do more than
+    that, "" where all of it is seen, `crowd` why it may change more files."""
 
     commands: tuple[Words, ...] = ()
     files: tuple[str, ...] = ()
+    brings: tuple[str, ...] = ()
     unread: str = ""
+    crowd: str = ""
 
 
 class Verdict(NamedTuple):
@@ -204,17 +208,19 @@ def tool_use(root: Path, line: str, call: ToolCall, away: str = "") -> ToolUse:
         names.update(dict.fromkeys(git.names_of(root, path)))
     reading = read_line(line)
     unread = reading.unread
+    crowd = ""
     if len(call.files) >= MOST:
         unread = f"it changes {MOST} files and more"
     for path in call.wholes:
         if os.path.islink(path):
             continue
-        walk = globs.Walk(path, MOST_INSIDE)
+        walk = globs.Walk(str(root) if _holds(path, root) else path, MOST_INSIDE)
         inside = walk.find("**")
-        for name in git.names_of(root, path) if inside else ():
+        for name in _folder_names(root, path) if inside else ():
             names.update(dict.fromkeys(posixpath.join(name, each) for each in inside))
         if walk.cut:
-            unread = f"it changes a folder of {MOST_INSIDE:,} files and more"
+            crowd = f"it changes a folder of {MOST_INSIDE:,} files and more"
+    brings = [name for path in call.brings for name in _folder_names(root, path)]
     commands = [
         command
         for command in reading.commands
@@ -224,8 +230,22 @@ def tool_use(root: Path, line: str, call: ToolCall, away: str = "") -> ToolUse:
     return ToolUse(
         commands=tuple(with_branches(root, commands)),
         files=tuple(names),
+        brings=tuple(brings),
         unread=unread,
+        crowd=crowd,
     )
+
+
+def _folder_names(root: Path, path: str) -> list[str]:
+    """The names of a folder as seen from the root, "" of one that holds it."""
+    if _holds(path, root):
+        return [""]
+    outside = os.path.realpath(path).lstrip(os.sep)
+    return [name for name in git.names_of(root, path) if name != outside]
+
+
+def _holds(path: str, root: Path) -> bool:
+    return lies_in(Path(os.path.realpath(path)), str(root))
 
 
 def lies_in(root: Path, *parts: str) -> bool:
@@ -248,15 +268,20 @@ def judge(guard: Guard, use: ToolUse) -> Verdict | None:
         passed = Verdict(
             guard=guard, mode="", met=met, pattern=pattern.text, unless=unless.text
         )
-    for name in use.files:
-        glob = next((each for each in guard.paths if globs.covers([each], name)), None)
-        if glob is None:
-            continue
+    for name, glob in _touched(guard, use):
         allowed = _allowed(guard, use, name)
         if not allowed:
             return Verdict(guard=guard, mode=guard.mode, met=name, pattern=glob)
         passed = Verdict(guard=guard, mode="", met=name, pattern=glob, unless=allowed)
     return passed
+
+
+def _touched(guard: Guard, use: ToolUse) -> Iterator[tuple[str, str]]:
+    """Each file, or folder, of a call that the guard is of, and the glob of it."""
+    for name in use.files:
+        yield from ((name, each) for each in guard.paths if globs.covers([each], name))
+    for name in use.brings:
+        yield from ((name, each) for each in guard.paths if globs.reaches(each, name))
 
 
 def _first(patterns: Sequence[CommandPattern], command: Words) -> CommandPattern | None:
@@ -293,7 +318,12 @@ def strictest(app: App, use: ToolUse, trusted: Iterable[str]) -> Verdict | None:
     verdicts = []
     known = frozenset(trusted)
     patterns = 0
-    for candidate, path in guarded_entries(app, None if use.unread else use):
+    root = app.project.root
+    if root and any(map(is_switch, use.commands)) and has_guarded_files(app.index.db):
+        switched = switched_files(root, use.commands)
+        use = use._replace(files=(*use.files, *switched))
+    is_known = not (use.unread or use.crowd or use.brings)
+    for candidate, path in guarded_entries(app, use if is_known else None):
         guard = _guard_of(candidate, path)
         patterns += len(guard.written)
         if patterns > MOST_PATTERNS:
@@ -301,8 +331,9 @@ def strictest(app: App, use: ToolUse, trusted: Iterable[str]) -> Verdict | None:
             verdicts.append(Verdict(guard=guard, mode=ASK, met=met, pattern=""))
             break
         verdict = judge(guard, use) if guard.binds else None
-        if use.unread and guard.binds and (verdict is None or not verdict.mode):
-            verdict = Verdict(guard=guard, mode=ASK, met=use.unread, pattern="")
+        unread = use.unread or (use.crowd if guard.paths else "")
+        if unread and guard.binds and (verdict is None or not verdict.mode):
+            verdict = Verdict(guard=guard, mode=ASK, met=unread, pattern="")
         if verdict is None:
             continue
         if verdict.mode == DENY and not may_deny(app, guard, known):
@@ -364,7 +395,7 @@ def _weakened(
     for name in sorted(guarded):
         path = app.project.path_of(name)
         is_changed = _is_among(path, replaced) and _may_lift(path, given)
-        if is_changed or _lies_within(path, call.wholes):
+        if is_changed or _lies_within(path, (*call.wholes, *call.brings)):
             return name
     return ""
 
@@ -374,7 +405,9 @@ def _reset(app: App, call: ToolCall) -> str:
     lifts its guards."""
     for name in (".mem.toml", str(user_file(app.project.home, app.project.environ))):
         path = app.project.path_of(name)
-        if _is_among(path, call.files) or _lies_within(path, call.wholes):
+        if _is_among(path, call.files) or _lies_within(
+            path, (*call.wholes, *call.brings)
+        ):
             return name
     return ""
 

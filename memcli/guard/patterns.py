@@ -5,7 +5,7 @@ met in any order, and `-rf` is `-r -f`. `*` alone stands for any words, a `*` at
 end of the last word for the rest of the line."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from memcli.named import NamedTuple
 from memcli.project import globs
@@ -43,7 +43,7 @@ def parse_pattern(text: str) -> CommandPattern:
         elif _is_option(word):
             options.append(word)
         else:
-            operands.append(word)
+            operands.append(_plain(word))
     return CommandPattern(
         text=text,
         operands=tuple(operands),
@@ -79,13 +79,56 @@ def _is_operand(word: str) -> bool:
 def matches(pattern: CommandPattern, command: Words) -> bool:
     """Whether a simple command is what a pattern says."""
     options = [word for word in command if _is_option(word)]
-    operands = [word for word in command if _is_operand(word)]
-    if not all(_has_option(options, wanted) for wanted in pattern.options):
+    operands = [_plain(word) for word in command if _is_operand(word)]
+    spelled = [*options, *_other_spellings(command, options)]
+    if not all(_has_option(spelled, wanted) for wanted in pattern.options):
         return False
+    known = (*pattern.options, *_other_spellings(command, pattern.options))
     any_words = pattern.open or None in pattern.operands
-    if any_words or all(_is_known(option, pattern.options) for option in options):
+    if any_words or all(_is_known(option, known) for option in options):
         return _in_order(pattern, operands[:MOST_WORDS])
     return False
+
+
+def _plain(word: str) -> str:
+    """A word without what does not change the file that it may name."""
+    return word.removeprefix("./").rstrip("/") or word
+
+
+SPELLINGS = {
+    "rm": "-r -R --recursive, -f --force, -v --verbose, -d --dir",
+    "git add": "-A --all, -f --force, -u --update",
+    "git branch": "-d --delete, -f --force, -m --move",
+    "git checkout": "-f --force",
+    "git clean": "-f --force",
+    "git commit": "-a --all, -m --message, -n --no-verify",
+    "git push": "-f --force, -d --delete, -u --set-upstream",
+    "git rm": "-f --force",
+    "git switch": "-c --create, -C --force-create, -f --force --discard-changes",
+    "git tag": "-d --delete, -f --force, -m --message",
+    "git worktree": "-f --force",
+}
+"""Options of programs that are one option, short and long."""
+
+
+def _other_spellings(command: Words, options: Sequence[str]) -> Iterator[str]:
+    """The same options as a program calls them, too; GNU and git know a long one by the
+    beginning of its name."""
+    heads = (" ".join(command[:number]) for number in (1, 2))
+    row = "".join(SPELLINGS.get(head, "") for head in heads)
+    known = row.replace(",", "").split()
+    for names in map(str.split, row.split(",") if options else ()):
+        if any(_spells(option, name, known) for option in options for name in names):
+            yield from names
+
+
+def _spells(option: str, name: str, known: Sequence[str]) -> bool:
+    if not name.startswith("--"):
+        return _is_cluster(option) and name[1] in option
+    given = option.partition("=")[0]
+    return given == name or (
+        len(given) > 3 and given not in known and name.startswith(given)
+    )
 
 
 def _has_option(options: Sequence[str], wanted: str) -> bool:

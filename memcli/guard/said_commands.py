@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 from memcli.guard.clauses import path_like, span
-from memcli.sessions.tools import IN_PLACE
+from memcli.sessions.writers import EDITORS
 from memcli.text.matching import verbose
 from memcli.text.shell import commands_of
 
@@ -245,7 +245,7 @@ def open_pattern(command: str) -> Iterator[str]:
         names.append("npx")
     if bare.partition(" ")[0] in NODE_TOOLS:
         names.append(f"npx {bare}")
-    if bare in IN_PLACE:
+    if bare in EDITORS:
         names = [f"{bare} -i", f"{bare} --in-place"]
     for name in [*names, *_other_names(bare)]:
         yield f"{name} *"

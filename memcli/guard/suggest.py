@@ -90,7 +90,8 @@ def suggest(title: str, body: str, past: Sequence[str] = ()) -> Suggestion:
     programs = KNOWN.union(_programs_in(body, past))
     for forbidden, instead in parts_of(f"{title}\n{prose_of(body)}"):
         clause = "\n".join(map(_banned, forbidden.split("\n")))
-        commands.update(dict.fromkeys(_commands(clause, programs)))
+        named = _of_places(_commands(clause, programs), clause)
+        commands.update(dict.fromkeys(named))
         commands.update(dict.fromkeys(_staged(clause)))
         if _only_deletes(clause):
             commands.update(dict.fromkeys(_deleting(clause)))
@@ -311,9 +312,38 @@ def deletes() -> str:
 def _deleting(text: str) -> Iterator[str]:
     """The commands that delete the files of a clause."""
     for path in _paths(text):
-        bare = path.removesuffix("**").removesuffix("/")
-        for name in dict.fromkeys((bare, f"{bare}/*" if bare != path else bare)):
-            yield from (f"rm * {name}", f"git rm * {name}")
+        for program in ("rm", "git rm"):
+            yield from _on_place(program, path)
+
+
+def _on_place(command: str, path: str) -> Iterator[str]:
+    """A command on a file, or on a folder and what lies in it."""
+    bare = path.removesuffix("**").removesuffix("/")
+    for name in dict.fromkeys((bare, f"{bare}/*" if bare != path else bare)):
+        yield f"{command} * {name}"
+
+
+def _of_places(commands: Iterable[str], text: str) -> Iterator[str]:
+    """Commands of a clause, those that delete on the places alone that it names."""
+    folders = (f"{found[1]}/**" for found in named_folder().finditer(text))
+    places = list(dict.fromkeys((*_files_in(text), *folders)))
+    for command in commands:
+        is_bare = re.fullmatch(r"(?:git )?rm(?: -\S+)* \*", command)
+        if not is_bare or not places:
+            yield command
+            continue
+        for place in places:
+            yield from _on_place(command.removesuffix(" *"), place)
+
+
+@verbose(ignore_case=True)
+def named_folder() -> str:
+    """The name of a folder in a sentence: "the `data` directory"."""
+    return r"""
+        (?! (?: the | this | that | an? | any | your | our | my | its | whole | entire | same
+              | each | every | home | root | current | working | parent | other ) \s )
+        (?<! [\w./-] ) (?P<name> [\w.-]+ ) `? \s (?: folder | directory | dir ) \b
+    """
 
 
 @verbose(ignore_case=True)

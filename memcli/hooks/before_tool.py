@@ -133,7 +133,12 @@ def elsewhere(app: HookApp, call: HookCall) -> Told:
     if not any(tool):
         return Told()
     here = Path(os.path.realpath(call.cwd))
-    acted = (*tool.folders, *map(os.path.dirname, tool.files), *tool.wholes)
+    acted = (
+        *tool.folders,
+        *map(os.path.dirname, tool.files),
+        *tool.wholes,
+        *tool.brings,
+    )
     roots: dict[Path, Path] = {}
     for folder in (here, *map(Path, map(os.path.realpath, acted))):
         for root in roots_around(folder, app.project.home):

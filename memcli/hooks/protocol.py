@@ -53,7 +53,14 @@ def main(arguments: Sequence[str]) -> int:
         if outcome := _tried(lambda: _served(verb, rest, clock, pending)):
             took = (time.monotonic() - started) * 1000
             _log(f"{' '.join(arguments)} {took:.0f} ms: {outcome}")
+        _put_owed(pending)
     return 0
+
+
+def _put_owed(pending: Sequence[Pending]) -> None:
+    """Say what is owed where a call was not judged."""
+    for call in pending:
+        _put(call.text if call.verb == "pre-tool" else "")
 
 
 def _patience(verb: str) -> float:
@@ -182,8 +189,7 @@ def _expire(
         return
     more = min(_out_of_turn(), seconds)
     if not running.acquire(timeout=more):
-        for call in pending:
-            _put(call.text if call.verb == "pre-tool" else "")
+        _put_owed(pending)
         line = f"gave up after {round(seconds + more, 1):g} s: {' '.join(arguments)}"
         spoken = _thread.allocate_lock()
         spoken.acquire()

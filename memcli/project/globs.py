@@ -119,6 +119,19 @@ def covers(patterns: Iterable[str], path: str) -> bool:
     return _decided(rules, _names(path.replace(os.sep, "/")), decided=False)
 
 
+def reaches(pattern: str, folder: str) -> bool:
+    """Whether a pattern in gitignore syntax may cover anything in a folder."""
+    rule = _rule(pattern)
+    if rule is None:
+        return False
+    reached = _past_stars({0}, rule.parts)
+    for name in _names(folder):
+        reached = _step(rule.parts, reached, name)
+        if len(rule.parts) in reached:
+            return True
+    return bool(reached)
+
+
 def _names(path: str) -> list[str]:
     return [name for name in path.split("/") if name not in ("", ".")]
 
@@ -257,7 +270,7 @@ class Walk:
                     matching.append(path)
                 if after <= {finish}:
                     continue  # nothing of the pattern is left
-                if is_folder:
+                if is_folder and path != ".git":
                     pending.append((f"{path}/", after))
                 elif is_known:
                     self.links.append(path)

@@ -3,11 +3,12 @@ shell line."""
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, pairwise, takewhile
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from memcli.named import NamedTuple
+from memcli.sessions.writers import Written, written_by
 from memcli.text.matching import verbose
 from memcli.text.shell import ShellCommand, Words, read_line
 
@@ -39,13 +40,15 @@ LONGEST = 20_000  # characters of a command that are looked at
 class ToolCall(NamedTuple):
     """The files that a tool will change or show, absolute; its shell command, and each
     simple one in it; `reads` are files that a shell command shows, `wholes` those that
-    it changes with all that they hold, if they are folders, `appends` those that it
-    only adds to, `folders` where its commands are called, all absolute."""
+    it changes with all that they hold, if they are folders, `brings` folders in which
+    anything may appear, `appends` files that it only adds to, `folders` where its
+    commands are called, all absolute."""
 
     files: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     wholes: tuple[str, ...] = ()
+    brings: tuple[str, ...] = ()
     appends: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
 
@@ -63,14 +66,16 @@ def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
     if not command:
         return ToolCall(_absolute(cwd, files))
     simple = read_line(command).commands
-    changed = _absolute(cwd, [*files, *_changed(simple)])
+    written = _changed(simple)
+    changed = _absolute(cwd, [*files, *written.files])
     appended = _absolute(cwd, _appended(simple))
     return ToolCall(
         files=tuple(dict.fromkeys((*changed, *appended))),
         appends=tuple(path for path in appended if path not in changed),
         commands=parse_command(command, simple),
         reads=_absolute(cwd, _read(simple)),
-        wholes=_absolute(cwd, _changed_whole(simple)),
+        wholes=_absolute(cwd, written.wholes),
+        brings=_absolute(cwd, written.brings),
         folders=_absolute(cwd, list(chain.from_iterable(map(places, simple)))),
     )
 
@@ -142,7 +147,7 @@ def _from_folder(turn: "Turn", paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(path.removeprefix(f"{turn.cwd.rstrip('/')}/") for path in paths)
 
 
-def _absolute(cwd: str, names: list[str]) -> tuple[str, ...]:
+def _absolute(cwd: str, names: Sequence[str]) -> tuple[str, ...]:
     known = (
         os.path.join(cwd, os.path.expanduser(name))
         for name in names
@@ -151,82 +156,29 @@ def _absolute(cwd: str, names: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(os.path.normpath, known)))[:MOST]
 
 
-def _changed(commands: Sequence[ShellCommand]) -> list[str]:
-    """The files that simple commands change, as far as their words say."""
-    changed_files: list[str] = []
+def _changed(commands: Sequence[ShellCommand]) -> Written:
+    """What simple commands change, as far as their words say."""
+    files: list[str] = []
+    wholes: list[str] = []
+    brings: list[str] = []
     for command in commands:
-        names = [*command.writes, *_written_by(command.words)]
-        names = [name for name in names if not name.startswith("/dev/")]
-        changed_files += [os.path.join(command.folder, name) for name in names]
-    return changed_files
+        written = written_by(command.words)
+        files += _in_folder(command, (*command.writes, *written.files))
+        wholes += _in_folder(command, written.wholes)
+        brings += _in_folder(command, written.brings)
+    return Written(files=tuple(files), wholes=tuple(wholes), brings=tuple(brings))
+
+
+def _in_folder(command: ShellCommand, names: Iterable[str]) -> list[str]:
+    known = (name for name in names if not name.startswith("/dev/"))
+    return [os.path.join(command.folder, name) for name in known]
 
 
 def _appended(commands: Sequence[ShellCommand]) -> list[str]:
     """The files at whose end redirections go on."""
-    return [
-        os.path.join(command.folder, name)
-        for command in commands
-        for name in command.appends
-        if not name.startswith("/dev/")
-    ]
-
-
-def _changed_whole(commands: Sequence[ShellCommand]) -> list[str]:
-    """What simple commands take away or put back, with all that it holds."""
-    return [
-        os.path.join(command.folder, name)
-        for command in commands
-        for name in _taken_by(command.words)
-    ]
-
-
-GIT_WRITES = frozenset({"mv", "rm", "checkout", "restore"})
-INTO = frozenset({"mv", "cp", "ln", "install", "rsync"})
-"""Programs whose last operand is a file, or a folder that the others go into."""
-WRITERS = INTO | {"rm", "unlink", "shred", "tee", "truncate", "touch", "patch"}
-IN_PLACE = frozenset({"sed", "perl", "ruby"})
-"""Programs that change the files they are given when an option says "in place"."""
-
-
-def _written_by(words: Words) -> Sequence[str]:
-    """The files among the words of a command that it changes."""
-    program = words[0] if words else ""
-    names = _without_options(words)
-    if program == "git":
-        return _taken_by(words)
-    if program in INTO and len(names) > 1:
-        moved = names[:-1] if program == "mv" else []
-        return [*moved, names[-1], *_inside(names[-1], names[:-1])]
-    if program in WRITERS:
-        return names
-    if program not in IN_PLACE or not any(map(_in_place().match, words[1:])):
-        return list(_outputs(words))
-    has_script = program == "sed" or any(map(_script_option().fullmatch, words[1:]))
-    return names[1:] if has_script else names
-
-
-def _inside(folder: str, names: Sequence[str]) -> list[str]:
-    return [os.path.join(folder, os.path.basename(name)) for name in names]
-
-
-def _taken_by(words: Words) -> Sequence[str]:
-    """The operands of a command that it takes away, or puts back, as a whole."""
-    program = words[0] if words else ""
-    names = _without_options(words)
-    if program == "git":
-        return names[1:] if words[1:2] and words[1] in GIT_WRITES else ()
-    if program == "mv":
-        return names[:-1]
-    if program == "find" and "-delete" in words:
-        return list(takewhile(lambda word: not word.startswith("-"), words[1:]))
-    return names if program == "rm" else ()
-
-
-def _outputs(words: Words) -> Iterator[str]:
-    """The files that an option names as the place of what comes out."""
-    for option, value in pairwise((*words[1:], "")):
-        if match := _output().fullmatch(option):
-            yield match[1] or value
+    return list(
+        chain.from_iterable(_in_folder(each, each.appends) for each in commands)
+    )
 
 
 def _without_options(words: Words) -> list[str]:
@@ -259,24 +211,6 @@ def _looked_at(words: Words) -> list[str]:
 READERS = frozenset(
     {"cat", "sed", "head", "tail", "nl", "bat", "batcat", "less", "more"}
 )
-
-
-@verbose
-def _in_place() -> str:
-    """The option by which an editor of streams changes its files."""
-    return r"- (?: [a-zA-Z0]* i | -in-place )"
-
-
-@verbose
-def _script_option() -> str:
-    """An option behind which the script stands."""
-    return r"- [a-zA-Z0]* [ef] | -- (?: expression | file ) .*"
-
-
-@verbose
-def _output() -> str:
-    """An option that names a file to write, with the file in it or behind it."""
-    return r"(?: -[oO] | --out (?: put )? (?: -file | -document )? =? | of= ) (.*)"
 
 
 @verbose(lines=True)

@@ -6,7 +6,7 @@ that is said."""
 
 import posixpath
 from collections.abc import Collection, Iterator, Sequence
-from itertools import dropwhile
+from itertools import dropwhile, takewhile
 
 from memcli.named import NamedTuple
 from memcli.text.matching import verbose
@@ -338,14 +338,15 @@ def _entered(
 
 
 def _executed(words: Sequence[str]) -> Iterator[list[str]]:
-    """The commands that find runs on what it finds."""
+    """The commands that find runs on what it finds, as if on all where it begins."""
+    starts = list(takewhile(lambda word: not is_option(word), words[1:])) or ["."]
     for place, word in enumerate(words):
         if word in ("-exec", "-execdir", "-ok", "-okdir"):
             run = []
             for each in words[place + 1 :]:
                 if each in (";", "+"):
                     break
-                run.append(each)
+                run += starts if each == "{}" else [each]
             yield run
 
 

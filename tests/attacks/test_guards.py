@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from memcli.guard.guards import MOST_PATTERNS
+from memcli.guard.patterns import matches, parse_pattern
+from memcli.guard.suggest import suggest
 from memcli.hooks.before_tool import MOST_ROOTS
-from tests.commands.test_guard import FORCED, STOPPED, call, decision, guarded
+from memcli.hooks.protocol import main
+from memcli.text.shell import commands_of
+from tests.commands.test_guard import FORCED, STOPPED, call, decision, guarded, tried
 from tests.conftest import Project
 
 pytestmark = pytest.mark.process
@@ -53,6 +57,17 @@ def test_a_hook_without_time_asks_where_guards_are_in_force(project):
     project.write("MEMORY.md", junk(project, 24))
     project.mem("index")
     assert call(project, endless, env=soon) == ""
+
+
+def test_a_hook_that_fails_while_it_judges_asks(project, monkeypatch, capfd):
+    guarded(project)
+    monkeypatch.setattr("memcli.guard.guards.strictest", lambda *_: 1 / 0)
+    line = json.dumps(
+        {"session_id": "one", "cwd": str(project.root), "tool_input": {"command": "ls"}}
+    )
+    monkeypatch.setattr("memcli.hooks.protocol.read_stdin", line.encode)
+    assert main(["pre-tool"]) == 0
+    assert decision(json.loads(capfd.readouterr().out)) == "ask"
 
 
 def test_guards_of_files_too_large_to_index_ask(project):
@@ -141,3 +156,149 @@ def test_many_projects_without_a_guard_are_no_question(project, tmp_path):
     answer = call(project, line)
     assert decision(answer) == "ask"
     assert f"more than {MOST_ROOTS} projects" in json.dumps(answer)
+
+
+KEPT = "gen/api.py"
+
+
+@pytest.fixture
+def client(project) -> Project:
+    """A repository in which a file is guarded that was committed, and one that was not;
+    another branch and a stash change the first."""
+    guarded(project, "The client is made", commands=None, paths=["gen/**", "*.pem"])
+    project.write(KEPT, "x = 1\n")
+    project.write("src/main.py", "x = 1\n")
+    project.commit()
+    project.git("switch", "-qc", "other")
+    project.write(KEPT, "x = 2\n")
+    project.commit()
+    project.git("switch", "-q", "-")
+    project.git("branch", "same")
+    project.write(KEPT, "x = 3\n")
+    project.git("stash", "-q")
+    project.write("key.pem", "k\n")
+    project.mem("guard", "--trust")
+    return project
+
+
+WRITING = [
+    "find gen -delete",
+    "find gen -name '*.py' -exec rm {} +",
+    "find . -type f -exec sed -i s/1/2/ {} ';'",
+    "find gen -name '*.py' | xargs rm -f",
+    "ls gen | xargs -I{} rm gen/{}",
+    "rm -rf .",
+    "rm -rf ../" + "{root}",
+    "rsync -a --delete other/ gen/",
+    "rsync -a other/ .",
+    "cp -r other/. gen",
+    "cp -t gen other/api.py",
+    "cp --target-directory=gen other/api.py",
+    "mv -t gen other/api.py",
+    "install -m 644 other/api.py gen/api.py",
+    "install -Dt gen other/api.py",
+    "git clean -fdx",
+    "git stash pop",
+    "git stash apply stash@{0}",
+    "git switch other",
+    "git checkout other",
+    "git checkout other -- gen/api.py",
+    "git restore --source other gen",
+    "git restore .",
+    "git checkout .",
+    "git reset --hard other",
+    "git apply other.patch",
+    "wget -O gen/api.py https://e.example/a",
+    "wget -qO gen/api.py https://e.example/a",
+    "wget -P gen https://e.example/api.py?raw=1",
+    "curl -o gen/api.py https://e.example/a",
+    "curl -fsSLo gen/api.py https://e.example/a",
+    "cd gen && curl -sO https://e.example/api.py",
+    "curl --output-dir gen -O https://e.example/api.py",
+    "dd if=/dev/zero of=gen/api.py",
+    "truncate -s 0 gen/api.py",
+    "echo x | tee -a src/a gen/api.py",
+    "echo x | sponge gen/api.py",
+    "tar xzf a.tgz",
+    "tar -xf a.tar -C gen",
+    "tar --extract --file a.tar --directory=gen",
+    "unzip -o a.zip",
+    "unzip a.zip -d gen",
+    "patch -p1 < other.patch",
+    "patch gen/api.py other.patch",
+    "sed -i.bak s/1/2/ gen/api.py",
+    "sed -Ei 's/1/2/' gen/api.py",
+    "sed -i --expression=s/1/2/ gen/api.py",
+    "sed -i -es/1/2/ gen/api.py",
+    "sed --in-place=.bak -e s/1/2/ gen/api.py",
+    "perl -i -pe s/1/2/ gen/api.py",
+    "perl -pi.bak -e s/1/2/ gen/api.py",
+    "perl -0777pi -e s/1/2/ gen/api.py",
+    "rm key.pem",
+    "gzip key.pem",
+]
+HARMLESS = [
+    "find . -name '*.py'",
+    "rm -rf src",
+    "rsync -a gen/ /tmp/there/",
+    "cp -r gen /tmp/there",
+    "git stash list",
+    "git switch same",
+    "git switch -c topic",
+    "git checkout -b topic",
+    "git status",
+    "git reset HEAD~0",
+    "git clean -n",
+    "git apply --check other.patch",
+    "tar czf /tmp/a.tgz gen",
+    "tar -tf a.tar",
+    "unzip -l a.zip",
+    "curl https://e.example/api.py",
+    "sed -n 1p gen/api.py",
+    "perl -ne print gen/api.py",
+    "wget -O- https://e.example/key.pem",
+    "cat gen/api.py | tee /tmp/a",
+]
+
+
+def test_what_changes_a_guarded_file_is_stopped(client):
+    """By whatever program, as a whole or by name; each line alone."""
+
+    def stops(line: str) -> bool:
+        line = line.replace("{root}", client.root.name)
+        return tried(client, line).json["decision"] == "deny"
+
+    assert [line for line in WRITING if not stops(line)] == []
+    assert [line for line in HARMLESS if stops(line)] == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "stopped", "passes"),
+    [
+        (
+            "rm -rf *",
+            "rm --recursive --force x; rm -Rf x; rm -r --force x; rm --recurs --forc x",
+            "rm -r x; rm --force x; rm x",
+        ),
+        ("rm --recursive data", "rm -r data; rm -R ./data/", "rm -r -i data; rm data"),
+        ("git push --force*", "git push -f; git push -fu origin x", "git push -u x y"),
+        ("git push -f *", "git push --force o x", "git push --force-with-lease o x"),
+        ("git commit -n *", "git commit --no-verify", "git commit --no-edit"),
+        ("git branch -D *", "git branch -D x", "git branch -d x"),
+        ("git switch -C *", "git switch --force-create x", "git switch --force x"),
+        ("git push --delete *", "git push -d o x", "git push o x"),
+    ],
+)
+def test_short_and_long_options_are_the_same(pattern, stopped, passes):
+    parsed = parse_pattern(pattern)
+    for lines, is_met in ((stopped, True), (passes, False)):
+        for words in commands_of(lines):
+            assert matches(parsed, words) == is_met, words
+
+
+def test_a_lesson_about_one_folder_is_of_that_folder():
+    for lesson in ("Never rm -rf the data folder", "Never use `rm -rf` in `data/`"):
+        made = suggest(lesson, "")
+        assert made.commands == ("rm -rf * data", "rm -rf * data/*")
+    assert suggest("Never run `rm -rf`", "").commands == ("rm -rf *",)
+    assert suggest("Never rm -rf the home folder", "").commands == ("rm -rf *",)
