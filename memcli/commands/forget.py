@@ -8,9 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from memcli.app import App
+from memcli.app import App, Options
 from memcli.commands import export as exporting
 from memcli.commands.edit import refresh_found, writable
+from memcli.commands.history import work_trees
 from memcli.errors import DataError, UsageError
 from memcli.history.record import opened
 from memcli.install import git_hooks
@@ -274,12 +275,28 @@ def _from_state(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> 
 
 
 def _from_index(app: App) -> None:
-    """Rebuild the index, so that no page of its file holds the words."""
-    path = app.index.path
+    """Rebuild the index, so that no page of its file holds the words; those of the other
+    work trees are rebuilt when they are next used."""
+    paths = [app.index.path, *(other.index.path for other in _other_trees(app))]
     app.kept.close()
-    for ending in ("", "-wal", "-shm"):
-        Path(f"{path}{ending}").unlink(missing_ok=True)
+    for path in paths:
+        for ending in ("", "-wal", "-shm"):
+            Path(f"{path}{ending}").unlink(missing_ok=True)
     app.refresh()
+
+
+def _other_trees(app: App) -> Iterator[App]:
+    """The project in each other work tree of the repository."""
+    root = app.project.root
+    tree_top = git.work_tree(root)
+    if root is None or tree_top is None:
+        return
+    places = (tree / root.relative_to(tree_top) for tree in work_trees(root))
+    for place in map(Path, map(os.path.realpath, places)):
+        if place != root and place.is_dir():
+            environ = {**app.project.environ, "MEM_ROOT": str(place)}
+            with App(Options(quiet=True), environ, place) as other:
+                yield other
 
 
 def _from_page(app: App) -> None:
@@ -323,6 +340,12 @@ def _left(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> Iterat
     root = app.project.root
     if root is None:
         return
+    names = " ".join(dict.fromkeys(gone.entry.id for gone in removed))
+    for other in _other_trees(app):
+        for file in read_all(other.project):
+            if not is_home(file.path) and _holds(file.memory.text, lines):
+                place = other.project.root
+                yield f"{place}/{file.path} has the words: cd {place}; mem forget {names}"
     for name, text in _rules(root):
         if _holds(text, lines):
             yield f"{name} has the words: edit it, or mem export --remove --out {name}"

@@ -308,7 +308,7 @@ def _suggested(
         return None
     patterns = patterns_of(candidate.title, body, values, past)
     wanted = {"guard": DENY, **suggested_values(patterns, {})}
-    guard = read_guard(candidate.entry, candidate.title, wanted, place, "")
+    guard = read_guard(candidate.entry, candidate.title, wanted, place)
     stopped = [call.line or call.path for call, _ in _stops(app, guard, calls)]
     return Suggested(
         id=plain_id(candidate.entry),

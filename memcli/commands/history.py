@@ -133,12 +133,12 @@ def _discovered(app: App, root: Path, record: HistoryRecord) -> Discovery:
     """Sessions in all work trees of the repository, also in those that are gone."""
     known = filter(None, record.note("trees").split("\n"))
     gone = [Path(path) for path in known if not os.path.lexists(path)]
-    trees = [*_work_trees(root), *gone]
+    trees = [*work_trees(root), *gone]
     record.keep("trees", "\n".join(dict.fromkeys(map(str, trees))))
     return discover(app.project.environ, [root, *trees])
 
 
-def _work_trees(root: Path) -> Iterator[Path]:
+def work_trees(root: Path) -> Iterator[Path]:
     """The other work trees of the repository that `root` is one of."""
     top = git.work_tree(root)
     common = git.common_dir(top) if top is not None else None

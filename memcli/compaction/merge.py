@@ -35,6 +35,10 @@ MergeProse = Callable[[str, str, str], tuple[str, int]]
 T = TypeVar("T")
 
 
+MOST_CHANGED = 2_000
+"""So many entries that both sides changed are merged, each by a millisecond of work."""
+
+
 class Unmergeable(Exception):
     """Cannot be merged by entry; git's own merge takes over."""
 
@@ -258,6 +262,7 @@ def _merge_blocks(
     """Our order, then what only theirs has. A second version of a body follows the
     first, unless it was edited on: in a rebase the first of two edits becomes one
     side, and the base of the second edit."""
+    _check_changed(base, ours, theirs)
     merged = {
         key: _merge_block(base.get(key), ours.get(key), theirs.get(key), prose)
         for key in dict.fromkeys([*ours, *theirs])
@@ -271,6 +276,17 @@ def _merge_blocks(
             if (block.id, block.body) not in stale:
                 blocks.append(block)
     return blocks
+
+
+def _check_changed(base: _Blocks, ours: _Blocks, theirs: _Blocks) -> None:
+    """Check that both sides changed so few entries that they can be merged one by one.
+    Raises Unmergeable."""
+    changed = 0
+    for key in ours.keys() & theirs.keys():
+        parted = base[key].text if key in base else None
+        changed += len({ours[key].text, theirs[key].text} - {parted}) == 2
+    if changed > MOST_CHANGED:
+        raise Unmergeable(f"both sides changed more than {MOST_CHANGED:,} entries")
 
 
 def _edited_on(

@@ -6,6 +6,7 @@ that its own patterns name. A broken pattern stops nothing, and is named."""
 import json
 import os
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -51,7 +52,7 @@ class Guard(NamedTuple):
     title: str
     mode: str
     place: str
-    path: str
+    path: str = ""
     commands: tuple[CommandPattern, ...] = ()
     paths: tuple[str, ...] = ()
     allowed_commands: tuple[CommandPattern, ...] = ()
@@ -100,19 +101,24 @@ class Verdict(NamedTuple):
 
 
 def read_guard(
-    entry: str, title: str, values: Mapping[str, Any], place: str, path: str
+    entry: str,
+    title: str,
+    values: Mapping[str, Any],
+    place: str = "",
+    root: Path | None = None,
 ) -> Guard:
-    """The guard that an entry's values make; what cannot bind is a fault."""
+    """The guard that an entry's values make, of files below the root; what cannot bind
+    is a fault."""
     faults: list[tuple[str, str]] = []
     mode = str(values.get("guard") or "")
     if mode not in MODES:
         faults.append((mode, f"guard is {' or '.join(MODES)}"))
     commands = _parsed(values.get("commands"), faults)
-    paths = _usable(values.get("paths"), faults)
+    paths = _usable(values.get("paths"), root, faults)
     allowed_commands = []
     allowed_paths = []
     for text in _texts(values.get("unless")):
-        allowed_paths.append(text)
+        allowed_paths.append(_from_root(text, root))
         allowed_commands += _parsed([text], [])
     for key in ("commands", "paths", "unless"):
         given = values.get(key)
@@ -132,7 +138,6 @@ def read_guard(
         title=title,
         mode=mode,
         place=place,
-        path=path,
         commands=tuple(commands),
         paths=tuple(paths),
         allowed_commands=tuple(allowed_commands),
@@ -161,21 +166,40 @@ def _parsed(given: object, faults: list[tuple[str, str]]) -> list[CommandPattern
     return found
 
 
-def _usable(given: object, faults: list[tuple[str, str]]) -> list[str]:
+def _usable(
+    given: object, root: Path | None, faults: list[tuple[str, str]]
+) -> list[str]:
     found = []
     for text in _texts(given):
         if is_everything(text.strip()):
             faults.append((text, "matches every file"))
         elif len(text) > globs.LONGEST:
             faults.append((text, f"longer than {globs.LONGEST} characters"))
+        elif text.startswith("!") or not globs.usable(text):
+            faults.append((text, "can match no file"))
         else:
-            found.append(text)
+            found.append(_from_root(text, root))
     return found
+
+
+def _from_root(glob: str, root: Path | None) -> str:
+    """A glob as seen from the root, however it leads there; outside of it from the top
+    of the disk."""
+    start = posixpath.normpath(root or "/")
+    path = os.path.expanduser(glob)
+    if path.startswith((f"{start}/", "./", "../")) or path != glob:
+        path = posixpath.join(start, path)
+    elif not re.search(r"/\.{0,2}/", path):
+        return glob
+    end = "/" if path.endswith("/") else ""
+    return posixpath.normpath(path).removeprefix(start.rstrip("/")) + end
 
 
 def find_guards(app: App, use: ToolUse | None = None) -> list[Guard]:
     """The guards in view, all of them or those that may bear on a call."""
-    return [_guard_of(candidate, path) for candidate, path in guarded_entries(app, use)]
+    root = app.project.root
+    entries = guarded_entries(app, use)
+    return [_guard_of(candidate, path, root) for candidate, path in entries]
 
 
 def guarded_entries(
@@ -194,10 +218,11 @@ def guarded_entries(
     return sorted(placed, key=lambda pair: (pair[1], pair[0].line, pair[0].entry))
 
 
-def _guard_of(candidate: Candidate, path: str) -> Guard:
+def _guard_of(candidate: Candidate, path: str, root: Path | None) -> Guard:
     place = f"{path}:{candidate.line}"
     entry = plain_id(candidate.entry)
-    return read_guard(entry, candidate.title, candidate.values, place, path)
+    guard = read_guard(entry, candidate.title, candidate.values, place, root)
+    return guard._replace(path=path)
 
 
 def tool_use(root: Path, line: str, call: ToolCall, away: str = "") -> ToolUse:
@@ -324,7 +349,7 @@ def strictest(app: App, use: ToolUse, trusted: Iterable[str]) -> Verdict | None:
         use = use._replace(files=(*use.files, *switched))
     is_known = not (use.unread or use.crowd or use.brings)
     for candidate, path in guarded_entries(app, use if is_known else None):
-        guard = _guard_of(candidate, path)
+        guard = _guard_of(candidate, path, root)
         patterns += len(guard.written)
         if patterns > MOST_PATTERNS:
             met = f"more than {MOST_PATTERNS:,} patterns of guards may bear on it"

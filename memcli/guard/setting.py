@@ -18,11 +18,17 @@ def guard_values(
     entry: Entry, mode: str, given: Mapping[str, Sequence[str]] = NOT_GIVEN
 ) -> dict[str, object]:
     """The values to set: the mode, and patterns that were given or are suggested. What
-    a rule allows with consent is asked about instead of refused."""
+    a rule allows with consent is asked about instead of refused; where it forbids
+    something else without a condition, the guard is of that."""
     if mode == "off":
         return {"guard": None}
     if mode == DENY and consent().search(f"{entry.title}\n{entry.body}"):
-        mode = ASK
+        firm = entry._replace(title=_firm(entry.title), body=_firm(entry.body))
+        made = suggest(firm.title, firm.body)
+        if made.commands or made.paths:
+            entry = firm
+        else:
+            mode = ASK
     values: dict[str, object] = {"guard": mode}
     values |= {key: list(texts) for key, texts in given.items() if texts}
     if _is_unchosen(entry.extra) or values.keys().isdisjoint(KEYS[:2]):
@@ -30,10 +36,22 @@ def guard_values(
     has_exceptions = values.get("unless") or entry.extra.get("unless")
     if _is_found(entry.extra) and not has_exceptions:
         values["unless"] = []  # says that a person chose the patterns: `patterns_of`
-    checked = read_guard(entry.id, entry.title, {**entry.extra, **values}, "", "")
+    checked = read_guard(entry.id, entry.title, {**entry.extra, **values})
     for pattern, reason in checked.faults:
         raise UsageError(f"{pattern}: {reason}", "mem guard --help")
     return values
+
+
+def _firm(text: str) -> str:
+    """A text without the clauses that have a condition of consent."""
+    clauses = clause_end().split(text)
+    return "\n".join(each for each in clauses if not consent().search(each))
+
+
+@verbose
+def clause_end() -> str:
+    """Where a clause of a rule ends."""
+    return r"(?<= [.!?;] ) \s+ | \n+ | , \s+ (?= (?: and | or | but | never ) \b )"
 
 
 @verbose(ignore_case=True)

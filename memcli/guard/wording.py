@@ -3,6 +3,10 @@
 from memcli.guard.guards import DENY, Verdict
 from memcli.text.controls import for_prompt
 
+UNTRUSTED = (
+    "it is to refuse, and asks because its words, as they are now, are not trusted on this"
+    " machine; a person trusts them with: mem guard --trust"
+)
 LIFTED = "Only the person may do that: ask them first"
 
 
@@ -19,6 +23,8 @@ def reason(verdict: Verdict) -> str:
     if allowed:
         names = ", ".join(quoted(text) for text in dict.fromkeys(allowed))
         parts.append(f"allowed: {names}")
+    if guard.mode == DENY != verdict.mode and verdict.pattern:
+        parts.append(UNTRUSTED)
     parts.append(f"a person lifts it with: mem guard --off {guard.entry[:8]}")
     return "; ".join(parts)
 

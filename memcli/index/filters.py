@@ -86,7 +86,8 @@ def _key_of_command(glob: str) -> str:
 
 
 def _key_of_path(glob: str) -> str:
-    return f"/{_key_of_glob(glob)}"
+    is_led = glob.startswith(("/", "~", "."))  # to the root, perhaps, and its names
+    return f"/{_key_of_glob(glob.rstrip('/').rpartition('/')[2] if is_led else glob)}"
 
 
 def _key_of_glob(glob: str) -> str:

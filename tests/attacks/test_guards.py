@@ -296,6 +296,71 @@ def test_short_and_long_options_are_the_same(pattern, stopped, passes):
             assert matches(parsed, words) == is_met, words
 
 
+@pytest.mark.parametrize(
+    "glob",
+    [
+        "./conf/secrets.yml",
+        "conf//secrets.yml",
+        "conf/./secrets.yml",
+        "conf/x/../secrets.yml",
+        "{root}/conf/secrets.yml",
+        "../{name}/conf/secrets.yml",
+        "{root}/conf/",
+        "./conf/**",
+    ],
+)
+def test_a_file_is_guarded_however_its_glob_leads_there(project, glob):
+    glob = glob.replace("{root}", str(project.root))
+    guarded(project, commands=None, paths=[glob.replace("{name}", project.root.name)])
+    for path in ("conf/secrets.yml", f"{project.root}/conf/secrets.yml"):
+        assert tried(project, path).json["decision"] == "deny"
+    assert tried(project, "conf.yml").json["decision"] is None
+
+
+def test_a_glob_that_matches_nothing_is_a_fault(project):
+    guarded(project, commands=None, paths=["!a.yml", "# b", "~/mine.yml"])
+    said = project.mem("guard").out
+    assert said.count("can match no file") == 2
+    assert project.mem("doctor").out.count("can match no file") == 2
+    assert tried(project, str(project.home / "mine.yml")).json["decision"] == "deny"
+
+
+def test_a_guard_that_asks_instead_of_refusing_says_why(project):
+    guarded(project)
+    project.commit()
+    assert "mem guard --trust" in reason(call(project, FORCED))
+    project.ok("guard", "--trust")
+    assert "--trust" not in reason(call(project, FORCED))
+    text = project.read("MEMORY.md")
+    project.write("MEMORY.md", text.replace("--force *", "--force*"))
+    answer = call(project, FORCED)
+    assert decision(answer) == "ask"
+    assert "its words, as they are now, are not trusted" in reason(answer)
+
+
+@pytest.mark.parametrize(
+    ("rule", "mode", "commands"),
+    [
+        (
+            "Never run `git rebase`. Never run `git push` without asking.",
+            "deny",
+            ["git rebase *"],
+        ),
+        (
+            "Never run `git rebase`; ask nobody.\n\nDeploy unless told otherwise.",
+            "deny",
+            ["git rebase *"],
+        ),
+        ("Never run `git push` without asking.", "ask", ["git push *"]),
+    ],
+)
+def test_consent_is_of_the_clause_in_which_it_stands(project, rule, mode, commands):
+    title, _, body = rule.partition("\n\n")
+    entry = guarded(project, title, body=body, guard="", commands=[])
+    made = project.ok("guard", entry[:8], "--json").json
+    assert (made["mode"], made["commands"][:1]) == (mode, commands)
+
+
 def test_a_lesson_about_one_folder_is_of_that_folder():
     for lesson in ("Never rm -rf the data folder", "Never use `rm -rf` in `data/`"):
         made = suggest(lesson, "")

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from memcli.compaction.merge import MOST_CHANGED, Unmergeable, merge
 from memcli.storage.files import state_dir
 from memcli.text.controls import quoted
+from tests.conftest import Project
 from tests.work import most_memory
 
 pytestmark = pytest.mark.process
@@ -166,3 +168,37 @@ def test_doctor_takes_out_what_a_killed_one_left_in_the_state_folder(kept):
     assert "a temporary file was left behind" in kept.shell("doctor").out
     kept.shell("doctor", "--fix")
     assert not left.exists()
+
+
+def test_what_other_work_trees_hold_is_named_when_it_is_forgotten(kept, tmp_path):
+    """Each file with the command; their indexes hold the words no longer."""
+    entry = kept.entries()[0].id
+    tree = tmp_path / "linked"
+    kept.git("worktree", "add", "-q", str(tree))
+    other = Project(tree, kept.home)
+    other.mem("index")
+    with other.app() as app:
+        index = Path(app.index.path)
+    assert b"kept in cents" in index.read_bytes()
+    said = kept.ok("forget", entry[:8]).out
+    assert f"{tree}/MEMORY.md has the words: cd {tree}; mem forget {entry}" in said
+    assert not index.exists()
+    said = other.ok("forget", entry).out
+    assert str(kept.root) not in said
+    assert "kept in cents" not in other.read("MEMORY.md")
+
+
+def test_a_crowd_of_entries_that_both_sides_changed_is_left_to_git():
+    """Each takes a millisecond: it is said, and nobody waits for minutes."""
+    entry = "---\nid: {0}\ntitle: T{0}\n---\n{1} of {0}\n\n"
+
+    def text(words: str, number: int) -> str:
+        return "".join(entry.format(each, words) for each in range(number))
+
+    def merged(number: int) -> str:
+        sides = (text(words, number) for words in ("base", "ours", "theirs"))
+        return merge(*sides, path="MEMORY.md", merge_prose=None)[0]
+
+    assert "ours of 9" in merged(20) and "theirs of 9" in merged(20)
+    with pytest.raises(Unmergeable, match="both sides changed"):
+        merged(MOST_CHANGED + 1)

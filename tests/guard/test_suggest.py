@@ -36,7 +36,7 @@ def decided(title: str, line: str) -> str:
         "paths": list(made.paths),
         "unless": list(made.unless),
     }
-    guard = read_guard("id", title, values, "MEMORY.md:1", "MEMORY.md")
+    guard = read_guard("id", title, values, "MEMORY.md:1")
     files = tuple(path.lstrip("/") for path in tool_call({"command": line}, "/").files)
     commands = [each for each in read_line(line).commands if each.words]
     use = ToolUse(tuple(with_branches(Path("/nowhere"), commands)), files)
