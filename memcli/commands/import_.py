@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from memcli.app import App
 from memcli.commands.add import (
+    IMPORTANCE_OF_KIND,
     in_line,
     in_lines,
     is_around,
@@ -37,8 +38,7 @@ from memcli.text import controls, secrets
 from memcli.text.injections import find_injections
 
 UNCONDITIONAL = ("policy", "architecture")
-"""Kinds whose own priority would show them in every recall: imported ones get
-medium."""
+"""Kinds whose own priority shows them in every recall."""
 
 
 class ImportReport(NamedTuple):
@@ -282,13 +282,17 @@ def _body(draft: ImportDraft, today: str) -> str:
 
 
 def _values(draft: ImportDraft, level: str, today: str) -> dict[str, Any]:
-    """Front matter. What comes from elsewhere is never shown unconditionally."""
+    """Front matter. What a person wrote for agents ranks as what they add; what an
+    agent kept, or holds for some files alone, is never shown unconditionally."""
+    is_person = draft.source.startswith(importers.RULES)
+    is_waiting = draft.kind in UNCONDITIONAL and (bool(draft.paths) or not is_person)
     return new_values(
         draft.id,
         draft.kind,
         today,
+        importance=IMPORTANCE_OF_KIND.get(draft.kind, 0.5) if is_person else 0.5,
         created_at=draft.created or today,
-        priority="medium" if draft.kind in UNCONDITIONAL else "",
+        priority="medium" if is_waiting else "",
         domain=domain_of(level),
         tags=list(draft.tags),
         paths=list(draft.paths),

@@ -24,7 +24,6 @@ from memcli.storage.files import in_megabytes, state_dir
 
 LEARNERS = ("claude", "codex", "anthropic", "rules")
 """What sessions may be learned from with."""
-IN_PLACE = "everything is in place already"
 
 
 class InitRequest(NamedTuple):
@@ -56,25 +55,21 @@ class InitRequest(NamedTuple):
         return self.remove and not self.named and (self.everything or not self.user)
 
     @property
-    def names_place(self) -> bool:
-        """Whether it says in whose settings the hooks of agents go."""
-        return self.user or self.shared
-
-    @property
     def is_anywhere(self) -> bool:
         """Whether it concerns the user's own settings alone, so that no repository is
-        needed."""
-        return self.user and bool(self.remove or self.agents)
+        needed, or changed."""
+        is_here = self.git or self.ci or self.instructions
+        return self.user and bool(self.remove or (self.agents and not is_here))
+
+    @property
+    def is_base(self) -> bool:
+        """Whether the repository is made ready, or all of that goes."""
+        return self.all_of_it or not (self.remove or self.is_anywhere)
 
     @property
     def wired(self) -> bool:
         """Whether git or an agent is to call mem."""
         return bool(self.git or self.agents) and not self.remove
-
-    @property
-    def has_place(self) -> bool:
-        """Whether hooks go into somebody's settings, or out of them."""
-        return self.wired or self.remove
 
 
 def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
@@ -94,26 +89,20 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
     report = apply(app, targets, notes, remove=request.remove, dry_run=dry_run)
     gone = {patch.path for patch in report.patches if patch.after is None}
     beside = _beside_files(app, request, top, gone, dry_run=dry_run)
+    if request.wired and (fault := harness.path_fault() or harness.desktop_fault()):
+        notes.append(fault)
     done = _with_notes([*report.done, *beside], notes, remove=request.remove)
     if not (request.remove or dry_run):
         done += _refreshed(app)
-    return report._replace(done=_with_fault(request, done))
+    return report._replace(done=tuple(done))
 
 
 def _with_notes(
     done: Sequence[str], notes: Sequence[str], *, remove: bool
 ) -> list[str]:
     """What was done, and each remark once."""
-    nothing = [] if remove or not notes else [IN_PLACE]
+    nothing = [] if remove or not notes else ["everything is in place already"]
     return [*(done or nothing), *dict.fromkeys(notes)]
-
-
-def _with_fault(request: InitRequest, done: Sequence[str]) -> tuple[str, ...]:
-    """What was done, and why agents might not find `mem` all the same."""
-    fault = request.wired and (harness.path_fault() or harness.desktop_fault())
-    if not fault:
-        return tuple(done)
-    return (*(done or [IN_PLACE]), fault)
 
 
 def _in_full(request: InitRequest) -> InitRequest:
@@ -164,7 +153,7 @@ def _beside_files(
     """Put the merge driver in place, or take it and the index away; what was done."""
     changes: list[str] = []
     root = app.project.root
-    if top is not None and (request.all_of_it or not request.remove):
+    if top is not None and request.is_base:
         changes += repository.set_driver(top, remove=request.remove, dry_run=dry_run)
     if root is not None and request.all_of_it:
         changes += _without_index(app, root, gone, dry_run=dry_run)
@@ -264,7 +253,8 @@ def _check(project: Project, request: InitRequest) -> None:
         raise UsageError("--from says what CI installs", "mem init --ci --from SPEC")
     if request.user and request.shared:
         raise UsageError("--user and --shared name two places", "give one of them")
-    if request.names_place and not request.has_place:
+    names_place = request.user or request.shared
+    if names_place and not (request.wired or request.remove):
         what = "--user and --shared say where hooks go"
         raise UsageError(what, "add --claude or --codex")
     if not request.is_anywhere:
@@ -280,12 +270,8 @@ def _targets(
         *_calls_of_agents(project, request, notes),
         *_files_for_others(project, request, top, notes),
     ]
-    if top is not None:
-        everything = request.all_of_it
-        remove = request.remove
-        targets += repository.excluded(
-            top, targets, everything=everything, remove=remove
-        )
+    if top is not None and request.is_base:
+        targets += repository.excluded(top, targets)
     once = {os.path.realpath(target.path): target for target in reversed(targets)}
     return list(once.values())[::-1]
 
@@ -298,8 +284,10 @@ def _calls_of_git(
     root = project.root
     everything = request.all_of_it
     remove = request.remove
-    if root is not None and (everything or not remove):
+    if root is not None and request.is_base:
         targets += repository.base(root, top)
+    elif root is not None and not remove:
+        notes.append("of this repository nothing is changed: mem init makes it ready")
     if request.learn_with:
         targets.append(_learner(project, request.learn_with))
     if root is not None and (request.git or everything):

@@ -107,7 +107,6 @@ RULES = "agents-md"
 CLAUDE = "claude"
 FORMS = (RULES, CLAUDE)
 TYPES = ("user", "feedback", "project", "reference")
-OWN_ENDS = ("<!-- mem: end -->", "<!-- mem: export end -->")
 
 
 def rules(name: str, text: str) -> Iterator[ImportDraft]:
@@ -116,7 +115,7 @@ def rules(name: str, text: str) -> Iterator[ImportDraft]:
     values, body = split_front(text)
     paths = _bound_to(values) or rule_places.below_folder(name)
     body = body.replace("\r\n", "\n")
-    body = _cut(_own_section(), body, *OWN_ENDS)
+    body = _cut(_own_section(), body, " end -->")
     body = _import_line().sub("", _cut(_comment(), body, "-->"))
     for draft in _drafts(RULES, name, body):
         yield draft._replace(tags=_tags(draft.key[2]), paths=paths)
@@ -142,17 +141,10 @@ def _bound_to(values: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(glob for glob in globs if glob not in ("*", "**", "**/*"))
 
 
-def _cut(pattern: re.Pattern[str], text: str, *ends: str) -> str:
-    """`text` without what matches; behind the last of its `ends` nothing is looked
-    at."""
-    last = max(text.rfind(end) + len(end) if end in text else 0 for end in ends)
-    if not last:
-        return text
-    remainder = text[last:].lstrip(" \t")
-    if remainder.startswith("\n"):
-        remainder = remainder[1:]
-    looked_at = text[: len(text) - len(remainder)]
-    return pattern.sub("", looked_at) + remainder
+def _cut(pattern: re.Pattern[str], text: str, end: str) -> str:
+    """`text` without what matches; behind the last `end` nothing is looked at."""
+    before, last_end, behind = text.rpartition(end)
+    return pattern.sub("", before + last_end) + behind
 
 
 def _tags(heading: str) -> tuple[str, ...]:

@@ -111,7 +111,8 @@ def units(text: str, name: str) -> Iterator[RuleUnit]:
     for titles, body in _sections(grammar.with_line_feeds(text), name):
         # A text that is titled by its own name says nothing by it.
         named = titles[1:] if titles[:1] == (own_name,) else titles
-        path = tuple(grammar.HEAD_DATE.sub("", title) for title in named)
+        undated = (grammar.HEAD_DATE.sub("", title) for title in named)
+        path = tuple(title.rstrip(":： ") for title in undated)
         date = next(filter(None, map(date_in, reversed(titles))), "")
         for unit in _of_section(path, body):
             yield unit._replace(path=path, date=date)
@@ -182,7 +183,7 @@ def _rule(block: _RuleBlock, heading: str, lead: _RuleBlock | None = None) -> Ru
         before = f"{heading} > "
     whole = before + title
     if len(whole) <= TITLE or not before:
-        return RuleUnit(title=whole, text=remainder, kind=kind)
+        return RuleUnit(title=shortened(whole), text=remainder, kind=kind)
     return RuleUnit(title=shortened(whole), text=text, kind=kind)
 
 
@@ -284,11 +285,8 @@ def headline(text: str) -> tuple[str, str]:
     """A title and the rest: the first paragraph without its line breaks; when that is
     too long, its first sentence; when that is, too, its beginning and the whole text."""
     first_line, *more_lines = text.strip().split("\n")
-    paragraph = [first_line]
-    if not first_line.rstrip().endswith(":"):
-        paragraph += takewhile(
-            lambda line: not _paragraph_end().match(line), more_lines
-        )
+    wrapped = takewhile(lambda line: not _paragraph_end().match(line), more_lines)
+    paragraph = [first_line, *wrapped]
     joined = " ".join(line.strip() for line in paragraph)
     title = joined.strip(_MARKS).replace("**", "")
     remainder = "\n".join(more_lines[len(paragraph) - 1 :]).strip("\n")
@@ -302,13 +300,25 @@ def headline(text: str) -> tuple[str, str]:
     return first, f"{title[len(first) :].strip()}\n{remainder}".strip("\n")
 
 
+@verbose
+def _closed() -> str:
+    """A text in which every bracket and every span of code is closed."""
+    return r"(?: [^`(] | ` [^`]* ` | \( (?: [^`()] | ` [^`]* ` )* \) )*+"
+
+
 def shortened(title: str) -> str:
-    """One line of at most `TITLE` characters, cut at a word."""
+    """One line of at most `TITLE` characters: cut at a word, and in no brackets or code
+    where half of it is left; "…" says that it goes on, as a colon at its end does."""
     title = " ".join(title.split())
-    if len(title) <= TITLE:
+    begin = title
+    if len(title) > TITLE:
+        begin = title[: max(title.rfind(" ", 0, TITLE), 0) or TITLE]
+        closed = _closed().match(begin)
+        if closed and closed.end() > TITLE // 2:
+            begin = closed[0]
+    elif not _ends_open(title):
         return title
-    cut = title.rfind(" ", 0, TITLE)
-    return title[: cut if cut > 0 else TITLE].rstrip(",;:") + " …"
+    return begin.rstrip(" ,;:：") + " …"
 
 
 def opening(text: str) -> str:

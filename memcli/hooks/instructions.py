@@ -149,7 +149,8 @@ class Instructions:
         if is_whole and _on_one_line(text.lower()) in self._whole:
             return True
         parts = [each for each in re.split(_SENTENCES, text) if _is_said_much(each)]
-        return all(map(self._says, parts or [title]))
+        own_title = title.rpartition(" > ")[2]  # without the headings above it
+        return all(map(self._says, parts or [own_title]))
 
     def _says(self, sentence: str) -> bool:
         words = re.findall(r"\w{3,}", sentence.lower())

@@ -143,15 +143,11 @@ def _includes(path: Path) -> bool:
     return False
 
 
-def excluded(
-    top: Path, targets: Sequence[Target], *, everything: bool, remove: bool
-) -> list[Target]:
+def excluded(top: Path, targets: Sequence[Target]) -> list[Target]:
     """Derived files, and what is one person's, in `.git/info/exclude`, until all of it
     goes."""
     common = git.common_dir(top)
     if common is None or not (common / "HEAD").is_file():
-        return []
-    if remove and not everything:
         return []
     patterns = [*git.EXCLUDED, *git.MOMENTS, *_private_patterns(top, targets)]
 

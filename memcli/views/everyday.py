@@ -246,7 +246,7 @@ def told_text(report: ToldReport) -> str:
 
 
 def why_text(report: WhyReport) -> str:
-    """Two lines each: what, when and by whom, with its handle; then how it begins."""
+    """Two lines each: when, what with its handle, and by whom; then how it begins."""
     place = f"{report.path}:{report.line}" if report.line else report.path
     if report.within:
         place += f" in {'.'.join(report.within[::-1])}"
@@ -255,7 +255,7 @@ def why_text(report: WhyReport) -> str:
         about = "last touched this line, " if row.line else ""
         when = f"{row.date or 'undated':10}  {row.source}"
         title = redact_secrets(row.title)
-        lines += hung(f"{when}  {about}{row.who}: {title}  {row.id}", 2)
+        lines += hung(f"{when} {row.id}  {about}{row.who}: {title}", 2)
         text = " ".join(redact_secrets(row.text).split())
         if text:
             lines.append(styled(f"            {cut_words(text, 40)}", "dim"))

@@ -64,12 +64,9 @@ def test_auto_memory_of_claude_code(project, named):
     assert notes.extra["source"] == "claude:MEMORY.md"
     assert notes.body == f"## [{TODAY}] Memory > Build\nIt needs Node 22."
     assert topic.title == "Integration tests hit a real database, never a mock"
-    assert (topic.kind, topic.type, topic.created_at) == (
-        "preference",
-        "directive",
-        "2026-08-06",
-    )
-    assert topic.last_reinforced == TODAY
+    assert (topic.kind, topic.type) == ("preference", "directive")
+    assert (topic.created_at, topic.last_reinforced) == ("2026-08-06", TODAY)
+    assert topic.importance == 0.5
     assert topic.extra["session_id"] == "6f08055e-2202-44f0-806e-79404550dc26"
     assert topic.extra["source"] == "claude:database.md"
     assert "a mock hid" in topic.body
@@ -80,27 +77,17 @@ def test_what_is_about_a_person_stays_out_of_the_project(project):
     folder = auto_memory(
         project, MEMORY="# Index\n", me=TOPIC.replace("feedback", "user")
     )
-    result = project.mem("import", str(folder), "--json")
-    assert (result.code, result.json["added"], result.json["private"]) == (
-        0,
-        [],
-        ["claude:me.md"],
-    )
+    report = project.mem("import", str(folder), "--json").json
+    assert (report["added"], report["private"]) == ([], ["claude:me.md"])
     assert not project.has("MEMORY.md")
-    assert (
-        len(
-            project.mem("import", str(folder), "--level", "global", "--json").json[
-                "added"
-            ]
-        )
-        == 1
-    )
-    assert project.entries("~/MEMORY.md")[0].extra["source"] == "claude:me.md"
+    project.ok("import", str(folder), "--level", "global")
+    (me,) = project.entries("~/MEMORY.md")
+    assert me.extra["source"] == "claude:me.md"
 
 
 def test_rules_for_agents(project):
-    """A rule is an entry, another section one; the file stays, nothing is shown
-    unasked."""
+    """A rule is an entry, another section one; the file stays. What it forbids stands
+    and weighs as what a person adds."""
     path = project.write("CLAUDE.md", RULES)
     project.ok("import", "CLAUDE.md")
     found = {entry.title: f"{entry.kind} {entry.type}" for entry in project.entries()}
@@ -120,7 +107,9 @@ def test_rules_for_agents(project):
     )
     assert path.read_text() == RULES
     assert "payment gateway" in project.mem("recall", "payment gateway contract").out
-    assert project.mem("recall", "css colours of the footer").out == ""
+    standing = project.ok("recall", "css colours of the footer").out
+    assert "## Always\n### Never mock" in standing and "Prefer" not in standing
+    assert [e.importance for e in project.entries()] == [0.5, 0.95, 0.95, 0.5]
 
 
 def test_a_section_is_what_it_says(project):
@@ -137,7 +126,7 @@ def test_a_section_is_what_it_says(project):
     assert found == {
         "This project lives in a container.": "fact",
         "Building the docs": "workflow",
-        "Never tag by hand:": "policy",
+        "Never tag by hand …": "policy",
     }
 
 
@@ -192,11 +181,11 @@ def test_a_rule_is_titled_behind_what_introduces_it(project):
     assert {title: entry.kind for title, entry in found.items()} == {
         "Shop > Cart": "fact",
         "In tests: use the fake gateway of payments": "preference",
-        "Do NOT edit these by hand:": "policy",
+        "Do NOT edit these by hand …": "policy",
         "Shop > Don't": "policy",
     }
     assert "- freeze the clock" in found["Shop > Cart"].body
-    assert "cart/api.py" in found["Do NOT edit these by hand:"].body
+    assert "cart/api.py" in found["Do NOT edit these by hand …"].body
     assert "- use the gateway" in found["Shop > Don't"].body
 
 
@@ -264,7 +253,7 @@ def test_no_word_of_a_text_is_lost(parts):
     [
         (
             "**1. Never  {}.** Ask Ann first, or Bo when she is away.",
-            [("1. Never  {}.", "Ask Ann first, or Bo when she is away.")],
+            [("1. Never {}.", "Ask Ann first, or Bo when she is away.")],
         ),
         (
             "**12. Never {}.** Ask Ann first, or Bo when she is away.",
@@ -363,22 +352,16 @@ def test_what_cannot_be_read_is_named_and_the_others_are_imported(project):
 
 
 def test_rules_under_two_names_are_read_once(project):
-    """CLAUDE.md is often a link to AGENTS.md."""
+    """A link to them, or to a file in a folder of a tool; they hold where the highest
+    of the names stands."""
     project.write("AGENTS.md", "- Never mock the payment gateway.\n")
+    project.write("web/.agents/AGENTS.md", "- Never put a price in a footer.\n")
     (project.root / "CLAUDE.md").symlink_to("AGENTS.md")
-    result = project.mem("import", ".")
-    assert result.out.splitlines()[1:] == ["1 added"]
-    assert "source: agents-md:AGENTS.md" in project.read().replace("'", "")
-
-
-def test_rules_hold_where_the_highest_of_their_names_stands(project):
-    """A link at the root to a file in a folder of a tool: the rules are the root's."""
-    project.write(".agents/AGENTS.md", "- Never mock the payment gateway.\n")
-    (project.root / "AGENTS.md").symlink_to(".agents/AGENTS.md")
+    (project.root / "web/AGENTS.md").symlink_to(".agents/AGENTS.md")
     project.git("add", ".")
     project.ok("import", ".")
-    (entry,) = project.entries()
-    assert "paths" not in entry.extra
+    sources = [entry.extra["source"] for entry in project.entries()]
+    assert sources == ["agents-md:AGENTS.md", "agents-md:web/AGENTS.md"]
 
 
 def test_a_guard_is_suggested_for_what_a_rule_forbids_in_its_folder(project):
@@ -418,6 +401,8 @@ def test_rules_of_a_folder_hold_for_its_files(project):
         "agents-md:pkg/[id]/.cursor/rules/a.mdc": ["pkg/\\[id\\]/**"],
         "agents-md:pkg/api/.cursor/rules/b.mdc": ["*.sql"],
     }
+    standing = project.ok("recall", "colours of a mail").out
+    assert "payment" in standing and "footer" not in standing
     told = {}
     for number, name in enumerate(("pkg/web/a.py", "pkg/a.py", "pkg/[id]/a.py")):
         call = {
@@ -450,21 +435,31 @@ def test_what_was_archived_or_merged_is_not_written_again(project):
     assert project.read() == survivor
 
 
-def test_a_title_is_not_cut_where_its_source_wraps_lines(project):
-    """The lines of the first paragraph are one title; what is below it stays."""
+def test_a_title_is_whole(project):
+    """The lines of the first paragraph are one; it ends in no brackets and no code, and
+    "…" says that a list is below it."""
+    laptop = "Never run the whole suite of the shop on your own laptop"
     project.write(
         "AGENTS.md",
         "# Rules\n- ALWAYS use `cargo update --precise` to make\n  lockfile changes\n"
-        "- Never edit what the generator\n  writes\n  - such as `api.py`\n",
+        "- Never edit what the generator\n  writes\n  - such as `api.py`\n"
+        f"- {laptop} (it takes an hour and more than one line of a list has room for)\n"
+        "- Always use `make test` (of one test:\n  `make test T=x`)\n\n"
+        "Always freeze these in tests:\n\n- the server\n- the till\n",
     )
     project.ok("import", "AGENTS.md")
-    lockfile, generated = project.entries()
-    assert (
-        lockfile.title == "ALWAYS use `cargo update --precise` to make lockfile changes"
-    )
-    assert lockfile.body.count("lockfile changes") == 1
-    assert generated.title == "Never edit what the generator writes"
-    assert "- such as `api.py`" in generated.body
+    found = {entry.title: entry.body for entry in project.entries()}
+    lockfile = "ALWAYS use `cargo update --precise` to make lockfile changes"
+    generated = "Never edit what the generator writes"
+    assert list(found) == [
+        lockfile,
+        generated,
+        f"{laptop} …",
+        "Always use `make test` (of one test: `make test T=x`)",
+        "Always freeze these in tests …",
+    ]
+    assert found[lockfile].count("lockfile changes") == 1
+    assert "- such as `api.py`" in found[generated]
 
 
 def test_an_unknown_path_keeps_no_other_from_being_imported(project):

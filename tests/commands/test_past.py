@@ -162,6 +162,10 @@ def test_why_a_file_is_as_it_is(project):
     commits = project.mem("why", "src/cart.py", "--json").json["rows"]
     alike = [row["text"] for row in commits if row["title"].startswith("Round the")]
     assert alike == ["The bank does."]  # as a branch's commit and its merge
+    # What stands behind such a word in a line of configuration is a password.
+    project.write("src/cart.py", "login = 1\n")
+    project.commit("AWS SSO re-auth")
+    assert "[secret removed" not in project.mem("why", "src/cart.py").out
 
 
 def test_a_file_with_a_line_end_in_its_name_is_no_hindrance(project):

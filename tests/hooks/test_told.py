@@ -635,3 +635,13 @@ def test_a_table_that_the_agent_has_read_is_said_whatever_its_cells_are(
     assert read.say("Ports", table)
     assert not read.say("Ports", table.replace("9464", "9465"))
     assert not read.say("Push", "push to main")
+
+
+def test_rules_that_the_agent_loads_are_not_told_again(project):
+    """Imported, each under its heading, and standing as the person's."""
+    rules = "# Shop\n\n## Tests\n\n- Use the fake gateway (no mocks)\n- Never sleep in a test\n"
+    project.write("CLAUDE.md", rules)
+    project.ok("import", "CLAUDE.md")
+    assert heard(project, "session-start") == ""
+    project.write("CLAUDE.md", "# Shop\n")
+    assert "fake gateway" in heard(project, "session-start", session_id="other")

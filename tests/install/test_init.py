@@ -229,6 +229,9 @@ def test_the_user_has_hooks_without_a_project(project, tmp_path):
     project.ok(*words, "--remove", cwd=nowhere, env=moved)
     assert not (tmp_path / "cc").exists() and not (tmp_path / "cx").exists()
     assert snapshot(nowhere, project.home) == before
+    here = snapshot(project.root)
+    assert "mem init makes it ready" in project.ok(*words).out
+    assert snapshot(project.root) == here
 
 
 def test_settings_of_one_person_are_kept_from_git_and_shared_ones_are_not(
