@@ -18,6 +18,6 @@ def inbox(app: App) -> InboxReport:
     """What waits. Raises RefusedError when the state file cannot be used; one that is
     gone is said."""
     path = state_dir() / "state.db"
-    if not path.exists():
-        app.notes.append(f"no state file yet, or it was deleted: {path}")
+    if path.parent.exists() and not path.exists():
+        app.notes.append(f"there is no state file, or no longer: {path}")
     return InboxReport(tuple(proposals.waiting(app)))

@@ -131,7 +131,8 @@ def compact_text(report: CompactReport) -> str:
     if len(report.done) > 1:
         counts = sorted(Counter(event.what for event in report.done).items())
         lines.append(", ".join(f"{what}: {number}" for what, number in counts))
-    return for_display("\n".join(lines or ["nothing to compact"]))
+    left = ": what is named above stays until you change it" if report.found else ""
+    return for_display("\n".join(lines or [f"nothing to compact{left}"]))
 
 
 _STATUS_STYLES = {"PASS": "green", "WARN": "yellow", "FAIL": "red", "INFO": "cyan"}

@@ -90,6 +90,7 @@ def test_opposites_stay_apart_and_are_named(project):
     for args in (("compact",), ("compact", "--check")):
         result = project.ok(*args)
         assert "say the opposite" in result.err
+        assert "named above stays" in result.out
         assert texts(project) == before
     for _ in range(2):
         project.ok("compact", "--set", "contradictions=decay")
