@@ -36,6 +36,9 @@ COUNTED = 3
 BEST = 5
 ROOM = 600
 SAYS = 0.6  # share of its words from which on a sentence says the same
+FEWEST = (
+    4  # words that say something: with fewer ("makes sense") two are alike by chance
+)
 UNITS = (
     "SELECT unit FROM docs WHERE source = 'session'"
     " GROUP BY unit ORDER BY min(date) DESC"
@@ -93,7 +96,8 @@ def _before(docs: Sequence[Doc]) -> Past:
 
 
 def _corrected(app: HookApp, docs: Sequence[Doc], past: Past) -> Iterator[Correction]:
-    """The first corrections of a session, none of its opening prompt."""
+    """The first corrections of a session that say something by themselves, none of its
+    opening prompt."""
     turns = []
     numbers = []
     for number, doc in enumerate(docs):
@@ -103,7 +107,11 @@ def _corrected(app: HookApp, docs: Sequence[Doc], past: Past) -> Iterator[Correc
             turns.append(Turn(role=role, text=text, origin=origin, key=str(number)))
             numbers.append(number)
     found = [(numbers[turn], words) for turn, words in corrections(turns)]
-    later = [(number, words) for number, words in found if number]
+    later = [
+        (number, words)
+        for number, words in found
+        if number and len(_words(words)) >= FEWEST
+    ]
     for number, words in later[:MOST]:
         yield _looked_up(app, docs[: number + 1], words, past)
 
@@ -168,7 +176,7 @@ def says(text: str, correction: str) -> bool:
 
     Words that are spread over a whole chat say nothing."""
     about = _words(correction)
-    least = max(2, SAYS * len(about))
+    least = SAYS * len(about)
     claimed = claim(correction)
     single = [sentence.text for sentence in sentences(text)]
     for stated in [*single, *map("\n".join, pairwise(single))]:

@@ -51,14 +51,15 @@ def test_what_was_known_before_a_session_is_told_apart_from_what_was_not(
     said(project, "s-new", "2026-11-01", "Install packages of the web shop with npm, please.",
          "No, always use pnpm for packages of the web shop.")  # fmt: skip
     said(project, "s-odd", "2026-11-02", "Sort the invoices by customer, please.",
-         "No, never sort invoices on the server, sort them in the browser.")  # fmt: skip
+         "No, never sort invoices on the server, sort them in the browser.",
+         "No, that makes no sense.")  # fmt: skip
     project.mem("index", "--history")
     report = project.mem("eval", "--json").json
     odd, new = report["corrections"]
     assert (report["sessions"], report["corrected"], report["enough"]) == (3, 2, False)
     assert new["memory"] and new["history"] and new["told"]
     assert (odd["memory"], odd["history"], odd["told"]) == ("", "", False)
-    assert report["telling"]["prompts"] == 6
+    assert report["telling"]["prompts"] == 7
     assert report["telling"]["answered"] >= 1
     assert report["telling"]["tokens"] > 0
     text = project.mem("eval").out
