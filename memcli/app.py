@@ -174,7 +174,7 @@ class App:
         """The embedder and the language model of the configuration."""
         from memcli.providers.configured import Providers
 
-        today = self.project.now.isoformat()
+        today = self.today
 
         def note(call: "Call") -> None:
             lost = f"a call of {call.cost:.4f} USD is missing in the ledger"
@@ -201,6 +201,11 @@ class App:
     def index(self) -> Index:
         """The index of the memory files, opened on first use."""
         return self.kept.index
+
+    @property
+    def today(self) -> str:
+        """This day, as YYYY-MM-DD."""
+        return self.project.now.isoformat()
 
     @property
     def problems(self) -> list[Problem]:

@@ -485,9 +485,7 @@ def _reinforced(
     memory = read_target(app.project, file.path, file.name)
     for at, entry in enumerate(memory.entries):
         if clean(entry.id) == plain_id(same.id):
-            after = edited(
-                memory, [EntryChange(at, stronger(entry, app.project.now.isoformat()))]
-            )
+            after = edited(memory, [EntryChange(at, stronger(entry, app.today))])
             return AddReport(
                 id=entry.id,
                 path=file.name,

@@ -84,7 +84,7 @@ def browse(
     return BrowseReport(
         name=root.name if root is not None else "~",
         root=str(root or app.project.home),
-        day=app.project.now.isoformat(),
+        day=app.today,
         items=tuple(items),
         pairs=tuple(pairs),
         health=_health_item(report),

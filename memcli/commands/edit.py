@@ -200,7 +200,7 @@ def _new_values(app: App, entry: Entry, request: EditRequest) -> dict[str, Any]:
 def _confirmed(app: App, entry: Entry) -> dict[str, Any]:
     """What changes in an entry when a person confirms that it still holds."""
     values = confirmed(entry)
-    values["last_reinforced"] = app.project.now.isoformat()
+    values["last_reinforced"] = app.today
     if rows := entry.extra.get("rests_on"):
         values["rests_on"] = cited_anew(app.project, rows)
     return {key: value for key, value in values.items() if value is not None}

@@ -63,7 +63,7 @@ def premortem(
     pitfalls = [(hit.title, hit.text, hit.where) for hit in hits]
     known = [speakers.clean_text(f"{title}: {text}") for title, text, _ in pitfalls]
     risks, failed = _risks(app, safe_task, known) if llm else ((), "")
-    today = app.project.now.isoformat()
+    today = app.today
     text = job_files.premortem(safe_task, pitfalls, risks, today)
     report = MomentReport(
         what="premortem",

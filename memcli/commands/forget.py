@@ -158,7 +158,7 @@ def _check_one_each(removed: Sequence[_Removed]) -> None:
     leave them. Raises UsageError: which of them is meant is the person's to say."""
     places: dict[tuple[bool, str], dict[str, str]] = {}
     for entry, file in removed:
-        if entry.status != "retired" and file.place.store != "archive":
+        if entry.is_live and file.place.store != "archive":
             of_id = places.setdefault(_Removed(entry, file).key, {})
             of_id.setdefault(fold(entry.body), f"{file.path}:{entry.line}")
     for (_, name), found in places.items():
@@ -191,7 +191,7 @@ def _cleared(
     for number, entry in enumerate(file.memory.entries):
         if _Removed(entry, file).key in keys:
             changes.append(EntryChange(at=number, remove=True))
-        elif entry.kind == "episode" and _says(entry, lines):
+        elif entry.is_episode and _says(entry, lines):
             changes.append(_without_words(number, entry, lines))
     if not changes:
         return None
@@ -261,7 +261,7 @@ def _from_state(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> 
     which they are recognised when they come back."""
     salt = secrets.token_hex(16)
     ids = [gone.entry.id for gone in removed]
-    day = app.project.now.isoformat()
+    day = app.today
     with app.state() as state:
         state.forget_entries(ids, lines)
         for everywhere in (True, False):

@@ -167,7 +167,7 @@ def trust(app: App, prefix: str) -> GuardsReport:
         what = f"{prefix}: no such guard" if prefix else "there is no guard here"
         raise UsageError(what, "mem guard --suggest names lessons that could be one")
     if not app.options.dry_run:
-        day = app.project.now.isoformat()
+        day = app.today
         with app.state() as state:
             state.trust((guard.digest for guard in chosen), day)
     report = list_guards(app)
@@ -188,7 +188,7 @@ def set_guard(
 
     def plan() -> SetGuardReport:
         place = writable(app, prefix)
-        changes = ChangeSet(today=app.project.now.isoformat())
+        changes = ChangeSet(today=app.today)
         with nothing_written(place.path):
             memory = hold(app.project, changes, place.path)
         ids = [entry.id for entry in memory.entries]

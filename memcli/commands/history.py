@@ -214,7 +214,7 @@ def forget(
     if sum(map(bool, (session, before, all))) != 1:
         what = "say what to forget: an ID, --session ID, --before DATE or --all"
         raise UsageError(what, "mem forget --help")
-    is_past = is_day(before) and before <= app.project.now.isoformat()
+    is_past = is_day(before) and before <= app.today
     if before and not is_past:
         raise UsageError(
             f"--before {before}: no day that has been", "write it like 2026-03-01"

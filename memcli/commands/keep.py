@@ -124,7 +124,7 @@ def _placed(
         session=session,
         task=proposal.session_task,
         phase=proposal.phase or current_stage(app.project, home.job),
-        today=app.project.now.isoformat(),
+        today=app.today,
         targets=targets,
         forgotten=app.forgotten(),
     )

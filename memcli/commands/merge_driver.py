@@ -114,7 +114,7 @@ def _without_forgotten(merged: str, name: str, sides: Sequence[str]) -> str:
 
 def _opposed(text: str, sides: Sequence[str]) -> list[str]:
     """The pairs of live entries that say the opposite, one of each side."""
-    live = [entry for entry in parse(text, "").entries if entry.status != "retired"]
+    live = [entry for entry in parse(text, "").entries if entry.is_live]
     sets = [{entry.id for entry in parse(side, "").entries} for side in sides]
     mixed = []
     for one, other in contradictions([claim(entry.body) for entry in live]):

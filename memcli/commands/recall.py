@@ -112,7 +112,7 @@ def _log(app: App, session: str, report: RecallReport) -> None:
         for hit in report.hits
         if hit.id and hit.layer in ("ranked", "workflows")
     ]
-    today = app.project.now.isoformat()
+    today = app.today
     why = "the recall log was skipped"
     app.from_state(lambda state: state.log_recall(session, shown, today), None, why)
 

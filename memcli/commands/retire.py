@@ -50,14 +50,14 @@ def restore(
 
 def _plan_retire(app: App, ids: Sequence[str], reason: str) -> RetireReport:
     refresh_found(app)
-    changes = ChangeSet(today=app.project.now.isoformat())
+    changes = ChangeSet(today=app.today)
     changed: list[tuple[str, str, str]] = []
     already: list[str] = []
     episodes: list[tuple[str, str, str]] = []
     for prefix in dict.fromkeys(ids):
         key, spot = _spot_of(app, changes, prefix, archived=False)
         entry = changes.original(spot)
-        if entry.status == "retired":
+        if not entry.is_live:
             already.append(key)
         else:
             changes.set(spot, status="retired", retired_because=reason)
@@ -83,7 +83,7 @@ def _extent(entry: Entry) -> str:
 def _plan_restore(app: App, ids: Sequence[str], *, again: bool) -> RetireReport:
     refresh_found(app)
     taken_back = TakenBackDoor(()) if again else app.taken_back()
-    changes = ChangeSet(today=app.project.now.isoformat())
+    changes = ChangeSet(today=app.today)
     changed: list[tuple[str, str, str]] = []
     already: list[str] = []
     for prefix in dict.fromkeys(ids):
@@ -93,7 +93,7 @@ def _plan_restore(app: App, ids: Sequence[str], *, again: bool) -> RetireReport:
             what = f"{prefix}: {refusal}; nothing is written"
             raise RefusedError(what, f"mem restore {prefix} --again")
         path = spot[0]
-        is_retired = entry.status == "retired"
+        is_retired = not entry.is_live
         if path.endswith(ARCHIVE):
             home = source_of(path)
             with nothing_written(home):

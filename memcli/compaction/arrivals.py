@@ -48,7 +48,7 @@ def let_in(text: str, path: str, doors: Doors) -> str:
     memory = parse(text, path)
     changes = []
     for place, entry in enumerate(memory.entries):
-        door = doors.get(entry.id) if entry.status != "retired" else None
+        door = doors.get(entry.id) if entry.is_live else None
         refusal = door.of(entry.body, id=entry.id) if door is not None else None
         if refusal is not None and refusal.is_forgotten:
             changes.append(EntryChange(at=place, remove=True))

@@ -153,7 +153,7 @@ def _may_be_merged(source: KnownFile) -> bool:
 
 def _has_meaning(entry: Entry) -> bool:
     """Whether the vector of an entry is compared with those of others."""
-    is_live = entry.status != "retired" and entry.kind != "episode"
+    is_live = entry.is_live and not entry.is_episode
     may_embed = entry.extra.get("embed") is not False
     return is_live and may_embed and len(entry.body) <= SIZE
 

@@ -217,7 +217,7 @@ def _candidates(files: CompactFiles, everywhere: MemoryFile) -> list[QuotedEntry
 
 
 def _is_settled(entry: Entry) -> bool:
-    return entry.kind != "episode" and entry.status != "retired" and entry.identified
+    return not entry.is_episode and entry.is_live and entry.identified
 
 
 def names_project(entry: Entry, names: Iterable[str]) -> str:
@@ -347,7 +347,7 @@ class Consolidation:
         new_claim = claim(body)
         for item in related:
             spot = self._spot(item)
-            live = spot is not None and self.changes.entry(spot).status != "retired"
+            live = spot is not None and self.changes.entry(spot).is_live
             if live and near_duplicate(new_claim, claim(item.entry.body)):
                 return spot
         return None
@@ -389,7 +389,7 @@ class Consolidation:
         id; None without one."""
         wanted = claim(promoted.body)
         for place, entry in enumerate(self.files[path].entries):
-            live = entry.status != "retired"
+            live = entry.is_live
             if live and near_duplicate(wanted, claim(entry.body)):
                 spot = (path, place)
                 known = listed(self.changes.entry(spot), "promoted_from")

@@ -244,7 +244,7 @@ class Member(NamedTuple):
 
     @property
     def live(self) -> bool:
-        return not self.leaves and self.entry.status != "retired"
+        return not self.leaves and self.entry.is_live
 
     def set(self, **values: Any) -> None:
         self.changes.set(self.spot, **values)
@@ -345,7 +345,7 @@ class Compaction:
         groups = defaultdict[Any, list[Member]](list)
         for member in self.members:
             may_change = member.live and member.source.writable
-            if may_change and member.entry.kind != "episode":
+            if may_change and not member.entry.is_episode:
                 groups[key(member)].append(member)
         return [groups[name] for name in sorted(groups)]
 
@@ -389,7 +389,7 @@ def outcome_of(changes: ChangeSet) -> CompactOutcome:
         live = 0
         gone_ids: list[str] = []
         for number, entry in enumerate(file.entries):
-            if entry.status != "retired":
+            if entry.is_live:
                 live += 1
                 if _is_lost(changes, (path, number)):
                     gone_ids.append(entry.id)
@@ -408,7 +408,7 @@ def _is_lost(changes: ChangeSet, spot: Spot) -> bool:
     """Whether a live entry goes without a survivor: by age, with a stage, or
     replaced by another."""
     reason = changes.leaves(spot)
-    return reason in ("stale", "superseded") or changes.entry(spot).status == "retired"
+    return reason in ("stale", "superseded") or not changes.entry(spot).is_live
 
 
 def lost(loss: Event) -> RefusedError:

@@ -106,9 +106,8 @@ def _waiting(sources: Sequence[KnownFile]) -> dict[_Home, dict[str, QuotedEntry]
 
 
 def _waits(entry: Entry) -> bool:
-    is_live = entry.status != "retired" and entry.identified
-    is_asked = bool(entry.extra.get("consolidated_at"))
-    return entry.kind == "episode" and is_live and not is_asked
+    is_new = entry.is_live and entry.identified
+    return entry.is_episode and is_new and not entry.extra.get("consolidated_at")
 
 
 def _began(entry: Entry) -> tuple[str, str]:
@@ -205,22 +204,21 @@ def session_text(spoken: str) -> str:
 
 
 def _row(entry: Entry) -> dict[str, Any]:
-    episode = entry.kind == "episode"
-    day = entry.extra.get("ended_at") if episode else entry.last_reinforced
+    day = entry.extra.get("ended_at") if entry.is_episode else entry.last_reinforced
     row = {
         "id": entry.id,
         "kind": entry.kind or entry.type,
         "title": for_prompt(entry.title),
         "date": str(day or entry.created_at or entry.date),
     }
-    if episode:
+    if entry.is_episode:
         row["outcome"] = for_prompt(str(entry.extra.get("outcome", "")))
     return {**row, "text": for_prompt(summary_of(entry))[:SHOWN_LENGTH]}
 
 
 def summary_of(entry: Entry) -> str:
     """The body of an entry, of an episode without its details."""
-    detail = DETAIL.search(entry.body) if entry.kind == "episode" else None
+    detail = DETAIL.search(entry.body) if entry.is_episode else None
     return entry.body[: detail.start()].rstrip() if detail else entry.body
 
 

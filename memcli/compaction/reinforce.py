@@ -246,7 +246,7 @@ class _Reinforcement:
     def _values(self, keys: set[str], entry: Entry) -> tuple[str, dict[str, Any]]:
         """What becomes of an entry that goes by these keys, and its new values."""
         request = self.request
-        if entry.status == "retired":
+        if not entry.is_live:
             return "retired", {}
         for key in keys & request.judged.keys():
             return self._judged(entry, request.judged[key])
@@ -326,15 +326,13 @@ class WaitingUses:
     def count(self, sources: Sequence[KnownFile]) -> CompactOutcome:
         """Count them in these files: once for a session and entry, none of what is
         retired."""
-        changes = ChangeSet(
-            (source.memory for source in sources), self.app.project.now.isoformat()
-        )
+        changes = ChangeSet((source.memory for source in sources), self.app.today)
         spots = _spots(sources) if self.waiting else {}
         self.settled = [use for use in self.waiting if use[1] in spots]
         counts: Counter[Spot] = Counter()
         for use in self.settled:
             spot = spots[use[1]]
-            if use not in self.known and changes.entry(spot).status != "retired":
+            if use not in self.known and changes.entry(spot).is_live:
                 changes.strengthen(spot, changes.today)
                 counts[spot] += 1
         for spot, number in counts.items():

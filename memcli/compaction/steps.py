@@ -250,7 +250,7 @@ def _archive_stale(work: Compaction) -> None:
 
 def _archive_retired(work: Compaction) -> None:
     for member in work.members:
-        if not member.leaves and member.entry.status == "retired" and member.writable:
+        if not member.leaves and not member.entry.is_live and member.writable:
             extra = member.entry.extra
             reason = extra.get("retired_because")
             because = "superseded" if extra.get("superseded_by") else "retired"
@@ -299,7 +299,7 @@ def _may_rise(member: Member) -> bool:
     memory."""
     place = member.place
     is_below = place.level in PASSING_LEVELS and place.store == "memory"
-    return is_below and member.live and member.entry.kind != "episode"
+    return is_below and member.live and not member.entry.is_episode
 
 
 def _families(work: Compaction, members: list[Member]) -> list[list[Member]]:

@@ -1,13 +1,11 @@
 """What of a memory is not true, as far as it can be seen. Pure."""
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from memcli.index.view import Candidate
 from memcli.memory.words import count
-from memcli.similarity.claims import claim
-from memcli.similarity.duplicates import contradictions
+from memcli.similarity.duplicates import opposed
 
 UNCONFIRMED_DAYS = 90  # so long an entry of one session may stand without a second word
 
@@ -95,12 +93,8 @@ def _stands_alone(entry: Candidate) -> bool:
 def _opposed(
     live: Sequence[Candidate], texts: Mapping[str, str]
 ) -> list[tuple[str, str]]:
-    by_type = defaultdict[str, list[str]](list)
-    for entry in live:
-        if entry.kind != "episode" and entry.values["written"]:
-            by_type[entry.type].append(entry.entry)
-    pairs: list[tuple[str, str]] = []
-    for ids in by_type.values():
-        claims = [claim(texts[name]) for name in ids]
-        pairs += [(ids[i], ids[j]) for i, j in contradictions(claims)]
-    return sorted(pairs)
+    written = (
+        entry for entry in live if entry.kind != "episode" and entry.values["written"]
+    )
+    pairs = opposed(written, lambda entry: entry.type, lambda entry: texts[entry.entry])
+    return sorted((first.entry, second.entry) for first, second in pairs)

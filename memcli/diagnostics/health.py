@@ -265,7 +265,7 @@ def _remember(
 ) -> tuple[Snapshot, ...]:
     values = {name: metric.value for name, metric in found.metrics.items()}
     today = Snapshot(
-        day=app.project.now.isoformat(),
+        day=app.today,
         score=found.score,
         entries=counts["live"],
         tokens=counts["tokens"],

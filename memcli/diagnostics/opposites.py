@@ -1,13 +1,11 @@
 """What `mem doctor` says of entries that cannot both hold, and of such as came back."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from memcli.diagnostics.scene import Check, Scene, passed, warning
 from memcli.memory.parser import KnownFile
 from memcli.memory.values import Entry
-from memcli.similarity.claims import claim
-from memcli.similarity.duplicates import contradictions
+from memcli.similarity.duplicates import opposed
 from memcli.similarity.taken_back import TakenBackDoor, tombstones_of
 
 Found = tuple[KnownFile, Entry]
@@ -29,28 +27,22 @@ def check_opposites(scene: Scene) -> Iterator[Check]:
 
 
 def _holds(entry: Entry) -> bool:
-    return entry.status != "retired" and entry.kind != "episode"
+    return entry.is_live and not entry.is_episode
 
 
 def _opposed(live: Sequence[Found]) -> Iterator[Check]:
-    by_type = defaultdict[str, list[Found]](list)
-    for document, entry in live:
-        by_type[entry.type].append((document, entry))
-    for entries in by_type.values():
-        claims = [claim(entry.body) for _, entry in entries]
-        for place, other_place in contradictions(claims):
-            first, first_entry = entries[place]
-            second, second_entry = entries[other_place]
-            second_place = f"{second.path}:{second_entry.line}"
-            if first_entry.id == second_entry.id:
-                continue
-            yield warning(
-                "contradictions",
-                f"{first_entry.title!r} says the opposite of {second_entry.title!r} ({second_place})",
-                hint=f"mem retire {first_entry.id[:8]}, or the other: mem retire {second_entry.id[:8]}",
-                path=first.path,
-                line=first_entry.line,
-            )
+    pairs = opposed(live, lambda found: found[1].type, lambda found: found[1].body)
+    for (first, first_entry), (second, second_entry) in pairs:
+        if first_entry.id == second_entry.id:
+            continue
+        second_place = f"{second.path}:{second_entry.line}"
+        yield warning(
+            "contradictions",
+            f"{first_entry.title!r} says the opposite of {second_entry.title!r} ({second_place})",
+            hint=f"mem retire {first_entry.id[:8]}, or the other: mem retire {second_entry.id[:8]}",
+            path=first.path,
+            line=first_entry.line,
+        )
 
 
 def _came_back(live: Sequence[Found], stones: Sequence[Entry]) -> Iterator[Check]:

@@ -45,7 +45,7 @@ def strictness_of(values: Mapping[str, Any]) -> int:
 
 def binds(entry: Entry) -> bool:
     """Whether an entry binds: no more than a person may lift that."""
-    return strictness_of(entry.extra) > 0 and entry.status != "retired"
+    return strictness_of(entry.extra) > 0 and entry.is_live
 
 
 def bound(text: str, path: str = "") -> list[Entry]:

@@ -75,7 +75,7 @@ def _latin(word: str) -> str:
 def is_tombstone(entry: Entry, *, archived: bool) -> bool:
     """Whether a person, or a newer value, took an entry back: not a stage, nor age, nor
     a merge in which its words live on."""
-    if not archived and entry.status != "retired":
+    if not archived and entry.is_live:
         return False
     because = str(entry.extra.get("archived_because") or "retired")
     if archived and because in ("stale", "merged"):

@@ -92,6 +92,16 @@ class Entry(NamedTuple):
     extra: Mapping[str, Any]
     touched: bool = False
 
+    @property
+    def is_live(self) -> bool:
+        """Whether it was not retired."""
+        return self.status != "retired"
+
+    @property
+    def is_episode(self) -> bool:
+        """Whether it tells of a stretch of a session."""
+        return self.kind == "episode"
+
 
 class Edit(NamedTuple):
     """Replace `text[start:end]` of the original by `new`."""

@@ -206,7 +206,7 @@ class Project:
         folder, name = os.path.split(os.path.normpath(self.cwd / path))
         absolute = os.path.join(os.path.realpath(folder), name)
         root = str(self.root or self.cwd)
-        if absolute == root or absolute.startswith(root.rstrip(os.sep) + os.sep):
+        if f"{absolute}{os.sep}".startswith(os.path.join(root, "")):
             return os.path.relpath(absolute, root)
         if os.path.isabs(path):
             return absolute.lstrip(os.sep)
@@ -280,10 +280,8 @@ def own_tokens(project: Project) -> int:
     """The bound of the user's own part of an answer when the project's file bounds the
     rest."""
     settings = project.settings
-    if (
-        settings.origins["max_tokens"] != "project file"
-        or not settings.config.max_tokens
-    ):
+    is_theirs = settings.origins["max_tokens"] == "project file"
+    if not (is_theirs and settings.config.max_tokens):
         return 0
     user = config.load(home=project.home, root=None, environ=project.environ, flags={})
     return user.config.max_tokens or config.Config().max_tokens
@@ -320,11 +318,10 @@ def base_of(project: Project, path: str | Path) -> str:
     """The folder that no link on the way to a file may leave: root or home, ""
     elsewhere."""
     named = os.path.abspath(path)
-    folders = filter(None, (project.root, project.home))
-    return next(
-        (f for f in map(str, folders) if named.startswith(f.rstrip(os.sep) + os.sep)),
-        "",
-    )
+    for folder in filter(None, (project.root, project.home)):
+        if named.startswith(os.path.join(folder, "")):
+            return str(folder)
+    return ""
 
 
 def text_of(
@@ -426,11 +423,9 @@ def write_blocker(project: Project) -> str:
     if project.root is None:
         return ""
     project.relist()
-    trees = {part.tree for part in project.listing.files.parts} - {
-        "~",
-        PRIVATE,
-    }
-    for tree_top in {git.work_tree(project.root / tree) for tree in ("", *trees)}:
+    trees = {"", *(part.tree for part in project.listing.files.parts)}
+    trees -= {"~", PRIVATE}
+    for tree_top in {git.work_tree(project.root / tree) for tree in trees}:
         if tree_top is not None and (word := git.under_way(tree_top)):
             return f"git is in the middle of a {word}"
     for file in project.listing.files:

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from memcli.memory.words import overlap
 from memcli.similarity import differences as differ
-from memcli.similarity.claims import Claim, content_terms, literals_of
+from memcli.similarity.claims import Claim, claim, content_terms, literals_of
 from memcli.similarity.tokens import WORDS, against
 
 T = TypeVar("T")
@@ -260,6 +260,15 @@ def _turned(first: Claim, second: Claim) -> bool:
         if named and named <= directed:
             return not differ.word_for_word(first, second)
     return False
+
+
+def opposed(
+    items: Iterable[T], type_of: Callable[[T], str], text_of: Callable[[T], str]
+) -> Iterator[tuple[T, T]]:
+    """The pairs of items of one type whose texts contradict each other."""
+    for group in _by(items, type_of).values():
+        for place, other in contradictions([claim(text_of(item)) for item in group]):
+            yield group[place], group[other]
 
 
 def contradictions(claims: Sequence[Claim]) -> list[tuple[int, int]]:

@@ -67,16 +67,12 @@ def tombstones_of(known: Iterable[KnownFile]) -> list[Entry]:
         for file in known
         for entry in file.memory.entries
     ]
-    live = {
-        entry.id
-        for entry, archived in entries
-        if not archived and entry.status != "retired"
-    }
+    live = {entry.id for entry, archived in entries if not archived and entry.is_live}
     return [
         entry
         for entry, archived in entries
         if entry.id not in live
-        and entry.kind != "episode"
+        and not entry.is_episode
         and is_tombstone(entry, archived=archived)
     ]
 
@@ -131,7 +127,7 @@ def echoes(gone: Entry, known: Iterable[KnownFile]) -> list[Spot]:
         for file in known
         if file.writable and file.place.store != "archive"
         for place, entry in enumerate(file.memory.entries)
-        if entry.kind == "episode" and entry.status != "retired"
+        if entry.is_episode and entry.is_live
         if any(_says_again(line, words, gist) for line in _said(entry))
     ]
 
