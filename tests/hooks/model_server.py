@@ -6,7 +6,6 @@ that a test can see what an agent put before its model."""
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -32,7 +31,7 @@ class Model:
         self.asked: list[dict[str, Any]] = []
         self._lock = threading.Lock()
 
-    def reply(self, body: dict[str, Any]) -> str | Call:
+    def reply(self, body):
         with self._lock:
             self.asked.append(body)
             if not body.get("tools"):
@@ -41,14 +40,14 @@ class Model:
             sub = '"SUB' in text and '"MAIN' not in text
             return self.replies.pop(0) if self.replies and not sub else "Done."
 
-    def said(self, number: int = -1) -> str:
+    def said(self, number=-1):
         """All that one request of the main loop put before the model."""
         asked = [body for body in self.asked if body.get("tools")]
         return json.dumps(asked[number], ensure_ascii=False)
 
 
 @contextmanager
-def serving() -> Iterator[tuple[Model, str]]:
+def serving():
     """The model, and the address where it answers."""
     model = Model()
 
@@ -74,20 +73,20 @@ def serving() -> Iterator[tuple[Model, str]]:
         yield model, url
 
 
-def _events(events: Sequence[dict[str, Any]]) -> str:
+def _events(events):
     return "".join(
         f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events
     )
 
 
-def _messages(reply: str | Call) -> str:
+def _messages(reply):
     usage = {"input_tokens": 10, "output_tokens": 1}
     message = {
         "id": f"msg_{id(reply)}", "type": "message", "role": "assistant", "model": "m", "content": [],
         "stop_reason": None, "stop_sequence": None, "usage": usage,
     }  # fmt: skip
     if isinstance(reply, str):
-        block: dict[str, Any] = {"type": "text", "text": ""}
+        block = {"type": "text", "text": ""}
         delta = {"type": "text_delta", "text": reply}
     else:
         block = {
@@ -108,8 +107,8 @@ def _messages(reply: str | Call) -> str:
     ])  # fmt: skip
 
 
-def _responses(reply: str | Call) -> str:
-    item: dict[str, Any] = {"id": "item_1", "status": "completed"}
+def _responses(reply):
+    item = {"id": "item_1", "status": "completed"}
     if isinstance(reply, str):
         content = {"type": "output_text", "text": reply, "annotations": []}
         item |= {"type": "message", "role": "assistant", "content": [content]}
@@ -120,7 +119,7 @@ def _responses(reply: str | Call) -> str:
             "name": reply.name,
         }
         item["arguments"] = json.dumps(reply.input)
-    usage: dict[str, Any] = {"input_tokens": 10, "output_tokens": 1, "total_tokens": 11}
+    usage = {"input_tokens": 10, "output_tokens": 1, "total_tokens": 11}
     usage["input_tokens_details"] = {"cached_tokens": 0}
     usage["output_tokens_details"] = {"reasoning_tokens": 0}
     return _events([

@@ -8,7 +8,7 @@ from memcli.recall.hit import Hit
 LESSON = "Never round VAT on the sum, round it once per line"
 
 
-def block_of(text: str) -> str:
+def block_of(text):
     head = f"{LESSON} · MEMORY.md:19, id 8c96ffc6"
     return told.block([Hit(key="8c96ffc6", layer="ranked", head=head, text=text)])
 

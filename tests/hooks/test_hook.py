@@ -9,10 +9,8 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,7 +22,7 @@ from memcli.sessions.tools import tool_call
 from memcli.storage.files import LOG, cache_dir, log_hook, state_dir
 from memcli.storage.state import SessionLog, Spool, Spooled, State, alone
 from memcli.text.digests import digest
-from tests.conftest import Project, Result
+from tests.conftest import Result
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning"
@@ -38,27 +36,21 @@ HEAVY = "typer rich numpy anthropic yaml frontmatter pydantic httpx asyncio plat
 
 
 @pytest.fixture
-def shop(project) -> Iterator[Project]:
+def shop(project):
     """A repository that remembers something. Workers that a test started have ended
     after it."""
     project.write("institutional.md", "Money is Decimal.\n")
-    project.write(
-        "MEMORY.md",
-        project.entry("Freeze the clock", "Checkout tests fail at midnight: freeze the clock.", id="clock")
-        + project.entry("Never push by force", "Use `git push --force-with-lease` after asking.", id="push",
-                        type="corrective", kind="pitfall", commands=["git push*"], created_at="2026-11-15")
-        + project.entry("Round once", "Round VAT once per line.", id="vat", type="corrective",
-                        paths=["src/*.py"], created_at="2026-01-01")
-        + project.entry("Lint", "Run `make lint` before a commit.", id="lint", type="corrective",
-                        created_at="2026-01-01", importance=0.1),
-    )  # fmt: skip
+    project.memory(project.entry("Freeze the clock", "Checkout tests fail at midnight: freeze the clock.", id="clock"), project.entry("Never push by force", "Use `git push --force-with-lease` after asking.", id="push",
+                        type="corrective", kind="pitfall", commands=["git push*"], created_at="2026-11-15"), project.entry("Round once", "Round VAT once per line.", id="vat", type="corrective",
+                        paths=["src/*.py"], created_at="2026-01-01"), project.entry("Lint", "Run `make lint` before a commit.", id="lint", type="corrective",
+                        created_at="2026-01-01", importance=0.1))  # fmt: skip
     project.commit()
     project.mem("index")
     yield project
     settle(project)
 
 
-def history(project: Project) -> State:
+def history(project):
     with project.app() as app:
         return State(state_dir(), app.project.key)
 
@@ -69,7 +61,7 @@ def _no_hurry(monkeypatch):
     monkeypatch.setenv("MEM_HOOK_SECONDS", "600")
 
 
-def settle(project: Project):
+def settle(project):
     """Wait until no worker is at it."""
     with project.app() as app:
         name = f"worker-{digest(app.project.key.encode())}"
@@ -86,7 +78,7 @@ def settle(project: Project):
     raise AssertionError("a worker does not end")
 
 
-def _running(project: Project) -> bool:
+def _running(project):
     """Whether a hook of this test's world is still at work."""
     world = f"MEM_HOME={project.home}\0".encode()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
@@ -101,9 +93,7 @@ def _running(project: Project) -> bool:
     return False
 
 
-def call(
-    project: Project, verb: str, *, env: dict[str, str] | None = None, **values: Any
-) -> Result:
+def call(project, verb, *, env=None, **values):
     """One call as an agent makes it, from a folder that is not the session's; a process
     at the end."""
     said = {
@@ -117,7 +107,7 @@ def call(
     return done
 
 
-def told(result: Result) -> str:
+def told(result):
     """What the agent is told; "" for nothing."""
     if not result.out:
         return ""
@@ -129,24 +119,18 @@ def told(result: Result) -> str:
     return str(said["additionalContext"])
 
 
-def heard(project: Project, verb: str, **values: Any) -> str:
+def heard(project, verb, **values):
     """What the agent is told in answer to a call."""
     return told(call(project, verb, **values))
 
 
-def ended(project: Project, path: Path):
+def ended(project, path):
     """The session ends, and what follows behind its back has, too."""
     call(project, "session-end", transcript_path=str(path), reason="other")
     settle(project)
 
 
-def transcript(
-    project: Project,
-    *said: str,
-    name: str = SESSION,
-    agent: bool = False,
-    edited: str = "",
-) -> Path:
+def transcript(project, *said, name=SESSION, agent=False, edited=""):
     """A session of Claude Code in which a person said these things; the first had a
     file edited."""
     folder = project.home / ".claude" / "projects" / "repo"
@@ -156,7 +140,7 @@ def transcript(
     named = {"file_path": str(project.root / edited)}
     edit = [{"type": "tool_use", "id": "t", "name": "Edit", "input": named}]
     for number, text in enumerate(said):
-        done: Any = edit if edited and not number else "I did that."
+        done = edit if edited and not number else "I did that."
         for role, words in (("user", text), ("assistant", done)):
             key = f"{name[:8]}-{number}-{role}"
             lines.append({
@@ -175,9 +159,7 @@ def transcript(
 WISH = "No, don't use unittest here. Always use pytest for new tests, never unittest."
 
 
-def test_rules_of_equal_weight_start_in_the_order_of_their_file(
-    project,
-):
+def test_rules_of_equal_weight_start_in_the_order_of_their_file(project):
     """Not by their ids; those of a folder where the session stands in it alone."""
     rules = [
         ("Never round twice", "f1", None),
@@ -186,13 +168,10 @@ def test_rules_of_equal_weight_start_in_the_order_of_their_file(
         ("Always name the schema", "a3", None),
     ]
     same = {"kind": "preference", "type": "directive", "created_at": "2026-11-15"}
-    project.write(
-        "MEMORY.md",
-        "".join(
+    project.memory(*(
             project.entry(title, f"{title}.", id=id, **same, **({"paths": paths} if paths else {}))
             for title, id, paths in rules
-        ),
-    )  # fmt: skip
+        ))  # fmt: skip
     project.write("pkg/web/page.py", "x = 1\n")
     project.commit()
     project.mem("index")
@@ -375,11 +354,10 @@ def test_a_rule_of_any_kind_is_told_at_its_file_and_command(shop):
     rule = {"type": "directive", "kind": "policy", "paths": ["src/*.py"]}
     command = {"type": "directive", "commands": ["npm *"]}
     fact = {"type": "declarative", "kind": "fact", "paths": ["src/*.py"]}
-    shop.write(
-        "MEMORY.md",
-        shop.entry("Decimal", "From now on money is Decimal.", **rule)
-        + shop.entry("Use pnpm", "Never npm: run `make lint all` first.", **command)
-        + shop.entry("Old module", "It was written in 2019.", **fact),
+    shop.memory(
+        shop.entry("Decimal", "From now on money is Decimal.", **rule),
+        shop.entry("Use pnpm", "Never npm: run `make lint all` first.", **command),
+        shop.entry("Old module", "It was written in 2019.", **fact),
     )
     path = shop.write("src/a.py", "rate = 1\n")
     edit = {"tool_name": "Edit", "tool_input": {"file_path": str(path)}}
@@ -430,7 +408,7 @@ def test_a_sentence_stands_once_in_a_block(shop):
     """Where a title says it, the text says the rest."""
     body = "No, never write a rate as a plain number. Always use Decimal: floats drift."
     rule = shop.entry("Never write a rate as a plain number", body, type="corrective")
-    shop.write("MEMORY.md", rule)
+    shop.memory(rule)
     text = heard(shop, "session-start", source="startup")
     assert text.lower().count("never write a rate") == 1
     assert "Always use Decimal" in text
@@ -461,7 +439,7 @@ def test_a_start_stays_within_its_budget(shop):
         shop.entry(f"Rule {number}", "word " * 60, type="corrective")
         for number in range(60)
     ]
-    shop.write("MEMORY.md", "".join(many))
+    shop.memory(*many)
     shop.write("institutional.md", "- a norm of some length\n" * 900)
     assert 1_800 < len(heard(shop, "session-start", source="startup")) <= 2_400
 
@@ -474,9 +452,7 @@ def test_a_repository_may_lower_the_budget_of_a_start(shop):
     assert "Never push by force" in heard(shop, "subagent-start", session_id="b")
 
 
-def test_a_start_begins_with_rules_and_tells_nothing_unconfirmed(
-    shop,
-):
+def test_a_start_begins_with_rules_and_tells_nothing_unconfirmed(shop):
     """What binds comes first; what a model alone found is left out; what an agent kept
     of its person is named; an episode by its title alone."""
     guess = {"scope": "team", "priority": "medium", "session_id": "one",
@@ -490,7 +466,7 @@ def test_a_start_begins_with_rules_and_tells_nothing_unconfirmed(
                    commands=["git push --force *"]),
         shop.entry("Moved the till", "Long story.", kind="episode", type="declarative"),
     ]  # fmt: skip
-    shop.write("MEMORY.md", "".join(entries))
+    shop.memory(*entries)
     shop.write(
         "memory/feedback_no_emojis.md", "# No emojis in commits\n\nAsked twice.\n"
     )
@@ -553,7 +529,7 @@ def test_one_nudge_after_sixty_prompts(shop):
     assert heard(shop, "prompt", **go_on) == ""
 
 
-def tool(project: Project, session: str = SESSION, **given: Any) -> str:
+def tool(project, session=SESSION, **given):
     return heard(
         project, "pre-tool", session_id=session, tool_name="X", tool_input=given
     )
@@ -662,7 +638,7 @@ def test_played_twice_nothing_is_learned_twice(shop):
     assert memory(shop) == before
 
 
-def memory(project: Project) -> dict[str, bytes]:
+def memory(project):
     return {str(path): path.read_bytes() for path in project.root.rglob("*.md")}
 
 
@@ -676,7 +652,7 @@ def test_a_resumed_session_adds_what_is_new(shop):
     more = "No, never edit generated files by hand, change the template."
     transcript(shop, "Write a test.", WISH, more, edited="src/gen.py")
     ended(shop, path)
-    text = shop.data("MEMORY.md")
+    text = shop.data()
     assert (
         b"generated files" in text
         and text[:200] == first[str(shop.root / "MEMORY.md")][:200]
@@ -691,7 +667,7 @@ def test_a_session_nobody_told_of_is_swept_up_by_the_next_start(shop):
     os.utime(path, (time.time() - 3600,) * 2)
     call(shop, "session-start", source="startup", session_id="next")
     settle(shop)
-    assert "pytest" in shop.read("MEMORY.md")
+    assert "pytest" in shop.read()
 
 
 def test_a_session_that_still_runs_is_left_alone(shop):
@@ -720,7 +696,7 @@ def test_nothing_is_written_in_the_middle_of_a_merge(shop, mark):
     (shop.root / mark).unlink()
     call(shop, "session-start", source="startup", session_id="next")
     settle(shop)
-    assert "pytest" in shop.read("MEMORY.md")
+    assert "pytest" in shop.read()
     assert not Spool(history(shop)).waiting()
 
 
@@ -746,7 +722,7 @@ def test_a_killed_hook_loses_nothing(shop, after):
         "pytest" not in text and time.monotonic() < until
     ):  # a killed hook's child may be slow
         settle(shop)
-        text = shop.read("MEMORY.md")
+        text = shop.read()
     assert (
         sum(
             "never unittest" in entry.body for entry in parse(text, "MEMORY.md").entries
@@ -892,7 +868,7 @@ def test_characters_beyond_the_first_plane_stay(project, verb):
     """Emoji reach the agent as they are; half a pair is replaced."""
     text = "🧪 Checkout tests fail at midnight: freeze the clock 🕛 of src/tax.py 𝔽"
     entry = project.entry("🕛 Freeze", text, type="corrective", paths=["src/tax.py"])
-    project.write("MEMORY.md", entry)
+    project.memory(entry)
     project.commit()
     asked = {**WHOLE, "cwd": str(project.root), "agent_id": ""}
     asked["error"] = asked["prompt"]
@@ -1068,7 +1044,7 @@ def test_doctor_sees_hooks(shop):
     """Doctor names hooks that are whole, that call what is not there, and that are
     never called."""
 
-    def rows() -> str:
+    def rows():
         found = shop.checks()
         return "; ".join(
             f"{c['status']} {c['detail']}" for c in found if c["name"] == "hooks"
@@ -1101,7 +1077,7 @@ def test_doctor_says_where_hooks_do_not_reach(shop):
     said = shop.mem("init", "--claude", cwd=below).out
     assert "not in src: the plug-in, or mem init --claude --user" in said
 
-    def statuses(folder: Path) -> dict[str, str]:
+    def statuses(folder):
         checks = shop.checks(cwd=folder)
         return {
             check["detail"]: check["status"]
@@ -1125,7 +1101,7 @@ def test_doctor_says_where_hooks_do_not_reach(shop):
     assert statuses(below)["Claude Code calls mem"] == "PASS"
 
 
-def with_hooks(project: Project):
+def with_hooks(project):
     """Put the hooks of git in place, as mem init does."""
     for name in git_hooks.HOOKS:
         path = project.root / ".git" / "hooks" / name
@@ -1134,9 +1110,7 @@ def with_hooks(project: Project):
         path.chmod(0o755)
 
 
-def test_a_merge_leaves_a_fresh_index_and_says_when_there_is_work(
-    shop,
-):
+def test_a_merge_leaves_a_fresh_index_and_says_when_there_is_work(shop):
     """After a merge the index knows the new entries; one line tells of work for mem
     compact."""
     with_hooks(shop)
@@ -1165,7 +1139,7 @@ def test_a_commit_learns_from_sessions_that_have_ended(shop):
     shop.write("code.py", "1\n")
     shop.commit("code")
     settle(shop)
-    assert "pytest" in shop.read("MEMORY.md")
+    assert "pytest" in shop.read()
 
 
 PATCH = "*** Begin Patch\n*** Update File: b.py\n*** Move to: a.py\n*** End Patch"

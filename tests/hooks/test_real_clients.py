@@ -10,14 +10,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Project
-from tests.hooks.model_server import Call, Model, serving
+from tests.hooks.model_server import Call, serving
 from tests.hooks.test_hook import settle
 
 pytestmark = pytest.mark.long
@@ -28,7 +26,7 @@ TOOLS = "Edit,Read,Bash,Agent"
 SLIP = "No, don't use npm. Use pnpm."
 
 
-def client(name: str) -> str:
+def client(name):
     found = shutil.which(name, path=f"{BIN}{os.pathsep}{os.environ['PATH']}")
     if found is None:
         pytest.skip(
@@ -37,7 +35,7 @@ def client(name: str) -> str:
     return found
 
 
-def is_newer() -> bool:
+def is_newer():
     """Whether Claude Code is as new as 2.1.332, as far as the tests know two versions."""
     words = [client("claude"), "--version"]
     said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
@@ -47,13 +45,13 @@ def is_newer() -> bool:
 class Desk:
     """A repository with memory, a client, and the model that it talks to."""
 
-    def __init__(self, project: Project, model: Model, url: str):
+    def __init__(self, project, model, url):
         self.project = project
         self.model = model
         self.url = url
         self.path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
 
-    def environ(self, path: str = "") -> dict[str, str]:
+    def environ(self, path=""):
         own = {
             "ANTHROPIC_BASE_URL": self.url, "ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "x",
             "DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1", "PATH": path or self.path,
@@ -67,23 +65,19 @@ class Desk:
         }
         return {**others, **own}
 
-    def run(
-        self, *args: str, path: str = "", cwd: Path | None = None
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, *args, path="", cwd=None):
         return subprocess.run(
             args, cwd=cwd or self.project.root, env=self.environ(path), input="",
             capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
 
-    def claude(
-        self, prompt: str, *more: str, path: str = "", cwd: Path | None = None
-    ) -> subprocess.CompletedProcess[str]:
+    def claude(self, prompt, *more, path="", cwd=None):
         tools = ("--allowedTools", TOOLS)
         form = ("--output-format", "stream-json", "--verbose")
         words = (client("claude"), "-p", prompt, *tools, *form, *more)
         return self.run(*words, path=path, cwd=cwd)
 
-    def talk(self, *steps: str | Callable[[], object]):
+    def talk(self, *steps):
         """One session of Claude Code: prompts, and what is done between two of them."""
         form = ("--input-format", "stream-json", "--output-format", "stream-json")
         words = [client("claude"), "-p", "--verbose", *form, "--allowedTools", TOOLS]
@@ -105,9 +99,7 @@ class Desk:
                 assert "result" in kinds  # which is the end of the turn
             running.stdin.close()
 
-    def codex(
-        self, prompt: str, *more: str, trust: bool = True
-    ) -> subprocess.CompletedProcess[str]:
+    def codex(self, prompt, *more, trust=True):
         config = self.project.home / ".codex" / "config.toml"
         config.parent.mkdir(exist_ok=True)
         if not config.exists():
@@ -122,15 +114,11 @@ class Desk:
 
 
 @pytest.fixture
-def desk(project) -> Iterator[Desk]:
+def desk(project):
     project.write("institutional.md", "Money is Decimal.\n")
     project.write("src/tax.py", "rate = 1\n")
-    project.write(
-        "MEMORY.md",
-        project.entry("Freeze the clock", "Checkout tests fail at midnight: freeze the clock.")
-        + project.entry("Round once", "Round VAT once per line.", type="corrective",
-                        paths=["src/*.py"], created_at="2026-01-01"),
-    )  # fmt: skip
+    project.memory(project.entry("Freeze the clock", "Checkout tests fail at midnight: freeze the clock."), project.entry("Round once", "Round VAT once per line.", type="corrective",
+                        paths=["src/*.py"], created_at="2026-01-01"))  # fmt: skip
     project.commit()
     project.ok("init", "--claude", "--codex")
     with serving() as (model, url):
@@ -138,7 +126,7 @@ def desk(project) -> Iterator[Desk]:
     settle(project)
 
 
-def edit(project: Project, rate: int = 1) -> list[str | Call]:
+def edit(project, rate=1):
     path = str(project.root / "src" / "tax.py")
     words = {"old_string": f"rate = {rate}", "new_string": f"rate = {rate + 1}"}
     return [
@@ -148,7 +136,7 @@ def edit(project: Project, rate: int = 1) -> list[str | Call]:
     ]
 
 
-def session_of(done: subprocess.CompletedProcess[str]) -> str:
+def session_of(done):
     lines = [
         json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")
     ]
@@ -211,7 +199,7 @@ def test_claude_learns_from_a_correction(desk):
         assert 0 < before == after
 
 
-def crowded(desk: Desk):
+def crowded(desk):
     """So many newer lessons that an old one finds no room at the start."""
     newer = [
         desk.project.entry(f"Newer lesson of module {number}", type="corrective")
@@ -221,11 +209,11 @@ def crowded(desk: Desk):
         "Rates are Decimal", "Rates are Decimal, always.", type="corrective",
         paths=["src/tax.py"], created_at="2026-01-01",
     )  # fmt: skip
-    desk.project.write("MEMORY.md", "".join([*newer, old]))
+    desk.project.memory(*[*newer, old])
     desk.project.commit()
 
 
-def counts(desk: Desk, text: str) -> list[int]:
+def counts(desk, text):
     """How often a text stands in each request of the main loop."""
     asked = [body for body in desk.model.asked if body.get("tools")]
     return [json.dumps(body).count(text) for body in asked]
@@ -259,7 +247,7 @@ def test_claude_is_told_once_what_a_rule_bound_to_paths_says(desk, calls):
 MODULES = [f"part{number}" for number in range(10)]
 
 
-def rules_of_modules(desk: Desk):
+def rules_of_modules(desk):
     """Ten files, a rule for each, and too many newer lessons for any of them to be told
     at the start."""
     newer = [
@@ -273,19 +261,19 @@ def rules_of_modules(desk: Desk):
         )
         for name in MODULES
     ]  # fmt: skip
-    desk.project.write("MEMORY.md", "".join([*newer, *rules]))
+    desk.project.memory(*[*newer, *rules])
     for name in MODULES:
         desk.project.write(f"src/{name}.py", "rate = 1\n")
     desk.project.commit()
 
 
-def shown(number: int, file: str) -> str:
+def shown(number, file):
     """A shell command that shows a file, one of five."""
     programs = ("cat", "head -n 5", "sed -n 1,3p", "nl", "tail -n +1")
     return f"{programs[number % len(programs)]} {file}"
 
 
-def assert_told_before_each_edit(desk: Desk):
+def assert_told_before_each_edit(desk):
     """Of each file: nothing at first, its rule in the request that the edit answers, and
     once to the end."""
     for number, name in enumerate(MODULES):
@@ -475,7 +463,7 @@ def test_claude_is_told_each_fact_once_in_a_long_session(desk):
     entries.append(
         desk.project.entry("Round once", "Round VAT once per line.", **about)
     )
-    desk.project.write("MEMORY.md", "".join(entries))
+    desk.project.memory(*entries)
     desk.project.commit()
     asked = [
         "MAIN why do the checkout tests fail around midnight?",
@@ -602,7 +590,7 @@ def test_codex_is_told_before_its_patch(desk):
         assert desk.model.said(number).count("Round VAT once per line") == 1
 
 
-def refusing(desk: Desk, mode: str):
+def refusing(desk, mode):
     """A guard of the person's own: nobody removes the tax file."""
     desk.project.write(
         "~/MEMORY.md",

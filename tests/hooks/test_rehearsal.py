@@ -4,15 +4,12 @@ import os
 import random
 import shutil
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from memcli.app import App, Options
 from memcli.storage.state import SessionLog
 from tests.commands.talk import Talk, in_job, saved, state
-from tests.conftest import Project
 
 SAID = (
     "Never log the proxy password, not even in debug builds.",
@@ -24,7 +21,7 @@ SAID = (
 )
 
 
-def session(project: Project, dice: random.Random, name: str, cwd: Path) -> str:
+def session(project, dice, name, cwd):
     talk = Talk(cwd, name)
     for text in dice.sample(SAID, dice.randint(1, 4)):
         talk.user(text).agent("Understood, I will do it like that from here on.")
@@ -38,13 +35,13 @@ def session(project: Project, dice: random.Random, name: str, cwd: Path) -> str:
     return saved(project, talk, f"{name}.jsonl")
 
 
-def duplicates(project: Project, dice: random.Random):
+def duplicates(project, dice):
     text = "Run the importer with the flag that skips rows which are there already."
     twins = project.entry("Importer", text) + project.entry("The importer", text)
     project.write("tasks/a.md", twins)
 
 
-def leavers(project: Project, dice: random.Random):
+def leavers(project, dice):
     old = {"created_at": "2025-01-01", "importance": 0.1}
     gone = project.entry("Gone", "About the gone.", status="retired")
     rest = "".join(
@@ -55,7 +52,7 @@ def leavers(project: Project, dice: random.Random):
     project.write("tasks/b.md", text.replace("\n", ending).encode())
 
 
-def stages(project: Project, dice: random.Random):
+def stages(project, dice):
     before = dice.choice(("design\n", "unknown\n", ""))
     if before:
         project.write(".current-stage", before)
@@ -72,14 +69,14 @@ def stages(project: Project, dice: random.Random):
     project.write("tasks/c.md", text + rest)
 
 
-def recurring(project: Project, dice: random.Random):
+def recurring(project, dice):
     text = "Cart tests need a frozen clock, or they fail around midnight."
     for job in ("one", "two", "three"):
         entry = project.entry("Clock", text, id=f"clock-{job}")
         project.write(f".mem/jobs/{job}/MEMORY.md", entry)
 
 
-def renamed(project: Project, dice: random.Random):
+def renamed(project, dice):
     project.write("src/old.py", "def price():\n    return 1\n" * 5)
     entry = project.entry(
         "Prices", "Prices come from `src/old.py`.", paths=["src/old.py"]
@@ -90,14 +87,12 @@ def renamed(project: Project, dice: random.Random):
     project.commit()
 
 
-def known(project: Project, dice: random.Random):
-    project.write(
-        "MEMORY.md", "# Memory\n\n" + project.entry("Log", SAID[0], id="log-1")
-    )
+def known(project, dice):
+    project.memory("# Memory\n\n", project.entry("Log", SAID[0], id="log-1"))
     project.mem("recall", "log the proxy password", "--session", "s-1")
 
 
-def used(project: Project, dice: random.Random):
+def used(project, dice):
     known(project, dice)
     options = Options(root=str(project.root))
     with (
@@ -108,7 +103,7 @@ def used(project: Project, dice: random.Random):
         SessionLog(log).wait("s-0", ["log-1"], "2026-11-20")
 
 
-SCENES: tuple[Callable[[Project, random.Random], None], ...] = (
+SCENES = (
     duplicates, leavers, stages, recurring, renamed, known, used,
 )  # fmt: skip
 
@@ -140,7 +135,7 @@ def test_a_dry_run_shows_the_run_to_the_byte(project, tmp_path, seed):
     assert files(copy) == files(project.root)
 
 
-def files(root: Path) -> dict[str, bytes]:
+def files(root):
     return {
         str(path.relative_to(root)): path.read_bytes()
         for path in sorted(root.rglob("*"))

@@ -5,12 +5,11 @@ import pytest
 
 from memcli.hooks import replay
 from tests.commands.talk import Talk
-from tests.conftest import Project
 
 RULE = "From now on always use pnpm for packages of the web shop, because the CI has no npm."
 
 
-def said(project: Project, session: str, day: str, *texts: str):
+def said(project, session, day, *texts):
     talk = Talk(project.root, session, day)
     for text in texts:
         talk.user(text).agent("I changed it.")

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -29,7 +28,6 @@ from memcli.recall.budget import (
 from memcli.recall.hit import Hit
 from memcli.sessions.model import Turn
 from memcli.storage.state import HookTelling, SessionLog
-from tests.conftest import Project
 from tests.hooks.test_hook import (
     ASKED,
     SESSION,
@@ -49,7 +47,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 @pytest.fixture
-def shop(project, monkeypatch) -> Project:
+def shop(project, monkeypatch):
     monkeypatch.setenv("MEM_HOOK_SECONDS", "600")
     body = "Checkout tests fail at midnight: freeze the clock with the fixture frozen_clock."
     project.remembers("Freeze the clock", body, id="clock")
@@ -57,12 +55,12 @@ def shop(project, monkeypatch) -> Project:
     return project
 
 
-def learn(project: Project, path: Path):
+def learn(project, path):
     with project.app() as app:
         pipeline.run(app, ExtractRequest(transcripts=(str(path),)))
 
 
-def wait(project: Project, session: str, *entries: str):
+def wait(project, session, *entries):
     """Uses that are not yet counted."""
     state = history(project)
     with state.transaction():
@@ -96,7 +94,7 @@ def test_what_was_used_waits_until_its_file_is_written(shop, answer, uses):
         assert sum(map(len, SessionLog(history(shop)).uses().values())) == uses
         own = [str(shop.root / "MEMORY.md")]
         assert count_uses(app, own) == ("clock",) * uses and count_uses(app, own) == ()
-    assert f"reinforcement_count: {uses}" in shop.read("MEMORY.md")
+    assert f"reinforcement_count: {uses}" in shop.read()
 
 
 def test_compact_counts_what_was_used_once(shop):
@@ -106,7 +104,7 @@ def test_compact_counts_what_was_used_once(shop):
         "Round once", "Round VAT once per line.", id="vat", type="corrective"
     )
     more += shop.entry("Old", "Ask the old queue.", id="old", status="retired")
-    path = shop.write("MEMORY.md", shop.read("MEMORY.md") + more)
+    path = shop.memory(shop.read() + more)
     shop.commit()
     for session in ("one", "two"):
         wait(shop, session, "clock", "vat", "old", "elsewhere")
@@ -139,15 +137,13 @@ def test_a_compaction_that_was_killed_counts_nothing_twice(shop, monkeypatch):
     with shop.app() as app:
         for _ in range(2):
             compact(app, CompactRequest(uses=True))
-            text.append(shop.read("MEMORY.md"))
+            text.append(shop.read())
         assert count_uses(app, [str(shop.root / "MEMORY.md")]) == ()
     assert "reinforcement_count: 1" in text[0] and text[0] == text[1]
-    assert shop.read("MEMORY.md") == text[0]
+    assert shop.read() == text[0]
 
 
-def test_what_waits_in_global_memory_is_counted_when_that_is_written(
-    shop,
-):
+def test_what_waits_in_global_memory_is_counted_when_that_is_written(shop):
     """Not when another file is: it leaves global memory as it is."""
     entry = shop.entry("Tone", "Answers begin with the result.", id="tone")
     path = shop.write("~/MEMORY.md", entry)
@@ -193,7 +189,7 @@ def test_what_was_done_after_it_was_told_counts(shop, name, given, used, late):
         shop.entry(key, values.pop("body"), id=key, type="corrective", **values)
         for key, values in entries.items()
     )
-    shop.write("MEMORY.md", text)
+    shop.memory(text)
     at = datetime.fromisoformat("2026-11-20T10:00:00").astimezone(UTC)
     when = (at + timedelta(minutes=5 if late else -5)).isoformat()
     turn = Turn(
@@ -251,9 +247,7 @@ def test_history_is_told_when_it_is_clearly_about_a_prompt(
         shop.commit(
             f"Part {number}: widget number {number} is drawn from its own table"
         )
-    shop.write(
-        "MEMORY.md", shop.entry("Payment provider webhooks", entry) if entry else ""
-    )
+    shop.memory(shop.entry("Payment provider webhooks", entry) if entry else "")
     shop.commit(commit)
     shop.ok("index", "--history")
     done = call(shop, "prompt", prompt=asked)
@@ -314,7 +308,7 @@ def test_what_finds_no_room_is_pointed_at(project):
     long = "The checkout tests were looked at for a whole night near midnight. " * 15
     entries = [project.entry(title, long) for title in ABOUT_ONE_THING]
     entries += map(project.entry, ABOUT_OTHERS)
-    project.write("MEMORY.md", "\n\n".join(entries))
+    project.memory("\n\n".join(entries))
     project.commit()
     first = heard(project, "prompt", **ASKED)
     head, _, below = first.partition(TITLES[POINTED])
@@ -334,7 +328,7 @@ def test_what_finds_no_room_is_pointed_at(project):
 def test_the_preamble_is_said_once_in_a_context(project):
     """A later block refers to it; another session has it whole."""
     titles = (*ABOUT_ONE_THING, *ABOUT_OTHERS)
-    project.write("MEMORY.md", "\n\n".join(map(project.entry, titles)))
+    project.memory("\n\n".join(map(project.entry, titles)))
     project.commit()
     other = {"prompt": "in which zone are the reports of the warehouse written?"}
     assert PREAMBLE in heard(project, "prompt", **ASKED)
@@ -346,7 +340,7 @@ def test_the_preamble_is_said_once_in_a_context(project):
 @pytest.mark.usefixtures("vectors")
 def test_the_likely_is_pointed_at_by_meaning(project):
     """What shares few words with a prompt is no more than pointed at."""
-    project.write("MEMORY.md", "\n\n".join(map(project.entry, ABOUT_OTHERS)))
+    project.memory("\n\n".join(map(project.entry, ABOUT_OTHERS)))
     project.commit()
     project.mem("index")
     said = heard(project, "prompt", prompt="when do we deploy?")
@@ -362,7 +356,7 @@ def test_a_failure_is_told_how_it_was_got_over(project):
     mended = "npm error enoent package.json: the scripts lie in web, run npm there."
     titles = [project.entry(title) for title in ABOUT_OTHERS]
     entry = project.entry("npm looks for package.json", mended, id="npm", kind="fact")
-    project.write("MEMORY.md", "\n\n".join([*titles, entry]))
+    project.memory("\n\n".join([*titles, entry]))
     project.commit()
     failed = {
         "hook_event_name": "PostToolUseFailure",
@@ -385,7 +379,7 @@ BUILD = "cd web && npm run build"
 OUTPUT = "Exit code 1\nnpm error enoent Could not read the lock file {} of the web part"
 
 
-def worked_later(project: Project, name: str, second: str = "npm run build"):
+def worked_later(project, name, second="npm run build"):
     """A session in which a build failed, things were done, and a build worked."""
     edited = {"file_path": f"{project.root}/web/package.json", "old_string": "x"}
     calls = [
@@ -395,7 +389,7 @@ def worked_later(project: Project, name: str, second: str = "npm run build"):
         ("Bash", {"command": "npm install"}, ""),
         ("Bash", {"command": second}, ""),
     ]
-    messages: list[tuple[str, object]] = [("user", "please build the pages of the web")]
+    messages = [("user", "please build the pages of the web")]
     for number, (tool, given, failed) in enumerate(calls):
         block = {"type": "tool_use", "id": f"t{number}", "name": tool, "input": given}
         answer = {
@@ -415,7 +409,7 @@ def worked_later(project: Project, name: str, second: str = "npm run build"):
     project.ok("index", "--history")
 
 
-def build_failed(command: str, error: str = OUTPUT.format(12)) -> dict[str, object]:
+def build_failed(command, error: str = OUTPUT.format(12)):
     return {
         "hook_event_name": "PostToolUseFailure",
         "tool_name": "Bash",
@@ -480,7 +474,7 @@ SUBJECTS = {
 }  # fmt: skip
 
 
-def session_of_prompts(project: Project) -> list[int]:
+def session_of_prompts(project):
     """The tokens that each of some prompts is told, every one of them answered."""
     entries = []
     for subject, town in SUBJECTS.items():
@@ -488,7 +482,7 @@ def session_of_prompts(project: Project) -> list[int]:
             f"The {subject} of {town} waits for {town}{number}." for number in range(40)
         )
         entries.append(project.entry(f"The {subject} of {town}", " ".join(steps)))
-    project.write("MEMORY.md", "".join(entries))
+    project.memory(*entries)
     project.mem("index")
     asked = [f"why does the {name} of {town} wait?" for name, town in SUBJECTS.items()]
     return [tokens(heard(project, "prompt", prompt=text)) for text in asked]
@@ -513,9 +507,7 @@ def test_a_failure_is_told_when_prompts_are_only_pointed(project):
     assert "waits for Utrecht" in told(call(project, "tool-failed", **failed))
 
 
-def test_a_line_of_an_index_is_not_told_beside_what_it_leads_to(
-    project,
-):
+def test_a_line_of_an_index_is_not_told_beside_what_it_leads_to(project):
     """One pointer for one file."""
     line = "- [Fog over Wexford](fog.md): how the fog over Wexford is drawn\n"
     project.write("memory/MEMORY.md", f"# Index\n\n{line}")
@@ -579,7 +571,7 @@ def test_history_is_told_in_a_hurry(shop):
     assert b"exponential backoff" in done.stdout
 
 
-def gives_up(shop: Project, verb: str, **values: str):
+def gives_up(shop, verb, **values):
     """A hook that hangs in its work until its time is over."""
     slow = (
         "import sys, time; from memcli.hooks import prompts, protocol, starts\n"
@@ -621,9 +613,7 @@ def test_a_start_that_was_given_up_is_told_with_the_next_prompt(shop, source):
     assert heard(shop, "prompt", **ASKED) == ""
 
 
-def test_a_table_that_the_agent_has_read_is_said_whatever_its_cells_are(
-    tmp_path,
-):
+def test_a_table_that_the_agent_has_read_is_said_whatever_its_cells_are(tmp_path):
     """A line within one that says the opposite is not."""
     table = "| Port | Use |\n| --- | --- |\n| 9464 | metrics |"
     rules = f"# Ports\n\n{table}\n\nNever push to main.\n"

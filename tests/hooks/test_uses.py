@@ -35,15 +35,15 @@ TAKEN_UP = [
 ]  # fmt: skip
 
 
-def agent(text: str) -> Turn:
+def agent(text):
     return Turn(role="assistant", text=text, origin="assistant", key="a")
 
 
-def human(text: str) -> Turn:
+def human(text):
     return Turn(role="user", text=text, origin="user", key="u")
 
 
-def words(*turns: Turn) -> SessionWords:
+def words(*turns):
     return SessionWords(turns, [entry for entry, _ in TAKEN_UP])
 
 
