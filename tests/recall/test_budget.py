@@ -24,7 +24,7 @@ TEXTS = st.one_of(
 )
 
 
-def shown(key: str, layer: str, size: int = 10, type: str = "") -> Hit:
+def shown(key, layer, size=10, type=""):
     """An item whose text has about `size` tokens."""
     return Hit(
         key=key,
@@ -36,7 +36,7 @@ def shown(key: str, layer: str, size: int = 10, type: str = "") -> Hit:
 
 
 @st.composite
-def pools(draw: st.DrawFn) -> Pools:
+def pools(draw):
     heads = st.text(alphabet="ab 本", max_size=60)
     types = st.sampled_from("xy")
     items = [
@@ -94,7 +94,7 @@ def test_the_whole_answer_never_exceeds_its_budget(pool, limit, most):
     assert len(layers["ranked"]) <= most
 
 
-def _size(items: list[Hit]) -> int:
+def _size(items):
     """Tokens of a layer as written, without the wrapper."""
     return tokens("\n".join(write(items, 0).split("\n")[2:-1])) if items else 0
 
@@ -130,9 +130,9 @@ def test_what_found_no_room_in_its_layer_competes_in_ranked():
 
 def test_an_oversized_hit_leads_by_its_best_part():
     """It is never dropped for a worse one, and leaves room for those."""
-    asked: list[int] = []
+    asked = []
 
-    def brief(room: int) -> str:
+    def brief(room):
         asked.append(room)
         return "abc " * (room - 1)
 

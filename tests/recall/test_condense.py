@@ -2,7 +2,6 @@
 failure costs nothing."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -10,18 +9,16 @@ from memcli.providers.llm import anthropic
 from memcli.recall import condense
 from memcli.storage.files import state_dir
 from memcli.storage.state import CONDENSED, State
-from tests.conftest import Project, Result
-from tests.providers.llm.server import Api, Step, serve
+from tests.providers.llm.server import Step, serve
 
 TASK = "Please have a look why everything is so slow since yesterday, I cannot work like this."
 
 
 @pytest.fixture(autouse=True)
 def memory(project):
-    project.write(
-        "MEMORY.md",
-        project.entry("Zebra index", "Stripes.", created_at="2026-10-01")
-        + project.entry("Walrus pool", "Yesterday it was slow."),
+    project.memory(
+        project.entry("Zebra index", "Stripes.", created_at="2026-10-01"),
+        project.entry("Walrus pool", "Yesterday it was slow."),
     )
 
 
@@ -32,7 +29,7 @@ def patience(monkeypatch):
 
 
 @pytest.fixture
-def api(monkeypatch) -> Iterator[Api]:
+def api(monkeypatch):
     monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN", raising=False)
     with serve() as api:
         for name, value in api.environ.items():
@@ -40,7 +37,7 @@ def api(monkeypatch) -> Iterator[Api]:
         yield api
 
 
-def scripted(project: Project, *replies: object) -> tuple[str, ...]:
+def scripted(project, *replies):
     """Options that let a model answer from a file."""
     path = project.write(
         "~/replies", "".join(json.dumps(reply) + "\n" for reply in replies)
@@ -55,11 +52,11 @@ def scripted(project: Project, *replies: object) -> tuple[str, ...]:
     )
 
 
-def recall(project: Project, *options: str, task: str = TASK) -> Result:
+def recall(project, *options, task=TASK):
     return project.mem("recall", "--json", "--ranked", *options, "--", task)
 
 
-def titles(found: Result) -> list[str]:
+def titles(found):
     return found.titles
 
 
@@ -132,12 +129,7 @@ def test_only_words_are_taken(reply, terms):
         (("llm=claude",), "no claude command"),
     ],
 )
-def test_without_a_model_the_task_stands(
-    options,
-    why,
-    project,
-    monkeypatch,
-):
+def test_without_a_model_the_task_stands(options, why, project, monkeypatch):
     """The first 500 characters of it, exit 0, and one line that says why."""
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.delenv(name, raising=False)

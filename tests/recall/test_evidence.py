@@ -1,7 +1,5 @@
 """Evidence beyond one shared word, and the part of a long text that answers a task."""
 
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +13,7 @@ from memcli.recall.evidence import best, focus, pieces, strength, terms
 pytestmark = pytest.mark.unit
 
 
-def counts(words: Sequence[str]) -> list[int]:
+def counts(words):
     """A memory of 100 texts: what stands in how many of them."""
     known = {"checkout": 2, "midnight": 1, "tests": 40, "run": 30, "数据": 3, "据库": 3}
     return [known.get(word, 0) for word in words]

@@ -12,7 +12,7 @@ SUBJECTS = ("cart", "invoice", "login", "search", "mailer", "queue", "report", "
 WORDS = "cache retry timeout lock index token batch schema header limit".split()
 
 
-def small() -> Set:
+def small():
     """Eighty documents of one store with words of their own, and forty questions that
     many could answer."""
     rng = random.Random(7)

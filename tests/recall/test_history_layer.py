@@ -1,11 +1,9 @@
 """History in an answer: numbered with the entries, and never saying what they say."""
 
-from collections.abc import Mapping, Sequence
-
 import pytest
 
 from memcli.history.record import opened
-from memcli.index.past import FoundPast, Pairs, search
+from memcli.index.past import FoundPast, search
 from memcli.index.view import Candidate
 from memcli.memory.docs import Doc
 from memcli.recall.budget import write
@@ -28,7 +26,7 @@ def record(tmp_path):
 TASK = "which port does the metrics exporter use"
 
 
-def exchange(unit: str, turn: int, person: str, agent: str) -> Doc:
+def exchange(unit, turn, person, agent):
     return Doc(
         source="session",
         unit=unit,
@@ -41,7 +39,7 @@ def exchange(unit: str, turn: int, person: str, agent: str) -> Doc:
     )
 
 
-def learned_from(event: str) -> Candidate:
+def learned_from(event):
     return Candidate(
         rowid=1,
         source=1,
@@ -98,9 +96,7 @@ def test_the_subject_of_a_commit_takes_no_room_of_what_is_below_it(record):
     assert layer.shown(layer.hits[0], 60).text == reason
 
 
-def test_a_list_goes_on_below_the_gate_where_something_passes_it(
-    tmp_path,
-):
+def test_a_list_goes_on_below_the_gate_where_something_passes_it(tmp_path):
     """In a block a hit that falls short is left out; a record that answers nothing
     lists nothing."""
     with opened(tmp_path / "record.db", make=True) as record:
@@ -132,12 +128,10 @@ def test_one_list_is_numbered_through():
     assert "### 1. Head 0" in apart and "### Head 1" in apart
 
 
-def test_of_stretches_met_by_the_same_words_the_nearer_sentence_leads(
-    tmp_path,
-):
+def test_of_stretches_met_by_the_same_words_the_nearer_sentence_leads(tmp_path):
     """By words alone the first of two stays first."""
 
-    def near(task: str, rarity: Mapping[str, float], texts: Sequence[str]) -> Pairs:
+    def near(task, rarity, texts):
         assert rarity.keys() <= set(task.split())
         return [(float("9464" in text), 0.0) for text in texts]
 
@@ -160,7 +154,7 @@ def test_of_stretches_met_by_the_same_words_the_nearer_sentence_leads(
     assert [hit.doc.unit for hit in by_meaning] == ["two", "one"]
 
 
-def commit(unit: str, title: str, *paths: str) -> Doc:
+def commit(unit, title, *paths):
     return Doc(
         source="commit",
         unit=unit,

@@ -1,11 +1,8 @@
 """Bullets: found with those they stand among, shown with them, listed one by one."""
 
-from typing import Any
-
 import pytest
 
 from memcli.app import Options, opened
-from tests.conftest import Project
 
 LIST = """# Deployment notes
 
@@ -26,13 +23,13 @@ Some words first.
 """
 
 
-def _ranked(project: Project, task: str) -> list[dict[str, Any]]:
+def _ranked(project, task):
     return list(project.mem("recall", "--ranked", "--json", task).hits)
 
 
 @pytest.fixture
-def noted(project) -> Project:
-    project.write("MEMORY.md", LIST)
+def noted(project):
+    project.memory(LIST)
     return project
 
 
@@ -47,9 +44,7 @@ def test_words_of_two_bullets_find_their_list_once_and_show_it(noted):
 
 
 def test_the_heading_of_a_list_is_shown_once(project):
-    project.write(
-        "MEMORY.md", LIST.replace("checklist\n", "checklist\n\nIn this order:\n")
-    )
+    project.memory(LIST.replace("checklist\n", "checklist\n\nIn this order:\n"))
     first = _ranked(project, "announce the wheel before or after Firefox")[0]
     assert first["title"] == "Deployment notes > Release checklist"
     assert first["text"].startswith("In this order:\n")
@@ -68,7 +63,7 @@ def test_a_mark_stands_on_all_that_is_shown_with_it(project):
     whichever bullet of its list it is found; what stands elsewhere has no mark."""
     project.write("src/wheel.py", "def build_wheel():\n    return 3\n")
     text = LIST.replace("Build the wheel", "Build it with `build_wheel()`")
-    project.write("MEMORY.md", text)
+    project.memory(text)
     project.commit("start")
     project.git("rm", "-q", "src/wheel.py")
     project.commit("gone")
@@ -99,12 +94,10 @@ def test_each_bullet_is_still_a_unit(noted):
     assert len(noted.listed()) == 8
 
 
-def test_lines_of_an_index_and_bullets_with_dates_of_their_own_stand_alone(
-    project,
-):
+def test_lines_of_an_index_and_bullets_with_dates_of_their_own_stand_alone(project):
     project.write("a.md", "Alpha text about turbines.\n")
     lines = "- [Alpha](a.md) turbine notes\n- [Beta](b.md) valve notes\n"
-    project.write("MEMORY.md", f"{lines}\n# Log\n\n" + "".join(
+    project.memory(f"{lines}\n# Log\n\n" + "".join(
         f"- 2026-01-0{day}: the {name} was mended\n"
         for day, name in enumerate(("pump", "gate", "lamp"), 1)
     ))  # fmt: skip
@@ -112,17 +105,13 @@ def test_lines_of_an_index_and_bullets_with_dates_of_their_own_stand_alone(
     assert "pump" not in _ranked(project, "gate mended")[0]["text"]
 
 
-def test_what_a_bullet_stands_among_does_not_make_its_words_common(
-    noted,
-):
+def test_what_a_bullet_stands_among_does_not_make_its_words_common(noted):
     noted.mem("index")
     with opened(Options(str(noted.root))) as app:
         assert app.index.words.counts(["firefox", "coffee"]) == [1, 1]
 
 
-def test_prose_of_one_file_lends_what_its_sections_have_in_common(
-    project,
-):
+def test_prose_of_one_file_lends_what_its_sections_have_in_common(project):
     """A section is found sooner beside others about the task than alone in a file."""
     section = "## Rollback\n\nThe turbine is stopped by hand.\n"
     about = "## Turbine valves\n\nOpen the turbine valves slowly, then the turbine gate.\n\n"
@@ -143,5 +132,5 @@ def test_age_says_nothing_of_prose(project):
         "docs/decisions/2019-01-01-cache.md",
         "# Cache\n\nThe cache is keyed by tenant.\n",
     )
-    project.write("MEMORY.md", "# Notes\n\nThe tenant list is long.\n")
+    project.memory("# Notes\n\nThe tenant list is long.\n")
     assert _ranked(project, "how is the cache keyed by tenant")[0]["title"] == "Cache"

@@ -25,7 +25,7 @@ from memcli.similarity.duplicates import near_duplicate
 SEED = Config(growth="linear", prominence_weight=1.0)
 
 
-def item(name: str = "a", **values: object) -> RankedItem:
+def item(name="a", **values):
     base = RankedItem(
         id=name,
         text=f"text of {name}",
@@ -41,11 +41,11 @@ def item(name: str = "a", **values: object) -> RankedItem:
     return base._replace(**values)  # type: ignore[arg-type]
 
 
-def score(of: RankedItem, config: Config = SEED, relevance: float = 1.0) -> float:
+def score(of, config=SEED, relevance=1.0):
     return weigh([of], {of.id: Match(relevance)}, config)[0].score
 
 
-def alike(a: str, b: str) -> bool:
+def alike(a, b):
     return near_duplicate(claim(a), claim(b))
 
 
@@ -94,7 +94,7 @@ def test_ties_go_by_place(order):
     assert [hit.item.id for hit in actual] == [f"e{i}" for i in range(8)]
 
 
-def ranked(*texts: str) -> list[ranking.Scored]:
+def ranked(*texts):
     items = [
         item(f"e{number}", text=text, place=("f", number))
         for number, text in enumerate(texts)

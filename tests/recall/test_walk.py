@@ -7,7 +7,6 @@ import sys
 import time
 from itertools import groupby, pairwise
 from pathlib import Path
-from types import FrameType
 
 import pytest
 
@@ -22,13 +21,13 @@ LEAVES = {"text", "memory", "named", "errors"}
 """Rooms that answer without asking another one: to look into them is no stay."""
 
 
-def rooms_of(app: App, task: str) -> list[str]:
+def rooms_of(app, task):
     """The room of each function, in the order in which a recall first calls them;
     neither comprehensions nor what is read when a module is loaded."""
     known = set()
     found = []
 
-    def note(frame: FrameType, event: str, _: object):
+    def note(frame, event, _):
         code = frame.f_code
         is_function = bool(code.co_flags & inspect.CO_OPTIMIZED) and "<" not in (
             code.co_name
