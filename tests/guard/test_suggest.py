@@ -20,14 +20,14 @@ BLUNT = {
 """Rules whose suggestion stops the neighbour, too."""
 
 
-def rules_of(name: str) -> list[tuple[str, ...]]:
+def rules_of(name):
     """(title, what it stops, what passes) of a set."""
     text = Path(__file__).with_name(f"{name}.toml").read_text("utf-8")
     rows = tomllib.loads(text)["rules"].strip().splitlines()
     return [tuple(map(str.strip, row.split(" | "))) for row in rows]
 
 
-def decided(title: str, line: str) -> str:
+def decided(title, line):
     """What a guard made of the suggestion says of a shell line, "" for nothing."""
     made = suggest(title, "")
     values = {
@@ -45,9 +45,7 @@ def decided(title: str, line: str) -> str:
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_most_rules_get_a_guard_that_tells_the_call_from_its_neighbour(
-    name,
-):
+def test_most_rules_get_a_guard_that_tells_the_call_from_its_neighbour(name):
     """Of each forty at least 28; none but those known stops its neighbour."""
     rules = rules_of(name)
     wrong = [title for title, _, passes in rules if decided(title, passes)]
