@@ -3,7 +3,7 @@
 from memcli.install import agent_settings
 
 
-def is_installed(text: str, harness: str) -> bool:
+def is_installed(text, harness):
     """Whether each event that mem wants to hear of has a handler of ours."""
     wanted = set(agent_settings.groups(harness))
     return wanted <= {handler.event for handler in agent_settings.handlers(text)}

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import subprocess
-from typing import Any
 
 import pytest
 
@@ -54,7 +53,7 @@ def test_what_goes_in_is_ours_once_and_nothing_else(text, harness):
     """The values are theirs, with one group of ours at the end of each event; twice is
     once."""
     after = settings.with_hooks(text, harness)
-    theirs: dict[str, Any] = json.loads((text or "").lstrip("\ufeff").strip() or "{}")
+    theirs = json.loads((text or "").lstrip("\ufeff").strip() or "{}")
     for event, group in settings.groups(harness).items():
         theirs.setdefault("hooks", {}).setdefault(event, []).append(group)
     assert json.loads(after.lstrip("\ufeff")) == theirs
@@ -102,7 +101,7 @@ def test_what_comes_out_is_theirs_alone():
     after["permissions"]["allow"].append("Bash(ls)")
     left = json.loads(settings.without_hooks(json.dumps(after, indent=2)) or "")
     assert left["permissions"]["allow"][-1] == "Bash(ls)"
-    theirs: dict[str, Any] = json.loads(json.dumps(THEIRS))["hooks"]
+    theirs = json.loads(json.dumps(THEIRS))["hooks"]
     kept = {event: groups for event, groups in theirs.items() if groups}
     assert {event: groups for event, groups in left["hooks"].items() if groups} == kept
     assert settings.without_hooks(settings.with_hooks(None, "codex")) is None

@@ -3,7 +3,6 @@ trace."""
 
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -82,7 +81,7 @@ def test_only_shell_scripts_get_a_section(text, shell):
 
 
 @pytest.fixture
-def fake(tmp_path) -> Path:
+def fake(tmp_path):
     """A program in a folder with a blank: it notes its call, speaks on both streams,
     and fails."""
     path = tmp_path / "a b" / "mem"

@@ -30,7 +30,7 @@ def _own_agents(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-def snapshot(*folders: Path) -> dict[str, tuple[int, bytes]]:
+def snapshot(*folders):
     """All below, with mode and content; objects of git and indexes left out."""
     paths = (path for folder in folders for path in sorted(folder.rglob("*")))
     left = ("/objects/", ".memory.db")
@@ -39,7 +39,7 @@ def snapshot(*folders: Path) -> dict[str, tuple[int, bytes]]:
     }
 
 
-def _state(path: Path) -> tuple[int, bytes]:
+def _state(path):
     if path.is_symlink():
         return 0, os.fsencode(os.readlink(path))
     return stat.S_IMODE(
@@ -51,7 +51,7 @@ def test_init_prepares_a_repository_and_twice_is_once(project):
     """MEMORY.md, attributes, merge driver, ignore lines; a second run changes
     nothing."""
     project.ok("init")
-    assert project.read("MEMORY.md") == "# Memory\n"
+    assert project.read() == "# Memory\n"
     attributes = project.read(".gitattributes")
     assert (
         "MEMORY.md merge=mem" in attributes and "*.archive.md merge=mem" in attributes
@@ -128,7 +128,7 @@ def test_remove_keeps_a_memory_that_was_written_to(project):
     project.mem("init")
     project.mem("init", "--remove")
     assert project.read(".git/info/exclude") == "# mine\n.memory.db*\nfoo/\n"
-    assert "Use uv" in project.read("MEMORY.md")
+    assert "Use uv" in project.read()
 
 
 TEN = "empty|braces|broken braces|two blanks|four blanks|tabs|minified|CRLF|no newline|big"
@@ -234,9 +234,7 @@ def test_the_user_has_hooks_without_a_project(project, tmp_path):
     assert snapshot(project.root) == here
 
 
-def test_settings_of_one_person_are_kept_from_git_and_shared_ones_are_not(
-    project,
-):
+def test_settings_of_one_person_are_kept_from_git_and_shared_ones_are_not(project):
     """Both hold the same command."""
     project.mem("init", "--claude")
     assert project.git("status", "--porcelain", "--", ".claude") == ""
@@ -259,9 +257,7 @@ def test_broken_settings_stop_everything_before_it_begins(project, text):
     assert snapshot(project.root) == before
 
 
-def test_an_older_wiring_is_replaced_and_an_edited_file_keeps_its_edits(
-    project,
-):
+def test_an_older_wiring_is_replaced_and_an_edited_file_keeps_its_edits(project):
     """A path of an earlier mem goes; what the agent wrote since stays when ours is
     taken out."""
     path = project.write(".claude/settings.local.json", OLD)
@@ -359,7 +355,7 @@ def test_a_link_that_leaves_the_repository_is_refused(project, tmp_path):
         link.unlink()
 
 
-def sections(folder: Path) -> dict[str, str | None]:
+def sections(folder):
     """Which of the hooks call mem, and how."""
     paths = [folder / name for name in HOOKS]
     return {
@@ -397,7 +393,7 @@ def test_git_goes_on_whatever_mem_does(project):
 
 
 @pytest.fixture
-def noted(tmp_path, monkeypatch) -> Path:
+def noted(tmp_path, monkeypatch):
     """A `mem` first on PATH that notes how it is called."""
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -557,13 +553,11 @@ def test_a_workflow_that_was_changed_is_left(project):
 
 
 @pytest.fixture
-def runner(project, tmp_path, monkeypatch) -> Path:
+def runner(project, tmp_path, monkeypatch):
     """A checkout with two near-duplicates, with its origin, mem, and a `gh` that
     notes."""
     body = "Freeze time in the tests of the cart before the expiry is computed, or they fail."
-    project.write(
-        "MEMORY.md", "".join(project.entry("Freeze time", body) for _ in range(2))
-    )
+    project.memory(*(project.entry("Freeze time", body) for _ in range(2)))
     project.commit()
     origin = tmp_path / "origin.git"
     project.git("clone", "-q", "--bare", str(project.root), str(origin))
@@ -586,7 +580,7 @@ def runner(project, tmp_path, monkeypatch) -> Path:
     return origin
 
 
-def script(name: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def script(name, cwd):
     """Run a step of the workflow as the runner does."""
     text = yaml.safe_load(repository.workflow_text("mem"))["jobs"][name]["steps"][-1][
         "run"
@@ -680,7 +674,7 @@ def test_agents_are_told_where_they_read(project, files, changed):
     assert snapshot(project.root) == before
 
 
-def _read(path: Path) -> str:
+def _read(path):
     return path.read_bytes().decode() if path.exists() else ""
 
 
@@ -705,9 +699,7 @@ def test_the_hooks_for_pre_commit_are_commands_of_ours():
         assert not late or (hook["always_run"] and not hook["pass_filenames"])
 
 
-def test_what_to_learn_with_is_written_to_the_users_configuration(
-    project,
-):
+def test_what_to_learn_with_is_written_to_the_users_configuration(project):
     """Nowhere else, and not by a dry run; a second time there is nothing to do."""
     path = user_file(project.home, os.environ)
     assert (
@@ -734,16 +726,11 @@ def test_what_to_learn_with_is_written_to_the_users_configuration(
     ],
 )
 def test_a_person_at_a_terminal_is_asked_once(
-    project,
-    monkeypatch,
-    there,
-    answer,
-    value,
-    receiver,
+    project, monkeypatch, there, answer, value, receiver
 ):
     """The default is no; either answer settles it. The question names who is sent what.
     Without the command of an agent nobody is asked."""
-    asked: list[str] = []
+    asked = []
     monkeypatch.setattr(
         setup, "_asked", lambda mem, text: (asked.append(text), answer == "y")[1]
     )
