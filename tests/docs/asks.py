@@ -1,9 +1,6 @@
 """What a language model is asked, by whom, how much that is and what it costs, from the
 code."""
 
-from collections.abc import Iterator
-from typing import Any
-
 from memcli.compaction import consolidate, questions, reinforce
 from memcli.extraction import digest, engines, job_files, prompts, scopes
 from memcli.project.config import Config
@@ -23,7 +20,7 @@ HEADS = (
 Row = tuple[str, str, str, str, str, str]
 
 
-def rows() -> Iterator[Row]:
+def rows():
     """A row for each question, and one for each scope that shares the question of a
     session."""
     told = [scope for scope in scopes.SCOPES if scope.looks_for]
@@ -68,9 +65,7 @@ def rows() -> Iterator[Row]:
     )
 
 
-def _row(
-    by: str, sends: str, ask: Ask, beside: int, reply: int = Ask("", "").max_tokens
-) -> Row:
+def _row(by, sends, ask, beside, reply: int = Ask("", "").max_tokens):
     price = cost(
         Config().model,
         Usage(input=_size(ask), cache_read=0, cache_write=beside, output=reply),
@@ -78,15 +73,15 @@ def _row(
     return by, sends, f"{_size(ask):,}", f"{beside:,}", f"{reply:,}", f"{price:.3f}"
 
 
-def _ask(name: str) -> Ask:
+def _ask(name):
     return Ask(
         questions.SYSTEM, questions.question(name), schema=questions.SCHEMAS[name]
     )
 
 
-def _schema(told: list[scopes.ExtractionScope]) -> dict[str, Any]:
+def _schema(told):
     return prompts.schema(prompts.ITEM, [scope.name for scope in told])
 
 
-def _size(ask: Ask) -> int:
+def _size(ask):
     return most(ask).input

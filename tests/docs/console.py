@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +27,7 @@ class Step(NamedTuple):
     expected: str
 
 
-def steps(page: str) -> list[Step]:
+def steps(page):
     """The commands of all console blocks of a page, in order."""
     found = []
     for block in _BLOCK.finditer(page):
@@ -51,7 +50,7 @@ def steps(page: str) -> list[Step]:
     return found
 
 
-def run(commands: Sequence[str], folder: Path, environ: Mapping[str, str]) -> list[str]:
+def run(commands, folder, environ):
     """What each command prints (stdout and stderr), all in one shell that starts in
     `folder`."""
     script = "\n".join(f"{command}\nprintf '%s\\n' '{_END}'" for command in commands)
@@ -72,7 +71,7 @@ def run(commands: Sequence[str], folder: Path, environ: Mapping[str, str]) -> li
     return [part.rstrip("\n") for part in parts[:-1]]
 
 
-def world(folder: Path) -> dict[str, str]:
+def world(folder):
     """A copy of the example in `folder`, `mem` on the PATH, and a home of its own: the
     environment."""
     shutil.copytree(
@@ -104,7 +103,7 @@ def world(folder: Path) -> dict[str, str]:
     }
 
 
-def pattern(expected: str) -> re.Pattern[str]:
+def pattern(expected):
     """What is to be seen as a regular expression."""
     lines = []
     for line in expected.rstrip("\n").split("\n"):
@@ -115,12 +114,12 @@ def pattern(expected: str) -> re.Pattern[str]:
     return re.compile("".join(lines))
 
 
-def matches(expected: str, seen: str) -> bool:
+def matches(expected, seen):
     """Whether a command showed what the page says."""
     return bool(pattern(expected).fullmatch(seen + "\n"))
 
 
-def compare(page: str, folder: Path) -> list[str]:
+def compare(page, folder):
     """Run the commands of a page in a copy of the example; a description of every
     difference."""
     wanted = steps(page)
@@ -132,7 +131,7 @@ def compare(page: str, folder: Path) -> list[str]:
     ]
 
 
-def renewed(page: str, folder: Path) -> str:
+def renewed(page, folder):
     """`page` with what its commands really print, where that differs from what it says.
 
     What was cut with a last line `...` is cut after as many lines again; a line that
@@ -148,7 +147,7 @@ def renewed(page: str, folder: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cut(seen: str, expected: str) -> list[str]:
+def _cut(seen, expected):
     lines = seen.splitlines()
     before = expected.splitlines()
     if before and before[-1].strip() == "..." and len(lines) >= len(before):
@@ -159,12 +158,12 @@ def _cut(seen: str, expected: str) -> list[str]:
     return [_as_masked(line, masked) for line in lines]
 
 
-def _as_masked(line: str, masked: Sequence[str]) -> str:
+def _as_masked(line, masked):
     """The line as the page has it, where something in it stands for any text."""
     return next((old for old in masked if matches(old, line)), line)
 
 
-def main(paths: Sequence[str]) -> int:
+def main(paths):
     """`python -m tests.docs.console README.md docs/guide.md` rewrites what their
     commands print."""
     import tempfile

@@ -9,9 +9,9 @@ writes them all. docs/commands.md calls `commands`, `configuration`, `asks` and
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import typer
 
@@ -31,7 +31,7 @@ GENERATED = [
 """Pages with parts that cog writes."""
 REGENERATE = "python -m tests.docs.generate"
 
-VALUES: Mapping[str, Sequence[str]] = {
+VALUES = {
     "LEVEL": LEVELS,
     "TYPE": TYPES,
     "KIND": KINDS,
@@ -50,13 +50,13 @@ VALUES: Mapping[str, Sequence[str]] = {
 }
 """The values that completions offer for a metavar, which test_completions holds to the
 program."""
-FORMATS: Mapping[str, Sequence[str]] = {
+FORMATS = {
     "import": ("claude", "agents-md"),
     "diff": ("text", "markdown", "json"),
     "extract": (),
 }
 """What FORMAT stands for in commands where it is no form of output of `mem recall`."""
-PROGRAM: Any = cli.program()
+PROGRAM = cli.program()
 SHARED = {
     "Always": "Options that commands share",
     "Filters": "Options that filter entries",
@@ -92,22 +92,22 @@ class Command(NamedTuple):
     panels: Mapping[str, str]
 
     @property
-    def takes(self) -> frozenset[str]:
+    def takes(self):
         return frozenset(bare(name) for name, _ in self.arguments)
 
     @property
-    def ids(self) -> str:
+    def ids(self):
         """The command that prints the ids this one takes; "" for one that takes none."""
         takes_ids = any(name.startswith("ID") for name in self.takes)
         return IDS.get(self.name, "list") if takes_ids else ""
 
 
-def bare(metavar: str) -> str:
+def bare(metavar):
     """`[FILE]...` -> `FILE`."""
     return metavar.strip("[]{}").replace("...", "").strip("[]{}")
 
 
-def program() -> list[Command]:
+def program():
     """Every command that is shown in `mem --help`, in its order."""
     return [
         _command(name, item)
@@ -116,12 +116,12 @@ def program() -> list[Command]:
     ]
 
 
-def own_options() -> tuple[Option, ...]:
+def own_options():
     """The options of `mem` itself."""
     return _command("", PROGRAM).options
 
 
-def _command(name: str, command: Any) -> Command:
+def _command(name, command):
     parent = typer.Context(PROGRAM, info_name="mem", **PROGRAM.context_settings)
     context = typer.Context(command, info_name=name, parent=parent) if name else parent
     arguments = []
@@ -148,7 +148,7 @@ def _command(name: str, command: Any) -> Command:
     )
 
 
-def _option(param: Any, context: Any) -> Option:
+def _option(param, context):
     names = tuple(sorted((*param.opts, *param.secondary_opts), key=len, reverse=True))
     if param.is_flag or "--help" in names:
         return Option(names, param.help or "", "", (), param.multiple)
@@ -160,13 +160,13 @@ def _option(param: Any, context: Any) -> Option:
     return Option(names, param.help or "", takes, values, param.multiple)
 
 
-def _say(lines: Sequence[str]):
+def _say(lines):
     import cog
 
     cog.outl("\n" + "\n".join(lines) + "\n")
 
 
-def _row(*cells: str) -> str:
+def _row(*cells):
     return (
         "| "
         + " | ".join(cell.replace("|", r"\|").replace("\n", " ") for cell in cells)
@@ -174,7 +174,7 @@ def _row(*cells: str) -> str:
     )
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def _table(heads, rows):
     return [_row(*heads), "|" + " --- |" * len(heads), *(_row(*row) for row in rows)]
 
 
@@ -192,7 +192,7 @@ def commands():
     _say(lines)
 
 
-def _section(command: Command) -> list[str]:
+def _section(command):
     """The lines of one command."""
     lines = ["", f"## `mem {command.name}`", "", "```text", command.usage, "```", ""]
     lines += [command.help, ""]
@@ -208,11 +208,11 @@ def _section(command: Command) -> list[str]:
     return lines
 
 
-def _of_panel(command: Command, panels: Sequence[str]) -> list[str]:
+def _of_panel(command, panels):
     return [name for name, panel in command.panels.items() if panel in panels]
 
 
-def _options(command: Command, names: Sequence[str]) -> list[str]:
+def _options(command, names):
     many = {option.names[0]: option.many for option in command.options}
     rows = []
     for name in names:
@@ -236,7 +236,7 @@ def configuration():
     _say(_table(("key", "default", "allowed", "meaning", "may be set by"), rows))
 
 
-def _toml(value: Any) -> str:
+def _toml(value):
     if isinstance(value, Mapping):
         return (
             "`{"
@@ -248,7 +248,7 @@ def _toml(value: Any) -> str:
     return f"`{json.dumps(value)}`"
 
 
-def allowed(check: Callable[[Any], Any]) -> str:
+def allowed(check):
     """What a key takes, in the words of its own error message."""
     try:
         check(object())
@@ -266,7 +266,7 @@ OTHER_CODES = {
 }
 
 
-def exit_code_rows() -> dict[int, str]:
+def exit_code_rows():
     """Every exit code with its meaning: those of the error classes, and the ones no
     error owns."""
     rows = dict(OTHER_CODES)
@@ -275,7 +275,7 @@ def exit_code_rows() -> dict[int, str]:
     return dict(sorted(rows.items()))
 
 
-def _kinds(kind: type[errors.MemError]) -> Iterator[type[errors.MemError]]:
+def _kinds(kind):
     for sub in kind.__subclasses__():
         if sub.__module__ == errors.__name__:
             yield sub
@@ -295,7 +295,7 @@ def exit_codes():
     _say(_table(("code", "meaning"), rows))
 
 
-def run_cog(*flags: str) -> int:
+def run_cog(*flags):
     """Run cog over the generated pages: `-r` rewrites them, `--check` tells whether they
     are up to date."""
     from cogapp import Cog
@@ -305,7 +305,7 @@ def run_cog(*flags: str) -> int:
     return int(Cog().main(["cog", *flags, *map(str, GENERATED)]) or 0)
 
 
-def scripts() -> dict[Path, str]:
+def scripts():
     """Every completion script by its path."""
     folder = ROOT / "completions"
     found = program()
@@ -316,7 +316,7 @@ def scripts() -> dict[Path, str]:
 HEAD = f"made by {REGENERATE}; static but for ids, because starting Python is slow"
 
 
-def _kind(option: Option) -> str:
+def _kind(option):
     """What completes the value of an option: words, files, folders or nothing."""
     if option.values:
         return "words"
@@ -329,13 +329,13 @@ def _kind(option: Option) -> str:
     )
 
 
-def _filled(shell: str, **values: str) -> str:
+def _filled(shell, **values):
     """The template of a shell with its places filled."""
     text = Path(__file__).with_name(f"{shell}.template").read_text("utf-8")
     return re.sub(r"@([A-Z]+)@", lambda found: values[found[1]], text)
 
 
-def bash(found: Sequence[Command]) -> str:
+def bash(found):
     cases = "\n".join(_bash_case(command) for command in found)
     own = " ".join(name for option in own_options() for name in option.names)
     names = " ".join(command.name for command in found)
@@ -343,8 +343,8 @@ def bash(found: Sequence[Command]) -> str:
     return _filled("bash", HEAD=HEAD, KEYS=keys, NAMES=f"{names} {own}", CASES=cases)
 
 
-def _bash_case(command: Command) -> str:
-    arms: dict[str, list[str]] = {}
+def _bash_case(command):
+    arms = {}
     for option in command.options:
         if option.takes:
             arms.setdefault(_bash_value(option), []).extend(option.names)
@@ -362,7 +362,7 @@ def _bash_case(command: Command) -> str:
     return "\n".join([f"    {command.name})", *(f"        {line}" for line in inner)])
 
 
-def _bash_value(option: Option) -> str:
+def _bash_value(option):
     if option.takes == "KEY=VALUE":
         return '_mem_words "$keys"'
     kind = _kind(option)
@@ -371,7 +371,7 @@ def _bash_value(option: Option) -> str:
     return {"files": "_mem_files -f", "folders": "_mem_files -d", "nothing": ":"}[kind]
 
 
-def zsh(found: Sequence[Command]) -> str:
+def zsh(found):
     listed = "\n".join(
         f"        {_single(f'{c.name}:{_plain(c.short)}')}" for c in found
     )
@@ -380,7 +380,7 @@ def zsh(found: Sequence[Command]) -> str:
     return _filled("zsh", HEAD=HEAD, LISTED=listed, OWN=own, CASES=cases)
 
 
-def _zsh_case(command: Command) -> str:
+def _zsh_case(command):
     specs = [_zsh_option(option) for option in command.options]
     if command.takes & FILES:
         specs.append("'*:file:_files'")
@@ -394,7 +394,7 @@ def _zsh_case(command: Command) -> str:
     return f"        {command.name})\n            _arguments \\\n{body}\n            ;;"
 
 
-def _zsh_option(option: Option) -> str:
+def _zsh_option(option):
     text = (
         _plain(option.help).replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
     )
@@ -416,7 +416,7 @@ def _zsh_option(option: Option) -> str:
     )
 
 
-def fish(found: Sequence[Command]) -> str:
+def fish(found):
     lines = [
         "# fish completion for mem",
         f"# {HEAD}",
@@ -447,7 +447,7 @@ def fish(found: Sequence[Command]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _fish_option(option: Option) -> str:
+def _fish_option(option):
     names = "".join(
         f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}"
         for name in option.names
@@ -461,22 +461,22 @@ def _fish_option(option: Option) -> str:
     return f"{names}{value if option.takes else ''} -d {_quoted(_plain(option.help))}"
 
 
-def _plain(text: str) -> str:
+def _plain(text):
     text = " ".join(text.split())
     return text if text.endswith("..") else text.removesuffix(".")
 
 
-def _single(text: str) -> str:
+def _single(text):
     """A word of bash or zsh in single quotes."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def _quoted(text: str) -> str:
+def _quoted(text):
     """A word of fish in single quotes."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def main() -> int:
+def main():
     for path, text in scripts().items():
         path.write_text(text, encoding="utf-8")
         print(path.relative_to(ROOT))

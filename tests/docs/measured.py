@@ -1,9 +1,6 @@
 """What docs/figures.json says, as parts of the pages: README.md and docs/benchmarks.md
 call these functions through cog."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
 from tests.bench import figures
 
 NAMES = {
@@ -31,7 +28,7 @@ OTHERS = (
 )
 UNKNOWN = "not measured"
 NO_SEARCH = "does not search"
-BESIDE: Mapping[str, Sequence[str]] = {
+BESIDE = {
     "packages, MB": (
         "",
         "part of it",
@@ -137,16 +134,15 @@ def beside():
     cog.outl(_table(["", "mem", *OTHERS], rows))
 
 
-def _values(section: str) -> Mapping[str, Any]:
-    measured: Mapping[str, Any] = figures.load()[section]["values"]
-    return measured
+def _values(section):
+    return figures.load()[section]["values"]
 
 
-def _sizes(values: Mapping[str, Any]) -> list[str]:
+def _sizes(values):
     return [f"{int(size):,}" for size in sorted(values, key=int)]
 
 
-def _by_size(values: Mapping[str, Any], names: Mapping[str, str]) -> list[list[str]]:
+def _by_size(values, names):
     """A row for each command that was measured, a column for each size."""
     sizes = sorted(values, key=int)
     return [
@@ -156,25 +152,25 @@ def _by_size(values: Mapping[str, Any], names: Mapping[str, str]) -> list[list[s
     ]
 
 
-def _recall_memory(values: Mapping[str, Any]) -> Iterable[str]:
+def _recall_memory(values):
     for size in sorted(values, key=int):
         yield _both(values[size]["recall"], "MB", " / ")
 
 
-def _both(found: Mapping[str, Any], key: str, between: str) -> str:
+def _both(found, key, between):
     return f"{found['words'][key]:g}{between}{found['vectors'][key]:g}"
 
 
-def _of(found: Mapping[str, int], key: str) -> str:
+def _of(found, key):
     return f"{found[key]} of {found['of']}"
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _table(heads, rows):
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _say(table: str, *sections: str):
+def _say(table, *sections):
     import cog
 
     states = dict.fromkeys(map(figures.state, sections))

@@ -9,10 +9,8 @@ writes docs/session.svg."""
 import json
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from memcli.views.text import fold_text
 from tests.docs import console
@@ -34,7 +32,7 @@ TOLD = "MEM_NOW=2026-11-17 mem hook pre-tool --harness claude < edit.json"
 LOG = "MEM_NOW=2026-11-17 mem told | sed -E 's/ [0-9]{2}:[0-9]{2} //'"
 
 
-def session(folder: Path) -> list[str]:
+def session(folder):
     """What two days look like, with what the program prints, folded to the picture's
     width."""
     shop = folder / "shop"
@@ -63,12 +61,12 @@ def session(folder: Path) -> list[str]:
     return [part for line in lines for part in fold_text(line, WIDTH, more=9)]
 
 
-def _monday(root: Path) -> str:
+def _monday(root):
     """Monday's session, as Claude Code keeps it."""
     edit = {"file_path": str(root / FILE), "old_string": "= 1", "new_string": "= 2"}
     call = {"type": "tool_use", "id": "t1", "name": "Edit", "input": edit}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": "Updated."}
-    turns: Sequence[tuple[str, Any]] = (
+    turns = (
         ("user", ASKED),
         ("assistant", [{"type": "text", "text": DONE}, call]),
         ("user", [result]),
@@ -82,7 +80,7 @@ def _monday(root: Path) -> str:
     return "".join(f"{json.dumps(row)}\n" for row in rows)
 
 
-def _turn(root: Path, at: int, role: str, content: object) -> Mapping[str, object]:
+def _turn(root, at, role, content):
     return {
         "type": role,
         "uuid": f"u{at}",
@@ -94,7 +92,7 @@ def _turn(root: Path, at: int, role: str, content: object) -> Mapping[str, objec
     }
 
 
-def _edit(root: Path) -> str:
+def _edit(root):
     """What Claude Code asks its hooks before an edit."""
     edit = {"file_path": str(root / FILE), "old_string": "= 1", "new_string": "= 3"}
     return json.dumps(
@@ -108,7 +106,7 @@ def _edit(root: Path) -> str:
     )
 
 
-def draw(lines: list[str]) -> str:
+def draw(lines):
     """The lines as an SVG: a dark window, commands in another colour."""
     while lines and not lines[-1]:
         lines.pop()
@@ -131,13 +129,13 @@ def draw(lines: list[str]) -> str:
     )
 
 
-def _style(line: str) -> str:
+def _style(line):
     if line.startswith("$ "):
         return ' fill="#7ee2a8"'
     return ' font-weight="bold"' if line.startswith(("Monday", "Tuesday")) else ""
 
 
-def main() -> int:
+def main():
     with tempfile.TemporaryDirectory() as folder:
         PICTURE.write_text(draw(session(Path(folder))), encoding="utf-8")
     return 0
