@@ -2,7 +2,6 @@
 effect."""
 
 import random
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -10,10 +9,10 @@ from hypothesis import strategies as st
 
 from memcli.extraction import rules
 from memcli.extraction.episode_titles import title_of
-from memcli.extraction.episodes import DETAIL, EpisodeDraft, outcome, told
+from memcli.extraction.episodes import DETAIL, outcome, told
 from memcli.extraction.segments import KEY, MOST, segments, surprises_of
 from memcli.sessions import speakers
-from memcli.sessions.model import Session, Stretch, Turn
+from memcli.sessions.model import Session, Turn
 from tests.extraction.turns import agent, human, ran
 
 EDIT = Turn(
@@ -26,7 +25,7 @@ EDIT = Turn(
 )
 
 
-def tell(*turns: Turn) -> EpisodeDraft | None:
+def tell(*turns):
     session = Session(id="s", format="test", name="s.jsonl", turns=turns)
     (segment,) = segments(turns)
     return told(session, segment, rules.find(session)[0])
@@ -89,7 +88,7 @@ def test_the_title_of_many_requests_is_the_first_and_how_many_more():
         "Rename the column of prices in the table",
         "Delete the old images of the gallery",
     ]
-    turns: list[Turn] = []
+    turns = []
     for number, text in enumerate(asked):
         turns += [human(text), EDIT, agent(f"Done, that was number {number}.")]
     turns.append(agent("I fixed the typo in the footer of the landing page."))
@@ -209,17 +208,17 @@ SUBJECTS = [
 GLUE = "code should handle case where value comes from function returns result after check passes change".split()
 
 
-def talk(plan: Sequence[tuple[int, int]], seed: int = 1) -> list[Turn]:
+def talk(plan, seed=1):
     """A session of (subject, exchanges) in turn; an exchange is four turns."""
     rng = random.Random(seed)
 
-    def say(subject: int, count: int) -> str:
+    def say(subject, count):
         return " ".join(
             rng.choice(SUBJECTS[subject] if rng.random() < 0.45 else GLUE)
             for _ in range(count)
         )
 
-    turns: list[Turn] = []
+    turns = []
     for subject, exchanges in plan:
         for _ in range(exchanges):
             turns += [
@@ -230,7 +229,7 @@ def talk(plan: Sequence[tuple[int, int]], seed: int = 1) -> list[Turn]:
     return turns
 
 
-def starts(found: Sequence[Stretch]) -> list[int]:
+def starts(found):
     return [one.start for one in found]
 
 

@@ -1,14 +1,12 @@
 """The plan: what becomes of findings in view of what is known."""
 
-from typing import Any
-
 import pytest
 
 from memcli.extraction import placement
 from memcli.extraction.drafts import drafts_of, is_tainted
 from memcli.memory.norms import with_bullets
 from memcli.memory.parser import KnownFile, parse
-from memcli.memory.values import Place, place
+from memcli.memory.values import place
 from memcli.sessions.model import Finding, Session, Turn
 
 TODAY = "2026-11-21"
@@ -25,15 +23,15 @@ CONTEXT = placement.Context(
 )  # fmt: skip
 
 
-def known(text: str, path: str = "MEMORY.md", where: Place = PROJECT) -> KnownFile:
+def known(text, path="MEMORY.md", where=PROJECT):
     return KnownFile(parse(text, path), where)
 
 
-def planned(*findings: Finding, files: tuple[KnownFile, ...] = ()) -> placement.Outcome:
+def planned(*findings, files=()):
     return placement.plan(drafts_of(SESSION, findings, TODAY), CONTEXT, files)
 
 
-def entry(body: str, **values: Any) -> str:
+def entry(body, **values):
     rows = {"id": "e-1", "type": "directive", "importance": 0.5, **values}
     return (
         "---\n"
@@ -42,7 +40,7 @@ def entry(body: str, **values: Any) -> str:
     )
 
 
-def archived(because: str) -> KnownFile:
+def archived(because):
     where = place("project", "MEMORY.archive.md")
     return known(entry(SAID.body, archived_because=because), "MEMORY.archive.md", where)
 

@@ -1,7 +1,6 @@
 """Prompts: what a model is shown in one call, and what its reply may say."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -14,11 +13,11 @@ pytestmark = pytest.mark.unit
 SHOWN = {1: "We  deploy on\nTuesdays only.", 2: "Fine, on Tuesdays."}
 
 
-def reply(*items: Any) -> str:
+def reply(*items):
     return json.dumps({"items": list(items)})
 
 
-def good(**more: Any) -> dict[str, Any]:
+def good(**more):
     return {
         "scope": "project",
         "turn": 1,

@@ -10,7 +10,7 @@ import pytest
 from memcli.extraction import rules
 from memcli.extraction.rules.statements import stated
 from memcli.sessions import speakers
-from memcli.sessions.model import Finding, Session, Turn
+from memcli.sessions.model import Session, Turn
 from tests.extraction.turns import agent, call, human, ran
 
 pytestmark = pytest.mark.unit
@@ -18,16 +18,16 @@ LOOK = "I looked at the module and changed two functions in it."
 REMARKS = tomllib.loads(Path(__file__).with_name("remarks.toml").read_text("utf-8"))
 
 
-def session_of(*turns: Turn) -> Session:
+def session_of(*turns):
     begun = (human("Look at the module, please."), agent(LOOK))
     return Session(id="s", format="test", name="s.jsonl", turns=(*begun, *turns))
 
 
-def found(*turns: Turn) -> list[Finding]:
+def found(*turns):
     return rules.find(session_of(*turns)).kept
 
 
-def proposed(*turns: Turn) -> list[Finding]:
+def proposed(*turns):
     return rules.find(session_of(*turns)).proposed
 
 
@@ -141,9 +141,7 @@ NEXT = [
 
 
 @pytest.mark.parametrize("text", NEXT)
-def test_what_is_to_be_done_next_or_stands_beside_an_error_is_not_kept(
-    text,
-):
+def test_what_is_to_be_done_next_or_stands_beside_an_error_is_not_kept(text):
     """It asks, points, or tells of what someone does now."""
     turns = (human(speakers.human(text)), agent("All right."))
     assert found(*turns) == []
@@ -153,7 +151,7 @@ def test_what_is_to_be_done_next_or_stands_beside_an_error_is_not_kept(
 def test_remarks_orders_and_rules_are_told_apart(half):
     """Ninety of each half, thirty of a kind in five languages: `look` was looked at,
     `score` was not."""
-    counts: Counter[str] = Counter()
+    counts = Counter()
     for kind in ("idle", "orders", "rules"):
         for texts in REMARKS[kind][half].values():
             for text in texts:

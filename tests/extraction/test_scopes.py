@@ -1,7 +1,5 @@
 """The table of scopes: who takes part in a session, and where its lessons go."""
 
-from typing import Any
-
 import pytest
 
 from memcli.extraction import scopes
@@ -11,8 +9,8 @@ from memcli.memory.values import place
 INPUTS = {"transcript": "yes", "human turns": "yes"}
 
 
-def names(**more: Any) -> list[str]:
-    given: dict[str, Any] = {"home": Home(), "llm": True, "global_on": False, **more}
+def names(**more):
+    given = {"home": Home(), "llm": True, "global_on": False, **more}
     return [
         scope.name
         for scope in scopes.chosen((), given.pop("inputs", INPUTS), **given)[0]

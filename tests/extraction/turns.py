@@ -3,15 +3,15 @@
 from memcli.sessions.model import Turn
 
 
-def human(text: str, time: str = "") -> Turn:
+def human(text, time=""):
     return Turn(role="user", text=text, origin="user", key="u", time=time)
 
 
-def agent(text: str, time: str = "") -> Turn:
+def agent(text, time=""):
     return Turn(role="assistant", text=text, origin="assistant", key="a", time=time)
 
 
-def call(tool: str, **given: str) -> Turn:
+def call(tool, **given):
     return Turn(
         role="assistant",
         text="",
@@ -23,7 +23,7 @@ def call(tool: str, **given: str) -> Turn:
     )
 
 
-def ran(command: str = "pytest", *, error: bool = False) -> list[Turn]:
+def ran(command="pytest", *, error=False):
     """A command and its result."""
     result = Turn(
         role="tool",
