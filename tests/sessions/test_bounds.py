@@ -40,7 +40,7 @@ VALUES = st.recursive(
 )
 
 
-def fed(data: bytes, format: str = ""):
+def fed(data, format=""):
     """Read; only what is documented may be raised, and what comes out can be written
     down."""
     with contextlib.suppress(DataError):
@@ -119,9 +119,7 @@ def test_a_line_is_read_as_json_reads_it(text):
     assert repr(gather.decoded(text.encode())) == value
 
 
-def test_a_session_beyond_the_budget_keeps_the_persons_words(
-    monkeypatch,
-):
+def test_a_session_beyond_the_budget_keeps_the_persons_words(monkeypatch):
     """Tool results shrink, then go; errors stay longer; how many turns went is said."""
     monkeypatch.setattr(gather, "BUDGET", 400_000)
     into = gather.Gather()

@@ -1,14 +1,11 @@
 """Claude Code's records: what becomes which turn."""
 
 import json
-from pathlib import Path
-from typing import Any
 
-from memcli.sessions.model import Session, Turn
 from tests.sessions import FIXTURES, read, said
 
 
-def session_of(tmp_path: Path, *records: dict[str, Any]) -> Session:
+def session_of(tmp_path, *records):
     path = tmp_path / "s.jsonl"
     base = {"sessionId": "s-1", "cwd": "/w", "timestamp": "2026-03-04T10:00:00.000Z"}
     lines = [
@@ -19,20 +16,20 @@ def session_of(tmp_path: Path, *records: dict[str, Any]) -> Session:
     return read(path)
 
 
-def user(content: Any, **more: Any) -> dict[str, Any]:
+def user(content, **more):
     return {"type": "user", "message": {"role": "user", "content": content}, **more}
 
 
-def agent(*content: Any, name: str = "m1", **more: Any) -> dict[str, Any]:
+def agent(*content, name="m1", **more):
     message = {"id": name, "role": "assistant", "content": list(content)}
     return {"type": "assistant", "message": message, **more}
 
 
-def words(text: str) -> dict[str, Any]:
+def words(text):
     return {"type": "text", "text": text}
 
 
-def turn(text: str) -> Turn:
+def turn(text):
     return next(
         turn for turn in read(FIXTURES / "claude.jsonl").turns if text in turn.text
     )
@@ -111,7 +108,7 @@ def test_a_copy_in_another_file_is_not_read_again(tmp_path):
     copy = (FIXTURES / "claude.jsonl").read_text().replace("5f0e1a52", "99999999")
     more = user("go on", uuid="new", sessionId="9")
     (tmp_path / "resumed.jsonl").write_text(copy + json.dumps(more) + "\n")
-    seen: set[str] = set()
+    seen = set()
     assert read(FIXTURES / "claude.jsonl", seen=seen).turns
     assert [
         turn.text for turn in read(tmp_path / "resumed.jsonl", seen=seen).turns

@@ -41,7 +41,7 @@ def test_tools_come_from_items_with_decoded_arguments_and_exit_codes():
 
 def test_a_fork_is_read_from_where_it_parts():
     """What it copied was read in the session it came from."""
-    seen: set[str] = set()
+    seen = set()
     read(FIXTURES / "codex.jsonl", seen=seen)
     fork = read(FIXTURES / "codex-fork.jsonl", seen=seen)
     assert said(fork) == ["in the fork: use exponential backoff"]
@@ -49,7 +49,7 @@ def test_a_fork_is_read_from_where_it_parts():
 
 def test_two_sessions_that_begin_alike_are_two():
     """Equal words are copies only in a fork."""
-    seen: set[str] = set()
+    seen = set()
     text = (FIXTURES / "codex.jsonl").read_bytes()
     other = text.replace(b"000000000001", b"000000000077").replace(b'"c', b'"d')
     first = read(io.BytesIO(text), seen=seen)

@@ -2,23 +2,14 @@
 
 import json
 import os
-from pathlib import Path
 
 import pytest
 
-from memcli.sessions.discover import Discovery, discover
+from memcli.sessions.discover import discover
 from tests.sessions import FIXTURES
 
 
-def put(
-    path: Path,
-    cwd: Path | str,
-    *,
-    session: str = "s",
-    age: int = 0,
-    before: str = "",
-    **more: object,
-) -> Path:
+def put(path, cwd, *, session="s", age=0, before="", **more):
     """A Claude Code session with one prompt, `age` seconds old."""
     record = {
         "type": "user",
@@ -34,18 +25,18 @@ def put(
     return path
 
 
-def names(found: Discovery) -> list[str]:
+def names(found):
     return [session.session for session in found.found]
 
 
 @pytest.fixture
-def root(tmp_path) -> Path:
+def root(tmp_path):
     (tmp_path / "shop").mkdir()
     return tmp_path / "shop"
 
 
 @pytest.fixture
-def environ(tmp_path) -> dict[str, str]:
+def environ(tmp_path):
     return {"MEM_HOME": str(tmp_path / "home")}
 
 

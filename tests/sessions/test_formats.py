@@ -12,9 +12,7 @@ from memcli.errors import DataError
 from memcli.sessions.reader import FORMATS, Unknown, read_all, spoken
 from tests.sessions import FIXTURES, read, said
 
-LABELS: dict[str, dict[str, list[str]]] = json.loads(
-    (FIXTURES / "labels.json").read_text()
-)
+LABELS = json.loads((FIXTURES / "labels.json").read_text())
 FORMAT_OF = {
     name: form
     for form, names in {

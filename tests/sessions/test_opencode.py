@@ -2,8 +2,6 @@
 
 import json
 import sqlite3
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +12,7 @@ SHOP = "/home/ana/shop"
 OTHER = "/home/ana/other"
 
 
-def add(db: sqlite3.Connection, session: str, number: int, role: str, *parts: Any):
+def add(db, session, number, role, *parts):
     message = f"msg_{session}_{number}"
     row = message, session, 1772618400000 + 1000 * number, json.dumps({"role": role})
     db.execute("INSERT INTO message VALUES (?, ?, ?, ?)", row)
@@ -24,12 +22,12 @@ def add(db: sqlite3.Connection, session: str, number: int, role: str, *parts: An
         db.execute("INSERT INTO part VALUES (?, ?, ?, ?)", row)
 
 
-def text(words: str, **more: Any) -> dict[str, Any]:
+def text(words, **more):
     return {"type": "text", "text": words, **more}
 
 
 @pytest.fixture
-def path(tmp_path) -> Path:
+def path(tmp_path):
     """A database in WAL mode with three sessions, one of them a sub-agent's, one of
     another folder."""
     path = tmp_path / "opencode.db"

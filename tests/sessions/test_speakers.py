@@ -8,7 +8,7 @@ from memcli.sessions.model import Session, Turn
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
 
-def cleaned(turn: Turn) -> Turn:
+def cleaned(turn):
     return speakers.clean_session(
         Session(id="s", format="claude", name="x", turns=(turn,))
     ).turns[0]
