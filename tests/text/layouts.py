@@ -3,7 +3,6 @@
 import random
 import re
 import string
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,19 +26,19 @@ class Layout(NamedTuple):
     secret: str
 
 
-def lines(name: str) -> list[str]:
+def lines(name):
     """The lines of a list, without its comments."""
     text = Path(__file__).with_name(name).read_text("utf-8")
     return [line for line in text.splitlines() if line and not line.startswith("# ")]
 
 
-def layouts(name: str = "layouts.txt") -> Iterator[Layout]:
+def layouts(name="layouts.txt"):
     """The layouts of a list, each with a secret of its own that is always the same."""
     for frame in lines(name):
         dice = random.Random(frame)
         values = list[str]()
 
-        def put(found: re.Match[str], dice=dice, values=values) -> str:
+        def put(found, dice=dice, values=values):
             values.append(made(found[1], dice))
             return values[-1]
 
@@ -47,7 +46,7 @@ def layouts(name: str = "layouts.txt") -> Iterator[Layout]:
         yield Layout(frame=frame, text=text, secret=max(values, key=len))
 
 
-def made(kind: str, dice: random.Random) -> str:
+def made(kind, dice):
     """A value of a kind."""
     if kind == "p":
         return password(dice)
@@ -57,7 +56,7 @@ def made(kind: str, dice: random.Random) -> str:
     return "".join(dice.choices(ALPHABETS[kind[0]], k=int(kind[1:])))
 
 
-def password(dice: random.Random) -> str:
+def password(dice):
     """A password as people choose them, or a generator does."""
     word = dice.choice(WORDS)
     digits = dice.randrange(10, 10_000)

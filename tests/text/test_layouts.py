@@ -9,7 +9,6 @@ in 60, and was not mended. What is asserted here is the state after those were m
 
 import base64
 import random
-import re
 import textwrap
 from string import ascii_letters, ascii_lowercase
 
@@ -108,7 +107,7 @@ def test_letters_of_one_alphabet_go_behind_their_name(frame):
     dice = random.Random(frame)
     values = list[str]()
 
-    def put(place: re.Match[str]) -> str:
+    def put(place):
         values.append(made(place[1], dice))
         return values[-1]
 

@@ -14,7 +14,7 @@ def test_a_pattern_is_compiled_when_it_is_first_called_and_once():
     calls = []
 
     @verbose
-    def broken() -> str:
+    def broken():
         """Not a pattern."""
         calls.append(1)
         return r"( a" if len(calls) == 1 else r"a b  # and a comment"
@@ -28,9 +28,7 @@ def test_a_pattern_is_compiled_when_it_is_first_called_and_once():
     assert broken.__doc__ == "Not a pattern."
 
 
-def test_what_is_known_is_found_when_memory_is_emptied(
-    monkeypatch,
-):
+def test_what_is_known_is_found_when_memory_is_emptied(monkeypatch):
     """Words are remembered up to a bound; it is reached within any text."""
     monkeypatch.setattr(matching, "MOST_WORDS", 2)
     sought = Literals(["token"], ["pass"])
@@ -50,11 +48,11 @@ def test_what_is_known_is_found_when_memory_is_emptied(
 )
 def test_flags_are_named(flags, text):
     @verbose(**flags)
-    def word() -> str:
+    def word():
         return r"^ one $"
 
     @verbose
-    def bare() -> str:
+    def bare():
         return r"^ one $"
 
     assert word().search(text)
@@ -63,7 +61,7 @@ def test_flags_are_named(flags, text):
 
 def test_a_dot_may_be_a_line_end():
     @verbose(dot_all=True)
-    def any_three() -> str:
+    def any_three():
         return r"a . b"
 
     assert any_three().search("a\nb")

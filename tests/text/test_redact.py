@@ -35,7 +35,7 @@ JWT = (
 )
 
 
-def block(kind: str, *lines: str) -> str:
+def block(kind, *lines):
     return f"{BEGIN}{kind}{KEY}\n" + "\n".join(lines) + f"\n{END}{kind}{KEY}"
 
 

@@ -27,7 +27,7 @@ DRAWN = "DNxril3RavGD5MfvJ7NScUykT8C8UBkkpdhiG37LeXSyYV4g6snRoUYA4fXr"
 DRAWN_LETTERS = "gmikzbgwanbmpeahnxdtadysggkaceraqcsprgncmguycwseftxbbirvtexi"
 
 
-def made(pattern: str, dice: random.Random) -> str:
+def made(pattern, dice):
     """A text that the pattern of a row matches, by chance."""
     plain = re.sub(r"\(\?:(.+?)\|.+?\)", r"\1", pattern)
     atoms = re.findall(r"(\[[^\]]+\]|\\?.)(?:\{(\d+)(?:,\d*)?\})?", plain)
@@ -41,7 +41,7 @@ def made(pattern: str, dice: random.Random) -> str:
     )
 
 
-def some(length: int, alphabet: str = ALNUM, dice: random.Random = RANDOM) -> str:
+def some(length, alphabet=ALNUM, dice=RANDOM):
     return "".join(dice.choice(alphabet) for _ in range(length))
 
 
