@@ -7,8 +7,6 @@ import shutil
 import socket
 import subprocess
 import time
-from pathlib import Path
-from typing import Any
 from urllib.request import Request, urlopen
 
 BROWSERS_OWN = ("chrome:", "chrome-untrusted:", "data:")
@@ -19,7 +17,7 @@ MISSING = [name for name in ("chromium", "chromedriver") if shutil.which(name) i
 class Browser:
     """One window; close it at the end."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -35,7 +33,7 @@ class Browser:
         made = self._ask("POST", "", {"capabilities": {"alwaysMatch": wanted}})
         self._base += "/" + made["sessionId"]
 
-    def _ask(self, method: str, path: str, body: object = None) -> Any:
+    def _ask(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
         request = Request(self._base + path, data, {"Content-Type": "application/json"})
         request.get_method = lambda: method  # type: ignore[method-assign]
@@ -52,9 +50,7 @@ class Browser:
                 time.sleep(0.05)
         return None
 
-    def open(
-        self, address: str, width: int = 1200, height: int = 800, *, dark: bool = False
-    ):
+    def open(self, address, width=1200, height=800, *, dark=False):
         """Go to an address, in a window of that size."""
         self.cdp(
             "Emulation.setDeviceMetricsOverride",
@@ -67,17 +63,17 @@ class Browser:
         self.cdp("Emulation.setEmulatedMedia", features=[scheme])
         self._ask("POST", "/url", {"url": address})
 
-    def cdp(self, command: str, **params: object) -> Any:
+    def cdp(self, command, **params):
         """Ask the browser itself."""
         return self._ask(
             "POST", "/goog/cdp/execute", {"cmd": command, "params": params}
         )
 
-    def js(self, script: str, *given: object) -> Any:
+    def js(self, script, *given):
         """What a function body returns in the page."""
         return self._ask("POST", "/execute/sync", {"script": script, "args": given})
 
-    def until(self, script: str) -> Any:
+    def until(self, script):
         """The same, asked again until it is true."""
         for _ in range(200):
             if found := self.js(script):
@@ -85,7 +81,7 @@ class Browser:
             time.sleep(0.05)
         raise AssertionError(f"never true: {script}")
 
-    def press(self, keys: str):
+    def press(self, keys):
         """Press keys, one after the other."""
         steps = [
             {"type": kind, "value": key}
@@ -98,19 +94,19 @@ class Browser:
             {"actions": [{"type": "key", "id": "k", "actions": steps}]},
         )
 
-    def text(self, selector: str) -> str:
+    def text(self, selector):
         """What stands in the first element that fits."""
         return str(
             self.js("return document.querySelector(arguments[0]).innerText", selector)
         )
 
-    def log(self) -> list[str]:
+    def log(self):
         """What the console said since it was last asked."""
         return [
             row["message"] for row in self._ask("POST", "/se/log", {"type": "browser"})
         ]
 
-    def requests(self) -> list[str]:
+    def requests(self):
         """The addresses that were asked for since the last time, over a network or
         not."""
         rows = self._ask("POST", "/se/log", {"type": "performance"})
@@ -125,7 +121,7 @@ class Browser:
             url for url in urls if not url.startswith(BROWSERS_OWN)
         ]  # its own first window
 
-    def shot(self, path: Path):
+    def shot(self, path):
         """Keep what is to be seen."""
         path.write_bytes(base64.b64decode(self._ask("GET", "/screenshot")))
 

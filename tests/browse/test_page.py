@@ -6,13 +6,11 @@ import stat
 from base64 import b64encode
 from hashlib import sha256
 from html import unescape
-from typing import Any
 
 import pytest
 
 from memcli.commands.browse import BrowseReport
 from memcli.views import page
-from tests.browse.driver import Browser
 
 HEALTH = {
     "score": 50.0,
@@ -39,7 +37,7 @@ HOSTILE = [
 ]
 
 
-def report(*items: dict[str, Any], pairs: tuple[Any, ...] = ()) -> BrowseReport:
+def report(*items, pairs=()):
     return BrowseReport(
         name="repo",
         root="/r",
@@ -50,7 +48,7 @@ def report(*items: dict[str, Any], pairs: tuple[Any, ...] = ()) -> BrowseReport:
     )
 
 
-def item(number: int, **more: Any) -> dict[str, Any]:
+def item(number, **more):
     """One entry as the page reads it."""
     return {
         "id": f"id-{number:05}-abc",
@@ -71,7 +69,7 @@ def item(number: int, **more: Any) -> dict[str, Any]:
     }
 
 
-def shown(browser: Browser, tmp_path: Any, made: BrowseReport, **window: Any):
+def shown(browser, tmp_path, made, **window):
     """Open a page of these; neither the console nor the network has anything to say."""
     place = tmp_path / "page.html"
     place.write_text(page.render(made), "utf-8")
@@ -276,7 +274,7 @@ def test_each_control_has_a_name_and_colours_contrast(browser, tmp_path):
                 assert (max(ink, ground) + 0.05) / (min(ink, ground) + 0.05) >= 4.5
 
 
-def _luminance(colour: list[float]) -> float:
+def _luminance(colour):
     parts = [c / 255 for c in colour]
     linear = [
         part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4
@@ -288,10 +286,9 @@ def _luminance(colour: list[float]) -> float:
 def test_the_page_is_for_its_owner_and_holds_no_secret(project):
     """In the cache, 0600; retired, archived and prose units are in it, what a secret
     was is not."""
-    project.write(
-        "MEMORY.md",
-        "# Notes\n\nPeople write, too.\n\n"
-        + project.entry("Herd", "password = hunter2x9"),
+    project.memory(
+        "# Notes\n\nPeople write, too.\n\n",
+        project.entry("Herd", "password = hunter2x9"),
     )
     project.write(
         "MEMORY.archive.md",
@@ -322,10 +319,10 @@ def test_life_relations_and_pairs_are_in_it(project):
         id="p9",
         supports=["p5"],
     )
-    project.write("MEMORY.md", five)
+    project.memory(five)
     project.git("add", "-A")
     project.git("commit", "-qm", "one")
-    project.write("MEMORY.md", f"{five}\n{nine}")
+    project.memory(f"{five}\n{nine}")
     project.mem("index", "--history")
     found = project.mem("browse", "--json", "--history").json
     assert [each["title"] for each in found["items"] if each["what"] == "commit"] == [

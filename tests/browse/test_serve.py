@@ -7,10 +7,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -19,13 +17,10 @@ from memcli.app import Options, opened
 from memcli.cli.serve import PageServer
 from memcli.commands.browse import browse
 from memcli.memory.filters import Filters
-from tests.conftest import Project
 
 
 @contextmanager
-def served(
-    project: Project, idle: float = 60.0
-) -> Iterator[tuple[PageServer, threading.Thread]]:
+def served(project, idle=60.0):
     """A server of a project's memory, which runs."""
     options = Options(root=str(project.root))
     gather = partial(browse, filters=Filters())
@@ -41,9 +36,7 @@ def served(
     assert not running.is_alive()
 
 
-def ask(
-    server: PageServer, method: str, path: str, body: object = None, **headers: str
-) -> tuple[int, str]:
+def ask(server, method, path, body=None, **headers):
     """Ask as the page does, but for these headers; `None` leaves one out."""
     own = {
         "Host": server.host,
@@ -107,7 +100,7 @@ def test_only_the_page_itself_is_answered(project):
     assert path.read_bytes() == before
 
 
-def done(server: PageServer, **task: str) -> dict[str, Any]:
+def done(server, **task):
     code, text = ask(server, "POST", "/act", task)
     assert code == 200
     return dict(json.loads(text))
@@ -123,7 +116,7 @@ def test_buttons_are_the_commands(project):
         project.entry("Same", twin, id="e3"),
         project.entry("Same", twin, id="e4"),
     ]
-    path = project.write("MEMORY.md", "\n".join(entries))
+    path = project.memory("\n".join(entries))
     with served(project) as (server, _):
         reply = done(
             server,
@@ -225,10 +218,10 @@ def test_control_c_ends_it(project):
 def test_half_a_character_in_a_request_is_refused(project, value):
     """JSON may name a lone surrogate, which no file can hold."""
     project.remembers("Cart total", "It is kept in cents.")
-    before = project.data("MEMORY.md")
+    before = project.data()
     with served(project) as (server, _):
         for field in ("do", "id", "title", "body", "because"):
             task = {"do": "edit", "id": "1", "title": "New", field: value}
             assert ask(server, "POST", "/act", task)[0] == 400
         assert ask(server, "GET", f"/{'%ED%A0%80'}")[0] in (403, 404)
-    assert project.data("MEMORY.md") == before
+    assert project.data() == before
