@@ -178,6 +178,14 @@ class Project:
 
     # files
 
+    @property
+    def memory_file(self) -> Path:
+        return self.root / "MEMORY.md"
+
+    @property
+    def index_file(self) -> Path:
+        return self.root / ".memory.db"
+
     def write(
         self, relative: str, text: str | bytes, *, at: Path | None = None
     ) -> Path:

@@ -109,7 +109,7 @@ def test_scope__background_respects_boundary(project):
     for job, (own, other) in ports.items():
         answer = in_job(project, job, "recall", "port of the test gateway").out
         assert own in answer and other not in answer
-    above = project.root / "MEMORY.md"
+    above = project.memory_file
     assert not above.exists() or "471" not in above.read_text()
 
 

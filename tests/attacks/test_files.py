@@ -60,7 +60,7 @@ def test_add_writes_through_no_link_that_leads_away(project, outside, goal):
     """Out of the root, into git's own folder, to what is no markdown."""
     aim = project.root / goal.format(outside=outside)
     before = aim.read_text() if aim.exists() else None
-    (project.root / "MEMORY.md").symlink_to(goal.format(outside=outside))
+    project.memory_file.symlink_to(goal.format(outside=outside))
     for command in (["add", "Words"], ["extract", "-", "--format", "text"]):
         result = project.mem(
             *command, input="User: Never log the password.\nAssistant: Ok."
@@ -74,7 +74,7 @@ def test_every_writer_writes_through_a_link_inside_the_root(project):
     """As dotfile managers make them: the link stays, what it leads to is written, and
     `init` and `doctor` say so."""
     target = project.write("dot/memory.md", "")
-    link = project.root / "MEMORY.md"
+    link = project.memory_file
     link.symlink_to("dot/memory.md")
     assert (
         "MEMORY.md is a link to dot/memory.md, mem writes there"
@@ -100,7 +100,7 @@ def test_every_writer_writes_through_a_link_inside_the_root(project):
 
 @pytest.mark.parametrize("goal", ["nowhere.md", "/etc/hostname", ".git/config"])
 def test_init_and_doctor_name_a_link_that_nothing_is_written_through(project, goal):
-    (project.root / "MEMORY.md").symlink_to(goal)
+    project.memory_file.symlink_to(goal)
     assert f"MEMORY.md is a link to {goal}, " in project.mem("init").out
     result = project.mem("doctor", "--json")
     failed = [row for row in result.json["checks"] if row["status"] == "FAIL"]

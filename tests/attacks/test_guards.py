@@ -82,12 +82,12 @@ def test_guards_of_files_too_large_to_index_ask(project):
     assert call(project, "ls") == ""
     assert decision(call(project, FORCED)) == "deny"
     assert decision(call(project, "", tool_name="Read", tool_input={"path": "a"})) == ""
-    (project.root / "MEMORY.md").unlink()
+    project.memory_file.unlink()
     many = text.encode() + b"x" * (17 << 20)
-    (project.root / "MEMORY.md").write_bytes(many)
+    project.memory_file.write_bytes(many)
     project.mem("index", "--rebuild")
     assert decision(call(project, "ls")) == "ask"
-    (project.root / "MEMORY.md").write_bytes(b"x" * (17 << 20))
+    project.memory_file.write_bytes(b"x" * (17 << 20))
     assert call(project, "ls") == ""
 
 

@@ -158,6 +158,6 @@ def test_entries_that_tie_cost_little_by_their_number(project, monkeypatch, embe
     many = spent(3 * (POOL + LEADERS))
     assert many < 1.3 * few
     found = project.mem("recall", "cart total", "--limit", "1", "--json").json
-    (project.root / ".memory.db").unlink()
+    project.index_file.unlink()
     again = project.mem("recall", "cart total", "--limit", "1", "--json").json
     assert again["hits"] == found["hits"]

@@ -246,7 +246,7 @@ def test_stdout_is_the_answer_and_stderr_is_talk(project, args):
     """A note about the index goes to stderr; stdout is the same as without it."""
     project.remembers("Herd", "zebra", id="9f9f9f9f-x")
     clean = project.mem(*args)
-    (project.root / ".memory.db").write_bytes(b"garbage " * 1000)
+    project.index_file.write_bytes(b"garbage " * 1000)
     noted = project.mem(*args)
     assert noted.out == clean.out
     assert clean.err == ""

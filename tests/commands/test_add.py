@@ -281,7 +281,7 @@ def test_any_text_is_one_entry(project, text, eol):
 def test_dry_run_is_a_diff_that_git_takes(project, before):
     """--dry-run prints a diff for git apply and writes nothing; applied, it is what add
     writes."""
-    path = project.root / "MEMORY.md"
+    path = project.memory_file
     if before is not None:
         project.memory(before)
     result = project.ok("add", "Title\nwith --- body", "--dry-run")
@@ -304,8 +304,8 @@ def test_a_bracket_that_is_not_closed_is_no_glob(project, glob):
 def test_a_level_without_its_job_reinforces_nothing(project):
     """Although the project knows the very words."""
     project.mem("add", "Freeze time in cart tests")
-    before = (project.root / "MEMORY.md").read_bytes()
+    before = project.memory_file.read_bytes()
     refused = project.mem("add", "--level", "job", "Freeze time in cart tests")
     assert refused.code == 2
     assert "--job" in refused.err
-    assert (project.root / "MEMORY.md").read_bytes() == before
+    assert project.memory_file.read_bytes() == before

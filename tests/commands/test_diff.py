@@ -52,7 +52,7 @@ def test_added_retired_reinforced(project):
 def test_what_differs_in_an_entry_is_named(project):
     """Keys, body and a move; prose is counted, not quoted; line ends are no change."""
     started(project)
-    path = project.root / "MEMORY.md"
+    path = project.memory_file
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     assert told(project) == {}
     text = path.read_text().replace("importance: 0.5", "importance: 0.7", 1)
@@ -192,7 +192,7 @@ def test_what_memory_rests_on(project):
     assert project.mem("diff", "main..HEAD", "--format", "markdown").out.strip() == ""
     project.git("rm", "-q", "a.py")
     project.git("mv", "c.py", "d.py")
-    with (project.root / "MEMORY.md").open("a") as file:
+    with project.memory_file.open("a") as file:
         file.write(project.entry("Rule v2", "Never use tabs in the cart module."))
         file.write(project.entry("Key", "The key is ghp_" + "a1B2c3D4e5F6" * 3))
     project.commit("feature")

@@ -161,7 +161,7 @@ def git(*args):
 
 def sql(statement, *, anew=False):
     def plant(project):
-        path = without_index(project) if anew else project.root / ".memory.db"
+        path = without_index(project) if anew else project.index_file
         with closing(sqlite3.connect(path, isolation_level=None)) as db:
             db.execute(statement)
 
@@ -171,16 +171,14 @@ def sql(statement, *, anew=False):
 def without_index(project):
     for path in project.root.glob(".memory.db*"):
         path.unlink()
-    return project.root / ".memory.db"
+    return project.index_file
 
 
 def torn(project):
     """Overwrite the pages behind the first with noise."""
     sql("PRAGMA wal_checkpoint(TRUNCATE)")(project)
     data = project.data(".memory.db")
-    (project.root / ".memory.db").write_bytes(
-        data[:8192] + b"\xa5" * (len(data) - 8192)
-    )
+    project.index_file.write_bytes(data[:8192] + b"\xa5" * (len(data) - 8192))
 
 
 def work_tree(project):

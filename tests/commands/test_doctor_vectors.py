@@ -22,7 +22,7 @@ def row(project, name, env=None):
 
 def vectors_of(project, statement):
     """Change the index as `mem` would."""
-    path = project.root / ".memory.db"
+    path = project.index_file
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute(statement)
         whole.note(database, path)

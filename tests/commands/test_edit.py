@@ -63,7 +63,7 @@ def test_a_copy_is_kept_when_the_original_changed(project):
     """So it is when the text is no entry any more, or holds a secret: exit 5 or 3, the
     copy named."""
     filled(project)
-    path = project.root / "MEMORY.md"
+    path = project.memory_file
     script = (
         f'sed -i "s/One thing/Yours/" "$1"\nsed -i "s/One thing/Theirs/" "{path}"\n'
     )

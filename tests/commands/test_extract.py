@@ -157,7 +157,7 @@ def test_the_same_session_changes_nothing(project, world):
     project.mem("compact")
     project.commit()
     before = state(project)
-    index = project.root / ".memory.db"
+    index = project.index_file
     known = world / "state" / "mem" / "state.db"
     for lost in ((), (index,), (known,), (index, known)):
         project.mem("index")
@@ -221,11 +221,11 @@ def test_another_conversation_in_the_same_file_is_read_from_its_start(
     first, other, new = (text[:10] for text in rules)
     assert learned(rules[0]) == [first]
     assert learned(rules[1]) == [first, other]
-    memory = (project.root / "MEMORY.md").read_bytes()
+    memory = project.memory_file.read_bytes()
     (world / "state" / "mem" / "state.db").unlink()
     for text in (rules[0], rules[1], rules[1]):
         learned(text)
-    assert (project.root / "MEMORY.md").read_bytes() == memory
+    assert project.memory_file.read_bytes() == memory
     assert learned(*rules[1:]) == [first, other, new]
 
 

@@ -23,13 +23,13 @@ def test_the_lines_that_a_person_names_are_kept(project, changed):
     session = Talk(project.root).user("Change the checkout page.").agent("Done.")
     session.user(said).agent("I will.")
     project.ok("extract", saved(project, session))
-    memory = parse((project.root / "MEMORY.md").read_text(), "MEMORY.md")
+    memory = parse(project.memory_file.read_text(), "MEMORY.md")
     rests_on = [entry.extra.get("rests_on") for entry in memory.entries]
     if changed == LATER:
         assert rests_on == [None]
         return
     ((row,),) = rests_on
     project.ok("add", "Cents.", "--title", "T", "--rests-on", "src/cart.py:2-4")
-    memory = parse((project.root / "MEMORY.md").read_text(), "MEMORY.md")
+    memory = parse(project.memory_file.read_text(), "MEMORY.md")
     (added,) = [entry for entry in memory.entries if entry.title == "T"]
     assert added.extra["rests_on"] == [row]

@@ -20,7 +20,7 @@ def guarded(project, title=RULE, **values):
     """An entry that binds, written by hand; its id."""
     given = {"type": "directive", "guard": "deny", "commands": ["git push --force *"]}
     text = project.entry(title, **{**given, **values})
-    old = project.root / "MEMORY.md"
+    old = project.memory_file
     project.memory((old.read_text() if old.exists() else "") + text)
     return (
         text.split('id: "')[1][:36] if 'id: "' in text else text.split("id: ")[1][:36]
@@ -271,7 +271,7 @@ def test_a_tool_does_not_lift_a_guard_by_itself(project):
     ]
     for line in lines:
         assert decision(call(project, line)) == "ask", line
-    file = {"file_path": str(project.root / "MEMORY.md"), "old_string": "guard: deny"}
+    file = {"file_path": str(project.memory_file), "old_string": "guard: deny"}
     assert decision(call(project, "", tool_name="Edit", tool_input=file)) == "ask"
     note = {**file, "old_string": "A body.", "new_string": "Another."}
     assert call(project, "", tool_name="Edit", tool_input=note) == ""
@@ -586,7 +586,7 @@ def test_a_chosen_pattern_of_a_learned_entry_survives_off_and_on(project, lifted
 
 def edit(project, name="Edit", **given):
     """What the hook decides of an edit of the memory file."""
-    given.setdefault("file_path", str(project.root / "MEMORY.md"))
+    given.setdefault("file_path", str(project.memory_file))
     return decision(call(project, "", tool_name=name, tool_input=given))
 
 
@@ -717,7 +717,7 @@ def test_what_cannot_be_read_goes_on_to_bind(project, more):
     """As far as it can be read; an index that is built anew knows it, too."""
     guarded(project)
     assert decision(call(project, FORCED)) == "deny"
-    with (project.root / "MEMORY.md").open("ab") as file:
+    with project.memory_file.open("ab") as file:
         file.write(more)
     assert decision(call(project, FORCED)) == "deny"
     project.mem("index", "--rebuild")
@@ -727,7 +727,7 @@ def test_what_cannot_be_read_goes_on_to_bind(project, more):
 def test_what_cannot_be_opened_binds_as_it_was_known(project):
     guarded(project)
     assert decision(call(project, FORCED)) == "deny"
-    os.truncate(project.root / "MEMORY.md", 17 << 20)
+    os.truncate(project.memory_file, 17 << 20)
     project.mem("index")
     assert decision(call(project, FORCED)) == "deny"
     assert edit(project, "Write", content="# Memory\n") == "ask"

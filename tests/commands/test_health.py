@@ -95,11 +95,9 @@ def test_each_metric_names_the_command_that_raises_it(project):
     fresh = measured(project)
     assert fresh["freshness"] > stale["value"]
     assert fresh["coverage"] == 100
-    with closing(
-        sqlite3.connect(project.root / ".memory.db", isolation_level=None)
-    ) as db:
+    with closing(sqlite3.connect(project.index_file, isolation_level=None)) as db:
         db.execute("DELETE FROM chunks WHERE entry IN ('e1', 'e2')")
-        whole.note(db, project.root / ".memory.db")
+        whole.note(db, project.index_file)
     lost = found_by(project)["metrics"]["coverage"]
     assert lost["value"] == 50
     assert "2 of 4 entries" in lost["reason"]
@@ -145,7 +143,7 @@ def test_one_snapshot_a_day(project):
 def test_the_nudge_comes_with_60_prompts_since_the_last_write(project):
     """Counted over sessions; what was written meanwhile starts anew."""
     store(project)
-    newest = (project.root / "MEMORY.md").stat().st_mtime_ns
+    newest = project.memory_file.stat().st_mtime_ns
     with opened(Options(root=str(project.root))) as app, app.state() as history:
         SessionLog(history).remember_turns("a", Turns(40, newest), "2026-11-21")
         SessionLog(history).remember_turns("b", Turns(19, newest), "2026-11-21")

@@ -176,6 +176,6 @@ def test_without_a_session_every_call_counts_with_one_only_the_first(project):
         project.ok("reinforce", "a")
     for _ in range(3):
         project.ok("reinforce", "a", "--session", "s1")
-        (project.root / ".memory.db").unlink()
+        project.index_file.unlink()
     assert counts(project, "a") == [3]
     assert "already" in project.mem("reinforce", "a", "--session", "s1").out

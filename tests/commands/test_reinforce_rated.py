@@ -81,7 +81,7 @@ class Meddler:
 
     def ask(self, ask):
         self.asked.append(ask)
-        path = self.project.root / "MEMORY.md"
+        path = self.project.memory_file
         path.write_text(path.read_text().replace("Body a.", "Body of a person."))
         assert self.project.mem("reinforce", "c", "--session", "other").code == 0
         return Reply(json.dumps(ratings(a="easy", b="easy")))

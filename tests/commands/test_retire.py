@@ -112,19 +112,19 @@ def test_undo_goes_past_what_was_forgotten(project):
     """It says so once; what is older is taken back without the words, and a write that
     came later before it."""
     project.mem("init")
-    begun = (project.root / "MEMORY.md").read_bytes()
+    begun = project.memory_file.read_bytes()
     project.mem("add", "Keep the lights on at night")
     project.mem("add", "The zebra crossing is painted on Mondays", "--kind", "fact")
     zebra = next(row["id"] for row in project.listed() if "zebra" in row["title"])
     assert project.mem("forget", zebra).code == 0
-    stands = (project.root / "MEMORY.md").read_bytes()
+    stands = project.memory_file.read_bytes()
     project.mem("add", "Deploys go out on Tuesdays")
     assert project.mem("undo").code == 0
-    assert (project.root / "MEMORY.md").read_bytes() == stands
+    assert project.memory_file.read_bytes() == stands
     refused = project.mem("undo")
     assert refused.code == 5
     assert "mem forget of" in refused.err and "another mem undo" in refused.err
-    assert (project.root / "MEMORY.md").read_bytes() == stands
+    assert project.memory_file.read_bytes() == stands
     while project.read().encode() != begun:
         assert project.mem("undo").code == 0
         assert "zebra" not in project.read()

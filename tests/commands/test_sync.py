@@ -28,6 +28,12 @@ class Machine(Project):
         env["MEM_HOME"] = str(self.home)
         return self.project.mem(*words, cwd=self.folder, env=env)
 
+    def sync(self, *words):
+        return self.mem("sync", *words)
+
+    def learns(self):
+        return self.mem("add", "--level", "global", "Deploy on Tuesdays only")
+
     def text(self, name="MEMORY.md"):
         return (self.home / name).read_bytes().decode()
 
@@ -42,7 +48,7 @@ def remote(project, tmp_path):
 def pair(project, remote, tmp_path):
     laptop, desktop = (Machine(project, tmp_path / name) for name in ("one", "two"))
     for machine in (laptop, desktop):
-        assert machine.mem("sync", "--git", str(remote)).code == 0
+        assert machine.sync("--git", str(remote)).code == 0
     return laptop, desktop
 
 
@@ -58,7 +64,7 @@ def test_a_home_of_its_own_has_a_repository_of_its_own(project, tmp_path, monkey
 
 def in_step(*machines):
     for each in (*machines, *machines):
-        done = each.mem("sync")
+        done = each.sync()
         assert done.code == 0, done.err
 
 
@@ -66,26 +72,26 @@ def test_without_an_address_nothing_is_called_in_step(project, remote, tmp_path)
     """It says what stays on this machine, and how the others find it; an address that
     is known is not asked for again."""
     laptop = Machine(project, tmp_path / "one")
-    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
-    begun = laptop.mem("sync", "--git")
+    laptop.learns()
+    begun = laptop.sync("--git")
     assert begun.code == 0
     assert "nothing leaves this machine" in begun.err
-    done = laptop.mem("sync")
+    done = laptop.sync()
     assert done.code == 0
     assert "on this machine alone" in done.out
     assert "mem sync --git URL" in done.out
-    assert laptop.mem("sync", "--json").json["address"] is False
-    assert laptop.mem("sync", "--git", str(remote)).code == 0
-    assert laptop.mem("sync").out == "1 commit sent\n"
-    assert "nothing leaves" not in laptop.mem("sync", "--git").err
-    assert laptop.mem("sync").out == "in step\n"
+    assert laptop.sync("--json").json["address"] is False
+    assert laptop.sync("--git", str(remote)).code == 0
+    assert laptop.sync().out == "1 commit sent\n"
+    assert "nothing leaves" not in laptop.sync("--git").err
+    assert laptop.sync().out == "in step\n"
 
 
 def test_two_machines_that_edited_at_once_hold_the_same(pair):
     """Entries by id, counts added up, prose with the lines of both; every byte, CRLF
     too."""
     laptop, desktop = pair
-    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    laptop.learns()
     in_step(laptop, desktop)
     (name,) = [entry["id"] for entry in laptop.listed()]
     for machine, text in ((laptop, "Mine: a\r\n"), (desktop, "Mine: b\r\n")):
@@ -105,7 +111,7 @@ def test_two_machines_that_edited_at_once_hold_the_same(pair):
         "Mine: a",
         "Mine: b",
     ]
-    assert laptop.mem("sync").out == "in step\n"
+    assert laptop.sync().out == "in step\n"
 
 
 def test_git_knows_two_files_and_the_home_folder_nothing_of_git(pair, project):
@@ -113,32 +119,29 @@ def test_git_knows_two_files_and_the_home_folder_nothing_of_git(pair, project):
     laptop, _ = pair
     for name in ("notes.txt", "proxy.md", "MEMORY.archive.md"):
         (laptop.home / name).write_text("private\n")
-    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
-    assert laptop.mem("sync", "--git").code == 0
-    assert "1 commit sent" in laptop.mem("sync").out
+    laptop.learns()
+    assert laptop.sync("--git").code == 0
+    assert "1 commit sent" in laptop.sync().out
     named = project.git(
         "--git-dir", str(laptop.git_dir), "ls-tree", "-r", "--name-only", "main"
     )
     assert named == "MEMORY.md\n"
     assert not (laptop.home / ".git").exists()
     assert project.git("--git-dir", str(laptop.git_dir), "status", "--porcelain") == ""
-    assert laptop.mem("sync", "--remove").code == 0
+    assert laptop.sync("--remove").code == 0
     assert not laptop.git_dir.exists()
-    assert laptop.mem("sync").code == 2
+    assert laptop.sync().code == 2
 
 
 def test_a_dry_run_shows_what_would_come_and_writes_nothing(pair):
     laptop, desktop = pair
-    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    laptop.learns()
     in_step(laptop)
     desktop.mem("add", "--level", "global", "Prefer tabs")
     before = desktop.text()
-    assert (
-        "+## [2026-11-21] Deploy on Tuesdays only"
-        in desktop.mem("sync", "--dry-run").out
-    )
+    assert "+## [2026-11-21] Deploy on Tuesdays only" in desktop.sync("--dry-run").out
     assert desktop.text() == before
-    assert laptop.mem("sync").out == "in step\n"
+    assert laptop.sync().out == "in step\n"
 
 
 @pytest.mark.parametrize("what", ["secret", "link", "conflict"])
@@ -156,7 +159,7 @@ def test_what_may_not_leave_stops_it_before_anything_is_committed(
         path.symlink_to(laptop.folder / "elsewhere.md")
     else:
         path.write_text("<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n")
-    done = laptop.mem("sync")
+    done = laptop.sync()
     assert done.code == 5
     assert "MEMORY.md" in done.err
     assert "hint:" in done.err
@@ -167,7 +170,7 @@ def test_a_secret_of_the_other_side_is_not_sent_on(pair, remote, project):
     """It comes into no file here, and no second address gets it."""
     _, two = pair
     two.home.joinpath("MEMORY.md").write_text("# Memory\n\nA note.\n")
-    two.mem("sync")
+    two.sync()
     token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
     folder = remote.parent / "work"
     project.git("clone", "-q", str(remote), str(folder))
@@ -175,7 +178,7 @@ def test_a_secret_of_the_other_side_is_not_sent_on(pair, remote, project):
         file.write(f"\nkey: {token}\n")
     project.git("commit", "-qam", "x", cwd=folder)
     project.git("push", "-q", cwd=folder)
-    done = two.mem("sync")
+    done = two.sync()
     assert done.code == 5
     assert "holds a secret" in done.err
     assert "the other side" in done.err
@@ -188,7 +191,7 @@ def test_the_other_side_lifts_no_guard_and_has_bounds(pair, remote, project, the
     _, two = pair
     guard = project.entry("Never force push", guard="deny", commands=["git push -f *"])
     two.home.joinpath("MEMORY.md").write_text(guard)
-    two.mem("sync")
+    two.sync()
     folder = remote.parent / "work"
     project.git("clone", "-q", str(remote), str(folder))
     text = guard.replace("guard: deny\n", "")
@@ -197,7 +200,7 @@ def test_the_other_side_lifts_no_guard_and_has_bounds(pair, remote, project, the
     (folder / "MEMORY.md").write_text(text)
     project.git("commit", "-qam", "x", cwd=folder)
     project.git("push", "-q", cwd=folder)
-    done = two.mem("sync")
+    done = two.sync()
     assert done.code == 5
     said = "would lift the guard" if there == "lifted" else "too large"
     assert said in done.err
@@ -209,12 +212,12 @@ def test_a_guard_that_the_other_side_calls_otherwise_is_taken_in(pair, project):
     one, two = pair
     guard = project.entry("Never force push", guard="deny", commands=["git push -f *"])
     two.home.joinpath("MEMORY.md").write_text(guard)
-    two.mem("sync")
-    one.mem("sync")
+    two.sync()
+    one.sync()
     path = one.home / "MEMORY.md"
     path.write_text(path.read_text().replace("Never force", "Do not force"))
-    one.mem("sync")
-    done = two.mem("sync")
+    one.sync()
+    done = two.sync()
     assert done.code == 0, done.err
     assert "Do not force push" in two.text() and "guard: deny" in two.text()
 
@@ -225,7 +228,7 @@ def test_a_link_inside_the_home_folder_is_written_through(pair):
     (desktop.home / "dotfiles").mkdir()
     (desktop.home / "dotfiles" / "notes.md").write_text("")
     (desktop.home / "MEMORY.md").symlink_to("dotfiles/notes.md")
-    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    laptop.learns()
     in_step(laptop, desktop)
     assert (desktop.home / "MEMORY.md").is_symlink()
     kept = (desktop.home / "dotfiles" / "notes.md").read_text()
@@ -247,7 +250,7 @@ def test_a_repository_that_holds_more_is_refused_and_writes_nothing(
     ).write_text("x")
     project.commit(cwd=other)
     project.git("push", "-q", "origin", "HEAD:main", cwd=other)
-    done = laptop.mem("sync")
+    done = laptop.sync()
     assert done.code == 5
     assert name.partition("/")[0] in done.err
     assert list(laptop.home.iterdir()) == []
@@ -263,7 +266,7 @@ def test_a_repository_with_another_branch_is_refused(pair, remote, project, tmp_
     project.commit(cwd=other)
     project.git("push", "-q", "origin", "HEAD:trunk", cwd=other)
     laptop.mem("add", "--level", "global", "Prefer short branches")
-    done = laptop.mem("sync")
+    done = laptop.sync()
     assert done.code == 5
     assert "holds a branch 'trunk'" in done.err
     assert "main" not in project.git("branch", "-a", cwd=remote)
@@ -295,7 +298,7 @@ def test_folders_that_hold_themselves_are_not_entered(
     listed.write_text(f"{row}\t{name}\n")
     with listed.open() as given:
         pushed_by_another(project, remote, made(remote, "mktree", stdin=given))
-    done = laptop.mem("sync")
+    done = laptop.sync()
     assert (done.code, name in done.err) == (5, True), done.err
     assert list(laptop.home.iterdir()) == []
 
@@ -310,7 +313,7 @@ def test_many_names_are_not_listed(pair, remote, project, tmp_path):
     )
     with listed.open() as given:
         pushed_by_another(project, remote, made(remote, "mktree", stdin=given))
-    done = laptop.mem("sync")
+    done = laptop.sync()
     assert (done.code, "more than two files" in done.err) == (5, True), done.err
 
 
@@ -327,7 +330,7 @@ def test_an_object_that_unpacks_to_more_than_memory_holds_is_not_taken(
     listed.write_text(f"100644 blob {blob}\tMEMORY.md\n")
     with listed.open() as given:
         pushed_by_another(project, remote, made(remote, "mktree", stdin=given))
-    done = laptop.mem("sync")
+    done = laptop.sync()
     assert done.code == 4, done.err  # where it came in, its size is refused (5)
     assert list(laptop.home.iterdir()) == []
 
@@ -345,14 +348,14 @@ def test_another_address_is_sent_all_there_is(pair, remote, project, tmp_path, a
     """What the old repository had says nothing of the new one, under another address
     or the same."""
     laptop, desktop = pair
-    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    laptop.learns()
     in_step(laptop)
     shutil.move(remote, tmp_path / "gone.git")
     new = remote if anew else tmp_path / "new.git"
     project.git("init", "-q", "--bare", "-b", "main", str(new))
     for machine in pair:
-        assert machine.mem("sync", "--git", str(new)).code == 0
-    assert "1 commit sent" in laptop.mem("sync").out
+        assert machine.sync("--git", str(new)).code == 0
+    assert "1 commit sent" in laptop.sync().out
     in_step(desktop)
     assert "Tuesdays" in desktop.text()
 
@@ -360,29 +363,29 @@ def test_another_address_is_sent_all_there_is(pair, remote, project, tmp_path, a
 def test_git_that_does_not_know_the_user_is_told_how(pair, monkeypatch):
     """The hint is the command that helps, and with it the sync works."""
     laptop, _ = pair
-    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    laptop.learns()
     for name in list(os.environ):
         if name.startswith(("GIT_AUTHOR", "GIT_COMMITTER")) or name == "EMAIL":
             monkeypatch.delenv(name)
     config = laptop.folder / "gitconfig"
     config.write_text("[user]\n\tuseConfigOnly = true\n")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
-    done = laptop.mem("sync")
+    done = laptop.sync()
     assert done.code == 5 and "does not know who you are" in done.err, done.err
     hint = done.err.partition("hint: ")[2].strip()
     commands = hint.removesuffix(", then: mem sync").split(", ")
     assert len(commands) == 2
     for command in commands:
         subprocess.run(shlex.split(command), check=True)
-    assert "1 commit sent" in laptop.mem("sync").out
+    assert "1 commit sent" in laptop.sync().out
 
 
 def test_a_failed_network_costs_nothing(pair, remote):
     """What is here is committed, and sent the next time."""
     laptop, desktop = pair
-    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    laptop.learns()
     remote.rename(remote.with_name("away"))
-    done = laptop.mem("sync")
+    done = laptop.sync()
     assert done.code == 4
     assert "what is here is committed" in done.err
     remote.with_name("away").rename(remote)
@@ -393,7 +396,7 @@ def test_a_failed_network_costs_nothing(pair, remote):
 def test_a_file_that_is_gone_comes_back(pair):
     """A deletion is no edit: whoever wants an empty memory empties it."""
     laptop, desktop = pair
-    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    laptop.learns()
     in_step(laptop, desktop)
     (laptop.home / "MEMORY.md").unlink()
     in_step(laptop, desktop)
@@ -403,16 +406,16 @@ def test_a_file_that_is_gone_comes_back(pair):
 
 def test_the_users_hooks_run_and_may_refuse(pair):
     laptop, _ = pair
-    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    laptop.learns()
     hook = laptop.git_dir / "hooks/pre-commit"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho not today >&2\nexit 1\n")
     hook.chmod(0o755)
-    done = laptop.mem("sync")
+    done = laptop.sync()
     assert done.code == 5
     assert "not today" in done.err
     hook.unlink()
-    assert "1 commit sent" in laptop.mem("sync").out
+    assert "1 commit sent" in laptop.sync().out
 
 
 def test_a_session_that_ends_brings_it_in_step_when_that_is_wanted(pair, monkeypatch):
@@ -420,7 +423,7 @@ def test_a_session_that_ends_brings_it_in_step_when_that_is_wanted(pair, monkeyp
     from memcli.hooks import worker
 
     laptop, desktop = pair
-    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    laptop.learns()
     for kind in ("data", "state", "cache"):
         monkeypatch.setenv(f"XDG_{kind.upper()}_HOME", str(laptop.folder / kind))
     monkeypatch.setenv("MEM_HOME", str(laptop.home))
@@ -438,7 +441,7 @@ def test_a_sync_that_was_killed_around_its_write_is_done_again(pair, project, wr
     """Before it, the merge is forgotten; after it, it is kept: nothing is lost or
     counted twice."""
     laptop, desktop = pair
-    laptop.mem("add", "--level", "global", "Deploy on Tuesdays only")
+    laptop.learns()
     in_step(laptop, desktop)
     (name,) = [entry["id"] for entry in laptop.listed()]
     laptop.mem("reinforce", name)

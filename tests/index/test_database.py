@@ -586,7 +586,7 @@ def test_an_index_of_somebody_else_is_neither_used_nor_replaced(project, world):
     """One that this user's state does not know: another is made in the cache."""
     project.remembers("Carts round down")
     project.mem("index")
-    path = project.root / ".memory.db"
+    path = project.index_file
     with closing(sqlite3.connect(path)) as db, db:
         db.execute(
             "INSERT INTO embedding_cache VALUES ('h', 'openai', 'm', x'00000000')"

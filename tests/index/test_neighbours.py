@@ -18,14 +18,14 @@ WORDS = "webhook retry signature queue payment refund cart expiry migration inde
 
 def edges(project, entries=()):
     """The edges of these entries, of all without any."""
-    with closing(sqlite3.connect(project.root / ".memory.db")) as db:
+    with closing(sqlite3.connect(project.index_file)) as db:
         named = [row[0] for row in db.execute("SELECT DISTINCT entry FROM chunks")]
         return sorted(similar(db, list(entries) or named))
 
 
 def nearest(project):
     """The edges by definition: each with each."""
-    with closing(sqlite3.connect(project.root / ".memory.db")) as db:
+    with closing(sqlite3.connect(project.index_file)) as db:
         rows = db.execute(
             "SELECT entry, min(vector) FROM chunks JOIN vectors ON chunk = chunks.id"
             " WHERE part = 0 GROUP BY entry"

@@ -75,7 +75,7 @@ def test_edited_step_by_step_or_built_at_once_it_is_the_same(project, vectors, s
     assert sign_bits(project).keys() == {
         row[0] for row in sql(project, "SELECT chunk FROM vectors")
     }
-    (project.root / ".memory.db").unlink()
+    project.index_file.unlink()
     assert [answer(project, task) for task in tasks] == step_by_step
     assert contents(project) == grown
     assert project.mem("index", "--rebuild").code in (

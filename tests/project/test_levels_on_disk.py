@@ -215,7 +215,7 @@ def test_a_link_that_leaves_the_root_is_refused_and_named(project):
 def test_a_link_that_stays_in_the_root_is_followed(project):
     """For files and for folders, absolute or relative."""
     put(project, "notes/lessons.md", "jobs-live-here/j/MEMORY.md")
-    (project.root / "MEMORY.md").symlink_to("notes/lessons.md")
+    project.memory_file.symlink_to("notes/lessons.md")
     (project.root / ".mem").mkdir()
     (project.root / ".mem/jobs").symlink_to(project.root / "jobs-live-here")
     listing = levels_on_disk.list_files(project.root, project.home)
@@ -316,7 +316,7 @@ def test_what_may_not_be_read_is_named_and_the_rest_indexed(project):
     """A file and a folder without permission: exit 3, both named, the others found."""
     for name in ("MEMORY.md", "institutional.md", "tasks/a.md"):
         project.write(name, project.entry(name, "Zebra."))
-    (project.root / "MEMORY.md").chmod(0)
+    project.memory_file.chmod(0)
     (project.root / "tasks").chmod(0)
     result = project.powerless("index")
     (project.root / "tasks").chmod(0o700)

@@ -52,6 +52,10 @@ class House:
             str(path), path.read_bytes().decode() if path.exists() else None, after
         )
 
+    def write(self, name, after, **how):
+        """Write one file, as `mem add` does."""
+        return self.workspace().write([self.patch(name, after)], "add", **how)
+
     def listing(self):
         """Everything in the tree, directories too, so that litter shows."""
         return {
@@ -231,7 +235,7 @@ def assert_settled(house, patches):
 )
 def test_bytes_survive(house, data):
     house.put("MEMORY.md", b"x" + data)
-    house.workspace().write([house.patch("MEMORY.md", data.decode())], "add")
+    house.write("MEMORY.md", data.decode())
     assert house.listing() == {"MEMORY.md": data}
     house.workspace().undo()
     assert house.listing() == {"MEMORY.md": b"x" + data}
@@ -240,7 +244,7 @@ def test_bytes_survive(house, data):
 def test_a_patch_without_change_writes_nothing(house):
     path = house.put("MEMORY.md", b"same")
     inode = path.stat().st_ino
-    assert house.workspace().write([house.patch("MEMORY.md", "same")], "add") == []
+    assert house.write("MEMORY.md", "same") == []
     assert path.stat().st_ino == inode
     assert not house.state.exists()
 
@@ -251,7 +255,7 @@ def test_permissions_and_owner_stay(house):
     if os.geteuid() == 0:
         os.chown(path, 1234, 2345)
     before = path.stat()
-    house.workspace().write([house.patch("MEMORY.md", "new")], "add")
+    house.write("MEMORY.md", "new")
     after = path.stat()
     assert [after[i] for i in (0, 4, 5)] == [before[i] for i in (0, 4, 5)]
 
@@ -260,7 +264,7 @@ def test_the_state_is_private_whatever_the_umask(house):
     house.put("proxy.md", b"secret")
     old = os.umask(0)
     try:
-        house.workspace().write([house.patch("proxy.md", "secret 2")], "add")
+        house.write("proxy.md", "secret 2")
     finally:
         os.umask(old)
     for path in (house.state, *house.state.rglob("*")):
@@ -387,12 +391,12 @@ def test_a_busy_lock_names_its_holder_and_ends_with_it(house):
     with pytest.raises(
         RefusedError, match=f"busy: pid {pid}, mem compact, since 2026-03-01T12:00"
     ) as caught:
-        house.workspace().write([house.patch("a.md", "A")], "add", wait=0.2)
+        house.write("a.md", "A", wait=0.2)
     assert time.monotonic() - start >= 0.2
     assert "run it again" in caught.value.hint
     os.kill(pid, signal.SIGKILL)
     assert outcome(pid) == -signal.SIGKILL
-    house.workspace().write([house.patch("a.md", "A")], "add", wait=0)
+    house.write("a.md", "A", wait=0)
     assert house.listing() == {"a.md": b"A"}
 
 
@@ -555,7 +559,7 @@ def test_a_journal_eaten_by_the_disk_is_moved_aside(house, planted):
     crash(house, [house.patch("a.md", "A")], 1)
     (journal,) = house.pending()
     journal.write_bytes(planted or journal.read_bytes()[:50])
-    house.workspace().write([house.patch("a.md", "B")], "add")
+    house.write("a.md", "B")
     assert house.listing() == {"a.md": b"B"}
     assert len(list((house.state / "aside").iterdir())) == 1
 
@@ -616,7 +620,7 @@ def test_files_of_living_writers_are_not_swept(house):
         house.put(name, b"") for name in (".a.md.mem-tmp-x", "a.mem-tmp-1-0", ".b.swp")
     ]
     house.put(f".a.md.mem-tmp-{dead}-00", b"")
-    house.workspace().write([house.patch("a.md", "A")], "add")
+    house.write("a.md", "A")
     assert set(house.root.iterdir()) == {house.root / "a.md", living, *foreign}
 
 
@@ -656,7 +660,7 @@ def test_an_editor_that_saves_during_the_write_wins_and_nothing_else_changes(ram
 def test_as_many_writes_can_be_undone_as_there_are_records(house):
     """Older ones are forgotten."""
     for number in range(UNDO_RECORDS + 2):
-        house.workspace().write([house.patch("a.md", f"{number}\n")], "add")
+        house.write("a.md", f"{number}\n")
     assert len(house.undo_records()) == UNDO_RECORDS
 
 
