@@ -356,14 +356,10 @@ class WaitingUses:
 def _spots(sources: Sequence[KnownFile]) -> dict[str, Spot]:
     spots: dict[str, Spot] = {}
     merged: dict[str, Spot] = {}
-    for source in filter(_is_writable, sources):
+    for source in sources:
         for place, entry in enumerate(source.memory.entries):
-            if entry.identified:
+            if source.writable and entry.identified:
                 spot = (source.path, place)
                 spots.setdefault(entry.id, spot)
                 merged |= dict.fromkeys(listed(entry, "merged_from"), spot)
     return merged | spots
-
-
-def _is_writable(source: KnownFile) -> bool:
-    return source.writable

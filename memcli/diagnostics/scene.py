@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
@@ -33,47 +33,25 @@ MALFORMED = "malformed"
 
 
 class Check(NamedTuple):
-    """One row: what was looked at, how it stands, what was found, the command that
-    mends it."""
+    """One row: what was looked at, what was found, the command that mends it, and how
+    it stands."""
 
     name: str
-    status: Status
     detail: str
     hint: str = ""
     path: str = ""
     line: int = 0
+    status: Status = "PASS"
 
 
-def passed(name: str, detail: str, *, path: str = "") -> Check:
-    """What is in order."""
-    return Check(name=name, status="PASS", detail=detail, path=path)
-
-
-def remark(
-    name: str, detail: str, *, hint: str = "", path: str = "", line: int = 0
-) -> Check:
-    """What is worth knowing."""
-    return Check(
-        name=name, status="INFO", detail=detail, hint=hint, path=path, line=line
-    )
-
-
-def warning(
-    name: str, detail: str, *, hint: str, path: str = "", line: int = 0
-) -> Check:
-    """What should be mended."""
-    return Check(
-        name=name, status="WARN", detail=detail, hint=hint, path=path, line=line
-    )
-
-
-def failure(
-    name: str, detail: str, *, hint: str, path: str = "", line: int = 0
-) -> Check:
-    """What is broken."""
-    return Check(
-        name=name, status="FAIL", detail=detail, hint=hint, path=path, line=line
-    )
+passed = Check
+"""What is in order."""
+remark = partial(Check, status="INFO")
+"""What is worth knowing."""
+warning = partial(Check, status="WARN")
+"""What should be mended."""
+failure = partial(Check, status="FAIL")
+"""What is broken."""
 
 
 class Repository(NamedTuple):

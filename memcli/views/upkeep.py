@@ -141,7 +141,13 @@ _STATUS_STYLES = {"PASS": "green", "WARN": "yellow", "FAIL": "red", "INFO": "cya
 def doctor_keys(report: DoctorReport) -> Keys:
     """The checks as objects, and how many went wrong."""
     rows = [
-        {**row._asdict(), "path": row.path or None, "line": row.line or None}
+        {
+            "name": row.name,
+            "status": row.status,
+            **row._asdict(),
+            "path": row.path or None,
+            "line": row.line or None,
+        }
         for row in report.checks
     ]
     return {"checks": rows, "failed": report.failed, "warned": report.warned}
