@@ -155,7 +155,7 @@ def _weighed(words: Sequence[str]) -> tuple[float | None, str]:
     """The importance that was given as a number, and the priority that was named."""
     from memcli.memory.values import PRIORITIES
 
-    weight: float | None = None
+    weight = None
     priority = ""
     for word in words:
         if word in PRIORITIES:

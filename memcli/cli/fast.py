@@ -77,7 +77,7 @@ def _progress(mem: App) -> AbstractContextManager[object]:
 def _answered(mem: App, request: RecallRequest) -> RecallReport:
     """The answer from this project, or from several: those named, or outside of a
     project those listed in the configuration."""
-    roots: list[str] = []
+    roots = []
     if mem.options.others:
         roots = [mem.options.root, *mem.options.others]
     elif not mem.options.root and mem.project.root is None:

@@ -26,7 +26,6 @@ from memcli.views.text import name_problems, put, say
 if TYPE_CHECKING:
     from memcli.extraction.extract import ExtractReport, ExtractRequest
     from memcli.extraction.job_files import Checkpoint
-    from memcli.sessions.model import Session
 
 MOMENTS = "Before and in the work"  # a panel of options
 PROPOSALS = argument("ID...", "Proposals, by the beginning of their ids.")
@@ -169,7 +168,7 @@ def _show_turns(mem: App, transcripts: Sequence[str], format: str) -> int:
         raise UsageError(
             "--show turns needs a session", "mem extract --show turns FILE"
         )
-    sessions: list[Session] = []
+    sessions = []
     for name in transcripts:
         sessions += boundary.opened_file(name, partial(read_all, format=format))
     show(mem, sessions, view.turns_text, view.turns_keys)

@@ -247,7 +247,7 @@ class _Tools:
         """Answer a hook of Claude Code, called by the client itself.
 
         All as the client gives it to a hook, tool_input as JSON."""
-        values: dict[str, object] = {
+        values = {
             "hook_event_name": hook_event_name,
             "session_id": session_id,
             "cwd": cwd,

@@ -235,7 +235,7 @@ class CommandHelp(typer.core.TyperCommand):
         self, ctx: Any, formatter: Any, text: str, *, whole: bool = False
     ) -> None:
         """The page; a `whole` one explains the options that commands share, too."""
-        rows: list[tuple[str, str]] = []
+        rows = []
         panels: dict[str, list[str]] = {}
         for parameter in self.get_params(ctx):
             left, right = record(parameter, ctx)

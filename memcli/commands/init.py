@@ -151,7 +151,7 @@ def _beside_files(
     app: App, request: InitRequest, top: Path | None, gone: set[str], *, dry_run: bool
 ) -> list[str]:
     """Put the merge driver in place, or take it and the index away; what was done."""
-    changes: list[str] = []
+    changes = []
     root = app.project.root
     if top is not None and request.is_base:
         changes += repository.set_driver(top, remove=request.remove, dry_run=dry_run)
@@ -280,7 +280,7 @@ def _calls_of_git(
     project: Project, request: InitRequest, top: Path | None, notes: list[str]
 ) -> list[Target]:
     """The memory file, who learns from sessions, and git's hooks."""
-    targets: list[Target] = []
+    targets = []
     root = project.root
     everything = request.all_of_it
     remove = request.remove
@@ -320,7 +320,7 @@ def _files_for_others(
     root = project.root
     if root is None:
         return []
-    targets: list[Target] = []
+    targets = []
     if request.ci or request.all_of_it:
         targets += _workflow(top or root, request, notes)
     if request.instructions or request.all_of_it:

@@ -167,7 +167,7 @@ def _changed_here(
     """What a commit changed against every parent, the last in the files first; with
     `everywhere` also in files that are no memory now."""
     after = branch_diff.version_of(project, dict(revision.files), everywhere=everywhere)
-    by_parent: list[list[branch_diff.EntryDiff]] = []
+    by_parent = []
     for files in revision.parents:
         before = branch_diff.version_of(project, dict(files), everywhere=everywhere)
         by_parent.append(list(branch_diff.changes(before, after)))

@@ -51,9 +51,9 @@ def restore(
 def _plan_retire(app: App, ids: Sequence[str], reason: str) -> RetireReport:
     refresh_found(app)
     changes = ChangeSet(today=app.today)
-    changed: list[tuple[str, str, str]] = []
-    already: list[str] = []
-    episodes: list[tuple[str, str, str]] = []
+    changed = []
+    already = []
+    episodes = []
     for prefix in dict.fromkeys(ids):
         key, spot = _spot_of(app, changes, prefix, archived=False)
         entry = changes.original(spot)
@@ -84,8 +84,8 @@ def _plan_restore(app: App, ids: Sequence[str], *, again: bool) -> RetireReport:
     refresh_found(app)
     taken_back = TakenBackDoor(()) if again else app.taken_back()
     changes = ChangeSet(today=app.today)
-    changed: list[tuple[str, str, str]] = []
-    already: list[str] = []
+    changed = []
+    already = []
     for prefix in dict.fromkeys(ids):
         key, spot = _spot_of(app, changes, prefix, archived=None)
         entry = changes.original(spot)

@@ -136,7 +136,7 @@ def _meanings(app: App, request: CompactRequest) -> Meanings:
     if embedder is None:
         what = "semantic needs an embedder and there is none"
         raise UsageError(what, "set embedder in your configuration, say to local")
-    entries: list[tuple[str, str]] = []
+    entries = []
     for source in filter(_may_be_merged, read_files(app.project, request).sources):
         compared = filter(_has_meaning, source.memory.entries)
         entries += [(entry.title, entry.body) for entry in compared]

@@ -109,7 +109,7 @@ def _settled_around(
     and of the place where its episodes stand."""
     first = batch.episodes[0].path
     home = next(source.place for source in files.sources if source.path == first)
-    around: dict[str, dict[str, Entry]] = {}
+    around = {}
     for source in files.sources:
         place = source.place
         is_near = place.level == "project" or place == home
@@ -147,14 +147,14 @@ def ask_the_judge(
         return answers
     names = _project_names(project)
     findings = list(answers.found)
-    shown: list[QuotedEntry] = []
+    shown = []
     for item in _candidates(files, target):
         kept_back = _kept_back(item, names)
         if kept_back is None:
             shown.append(item)
         else:
             findings.append(kept_back)
-    agnostic: set[str] = set()
+    agnostic = set()
     for start in range(0, len(shown), MOST_ASKED):
         part = shown[start : start + MOST_ASKED]
         asked = questions.question("promote", ENTRIES=[item.entry for item in part])
@@ -206,7 +206,7 @@ def _candidates(files: CompactFiles, everywhere: MemoryFile) -> list[QuotedEntry
         new_claim = claim(entry.body)
         return not any(near_duplicate(new_claim, refused) for refused in refuted)
 
-    candidates: dict[str, QuotedEntry] = {}
+    candidates = {}
     for source in reversed(files.sources):
         place = source.place
         is_project = place.level == "project" and place.store == "memory"
@@ -419,7 +419,7 @@ def _fact_values(
         item.entry for item in batch.episodes if item.entry.id in operation.episodes
     ]
     sessions = [str(entry.extra.get("session_id") or "") for entry in episodes]
-    sources: dict[str, None] = {}
+    sources = {}
     for entry in episodes:
         sources.update(dict.fromkeys(filter(None, listed(entry, "source"))))
     phases = {entry.phase for entry in episodes}

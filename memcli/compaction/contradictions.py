@@ -72,7 +72,7 @@ def _decay(work: Compaction, pair: list[Member]) -> None:
 
 def opposites(work: Compaction) -> Iterator[tuple[Member, Member, str]]:
     """The live pairs that say the opposite, and how it is known; none twice."""
-    known_pairs: set[frozenset[str]] = set()
+    known_pairs = set()
     for group in work.groups(lambda member: member.entry.type):
         unique = by_place(group)
         claims = [work.claim_of(member) for member in unique]

@@ -269,7 +269,7 @@ def _merge_blocks(
     }
     taken = {versions[0].id for versions in merged.values() if versions}
     stale = _edited_on(base, merged)
-    blocks: list[_Block] = []
+    blocks = []
     for first, *others in filter(None, merged.values()):
         new = (block for block in others if not block.id or block.id not in taken)
         for block in (first, *new):
@@ -294,7 +294,7 @@ def _edited_on(
 ) -> set[tuple[str, str]]:
     """Id and body of the second versions that say what the base said: both sides were
     edited from it."""
-    stale: set[tuple[str, str]] = set()
+    stale = set()
     for key, versions in merged.items():
         if len(versions) > 1 and key in base:
             parted = base[key]
@@ -333,7 +333,7 @@ def _merge_changed(base: _Block | None, ours: _Block, theirs: _Block) -> list[_B
     before = None if base is None else base.values
     values = merge_values(before, ours.values, theirs.values)
     first, second = sorted((ours, theirs), key=lambda block: longer_first(block.body))
-    versions: list[_Block] = []
+    versions = []
     if base is not None and base.body in (ours.body, theirs.body):
         first = theirs if ours.body == base.body else ours
     elif ours.body != theirs.body:
@@ -383,7 +383,7 @@ def _with_values(
     base_comments = _comments(base or ours)
     our_comments = _comments(ours)
     their_comments = _comments(theirs)
-    sides: list[_Block] = []
+    sides = []
     if their_comments <= our_comments or their_comments == base_comments:
         sides.append(ours)
     if our_comments <= their_comments or our_comments == base_comments:

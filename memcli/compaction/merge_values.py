@@ -41,7 +41,7 @@ def merge_values(base: Values | None, ours: Values, theirs: Values) -> dict[str,
 def _counted_by_both(ours: Values, theirs: Values) -> Values:
     """What both sides already counted before they parted, say because of a squashed
     merge."""
-    counted: dict[str, int] = {}
+    counted = {}
     for key in COUNTS:
         if key in ours and key in theirs:
             counted[key] = min(_counted(key, ours[key]), _counted(key, theirs[key]))
@@ -60,7 +60,7 @@ def _reinforced_later(ours: Values, theirs: Values) -> str:
 def _reasons(ours: Values, theirs: Values, merged: Values) -> dict[str, Any]:
     """The values that explain another, from the side that has it: why an entry is
     retired, and why it was archived then."""
-    reasons: dict[str, Any] = {}
+    reasons = {}
     if (side := _deciding(ours, theirs, merged, "status")) is not None:
         reasons["retired_because"] = side.get("retired_because")
     if (side := _deciding(ours, theirs, merged, "archived_at")) is not None:

@@ -189,7 +189,7 @@ def _named(
 ) -> list[FoundFile]:
     """The files of these names; that of an archive is the file it belongs to."""
     by_path = {os.path.realpath(file.path): file for file in files}
-    chosen: list[FoundFile] = []
+    chosen = []
     for name in names:
         path = os.path.realpath(project.cwd / name)
         if path.endswith(ARCHIVE):
@@ -384,10 +384,10 @@ def _is_named(section: Entry, units: Sequence[str]) -> bool:
 def outcome_of(changes: ChangeSet) -> CompactOutcome:
     """New texts, what was done and what was found, and a loss to confirm for each
     file that too many entries leave."""
-    losses: list[Event] = []
+    losses = []
     for path, file in sorted(changes.files.items()):
         live = 0
-        gone_ids: list[str] = []
+        gone_ids = []
         for number, entry in enumerate(file.entries):
             if entry.is_live:
                 live += 1

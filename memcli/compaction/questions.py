@@ -75,7 +75,7 @@ class _Home(NamedTuple):
 def due(sources: Sequence[KnownFile]) -> list[EpisodeBatch]:
     """The episodes to ask about, by job and task: where three wait, or a striking
     one."""
-    batches: list[EpisodeBatch] = []
+    batches = []
     for home, unique in sorted(_waiting(sources).items()):
         waiting = sorted(unique.values(), key=lambda item: _began(item.entry))
         surprise = max(float(item.entry.extra.get("surprise", 0)) for item in waiting)

@@ -308,8 +308,8 @@ class WaitingUses:
 
     def read(self) -> None:
         def look(state: "State") -> tuple[list[Use], set[Use]]:
-            waiting: list[Use] = []
-            counted: set[Use] = set()
+            waiting = []
+            counted = set()
             for session, entries in SessionLog(state).uses().items():
                 waiting += [(session, entry) for entry in entries]
                 counted |= {(session, entry) for entry in state.reinforced(session)}

@@ -83,7 +83,7 @@ def leavers_of(project: Project, job: str, stage: str) -> StageLeavers:
     skipped: list[Problem] = []
     sources = list(context.read_known(project, files, skipped, to_write=True))
     work = Compaction(sources, {}, project.now)
-    retired: list[tuple[str, str, str]] = []
+    retired = []
     for member in end_stage(work, job, stage):
         entry = member.entry
         if member.original.touched:
@@ -145,7 +145,7 @@ def stage_ends(app: App) -> tuple[StageEnd, ...]:
     No model is asked; what cannot be read is noted and says nothing."""
     if app.project.root is None:
         return ()
-    ends: list[StageEnd] = []
+    ends = []
     for job in jobs_of(app.project):
         folder = context.folder_of(app.project, job)
         intent = read_intent(app.project, folder)

@@ -213,7 +213,7 @@ def _merge(work: Compaction, members: list[Member]) -> None:
         merged.update(member.names("merged_from"))
     best.set(merged_from=sorted(merged - {best.entry.id}), status="compacted")
     for key in ("tags", "paths", "commands"):
-        united: dict[str, None] = {}
+        united = {}
         for member in (best, *others):
             united.update(dict.fromkeys(member.names(key)))
         if list(united) != list(best.names(key)):
@@ -234,7 +234,7 @@ def same_meaning(vectors: Sequence[bytes | None]) -> list[tuple[int, int]]:
         place: data for place, data in enumerate(vectors) if data is not None
     }
     places = list(vectors_by_place)
-    pairs: list[tuple[int, int]] = []
+    pairs = []
     for number, later in vector.alike(list(vectors_by_place.values()), SAME_MEANING):
         pairs += [(places[number], places[other]) for other in later]
     return sorted(pairs)

@@ -217,7 +217,7 @@ def _institutional(documents: Iterable[KnownFile], max_tokens: int) -> Iterator[
     than half of an answer."""
     norms = [each for each in documents if each.place.store == "institutional"]
     norms.sort(key=lambda document: OUTERMOST[document.place.level])
-    full: list[KnownFile] = []
+    full = []
     share = max_tokens // 2
     for document in norms if max_tokens else ():
         level, _, job, task, _ = document.place

@@ -101,7 +101,7 @@ def _leftovers(app: App) -> list[tuple[str, str]]:
     memory."""
     root = app.project.root
     own_root = str(root.resolve() if root else "")
-    leftovers: list[tuple[str, str]] = []
+    leftovers = []
     for path in sorted((files.state_dir() / "pending").glob("*.json")):
         if _root_of(path) in (own_root, None):
             leftovers.append(("a write was interrupted", str(path)))
@@ -144,9 +144,9 @@ def mend_ids(scene: Scene, *, dry_run: bool) -> Mended:
 
 def _plan_ids(scene: Scene) -> Mended:
     project = scene.app.project
-    failed: list[Check] = []
-    written_lines: list[str] = []
-    patches: list[Patch] = []
+    failed = []
+    written_lines = []
+    patches = []
     chosen = named_files(scene.app, scene.files) or project.listing.files
     listed = {file.name: file for file in chosen}
     for document in scene.documents:
@@ -190,7 +190,7 @@ def _mend_ignored(scene: Scene, *, dry_run: bool) -> Mended:
     root = scene.app.project.root
     if root is None or top is None or not unignored:
         return Mended()
-    patterns: list[str] = []
+    patterns = []
     if not set(unignored).isdisjoint(TO_COME):
         patterns += [*git.EXCLUDED, *git.MOMENTS]
     for name in unignored:

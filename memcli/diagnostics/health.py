@@ -281,7 +281,7 @@ def _remember(
 
 def _linked(live: Sequence[Candidate], known: set[str]) -> set[str]:
     """The entries that name where they are from or another entry, and those named."""
-    linked: set[str] = set()
+    linked = set()
     for entry in live:
         edges = {*_named(entry, "supports"), *_named(entry, "contradicts")}
         linked |= edges

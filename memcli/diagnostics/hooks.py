@@ -39,7 +39,7 @@ def check_hooks(scene: Scene) -> Iterator[Check]:
 
 def _failures(log: Path) -> Iterator[Check]:
     """The last failure of a hook: a warning where its event has failed ever since."""
-    last: dict[str, str] = {}
+    last = {}
     failure = ""
     for line in (text_of(log) or "").splitlines():
         event = "".join(line.split()[1:2])
@@ -198,7 +198,7 @@ def _git_hooks(scene: Scene) -> Iterator[Check]:
     if top is None or scene.repository.fault:
         return
     folder = harness.hooks_of(top).folder
-    calling: list[str] = []
+    calling = []
     lost = False
     for name in git_hooks.HOOKS:
         file = repository.hook_file(folder, name)

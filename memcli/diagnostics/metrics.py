@@ -262,7 +262,7 @@ def _from_log(shown: Sequence[LoggedHit]) -> Metric:
 def _shares_of_best(shown: Sequence[LoggedHit]) -> list[float]:
     """The score of each ranked hit as a share of the best one in its answer."""
     best = 0.0
-    shares: list[float] = []
+    shares = []
     for row in sorted(shown, key=lambda row: row.session):
         score = row.score
         if row.layer != "ranked" or score is None or not math.isfinite(score):
@@ -424,7 +424,7 @@ def _nearest_words(
     for place, bag in enumerate(bags):
         for word in bag:
             holders[word].append(place)
-    pairs: list[_Neighbour] = []
+    pairs = []
     for first, bag in enumerate(bags[:size]):
         common = [word for word in bag if spread[word] > 1]
         rare = heapq.nsmallest(NEAR, common, key=lambda word: (spread[word], word))

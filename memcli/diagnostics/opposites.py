@@ -15,7 +15,7 @@ def check_opposites(scene: Scene) -> Iterator[Check]:
     """A row for each pair that says the opposite, and for each entry that a merge
     brought back."""
     documents, _ = scene.read
-    live: list[Found] = []
+    live = []
     for document in documents:
         if document.place.store == "memory":
             holding = filter(_holds, document.memory.entries)

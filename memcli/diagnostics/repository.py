@@ -55,7 +55,7 @@ def check_git(scene: Scene) -> Iterator[Check]:
 
 def _tracked(scene: Scene) -> Iterator[Check]:
     files = scene.app.project.listing.files
-    bad: dict[str, str] = {}
+    bad = {}
     private = {file.name for file in files if file.place.of == "proxy"}
     private |= {"proxy.md", "proxy.archive.md"}
     for name in sorted(scene.repository.tracked):

@@ -66,7 +66,7 @@ class Declared:
         """The manifests of a key with what they say."""
         for name, read in sources.items():
             for path in self._files((name,)):
-                values: list[str] = []
+                values = []
                 with self._noting(path):
                     values = list(read(self._text(path)))
                 yield from ((path, value) for value in values)
@@ -119,14 +119,14 @@ class Declared:
     ) -> dict[Anchor, Fate]:
         """The last commits that took these targets out of a manifest, or the file
         that was one, after the places since which they are spoken of."""
-        by_place: dict[Anchor, Anchor] = {}
+        by_place = {}
         for anchor in missing:
             for path in _places(anchor):
                 by_place[Anchor("path", path)] = anchor
         spoken = {
             place: since.get(anchor, UNKNOWN) for place, anchor in by_place.items()
         }
-        fates: dict[Anchor, Fate] = {}
+        fates = {}
         for place, fate in removed_places(self.tree, by_place, spoken).items():
             if fate.is_lost:
                 fates[by_place[place]] = fate

@@ -76,7 +76,7 @@ def _fates(
 ) -> dict[Anchor, Fate]:
     """What these removals, the newest first, made of the places; nothing of what git is
     to ignore now, as what a build makes."""
-    later: dict[Anchor, list[Removal]] = {}
+    later = {}
     for anchor, removals in taken.items():
         spoken = since.get(anchor, UNKNOWN)
         later[anchor] = [each for each in removals if _place(tree, each) > spoken]
@@ -113,7 +113,7 @@ def _ignored(tree: WorkTree, places: set[str]) -> set[str]:
     asked = "check-ignore", "--no-index", "--verbose", "--stdin", "-z"
     answer = tree.git(*asked, given=given) if given else None
     fields = (answer or "").split("\0")
-    ignored: set[str] = set()
+    ignored = set()
     # each is the source, the line, the pattern and the place
     for pattern, place in zip(fields[2::4], fields[3::4], strict=False):
         wanted = _last_part(pattern)
@@ -144,7 +144,7 @@ def _quoting(tree: WorkTree, names: Iterable[str]) -> Counter[str]:
         asked += ("-e", f'"{name}"', "-e", f"'{name}'")
     revision = (tree.revision,) if tree.revision else ()
     found = tree.git("grep", "-ozFI", *asked, *revision, "--", *CODE) or ""
-    quotes: set[tuple[str, str]] = set()
+    quotes = set()
     for row in found.splitlines():
         file, _, quote = row.partition("\0")
         quotes.add((file, quote))
@@ -249,7 +249,7 @@ def _gone_to(tree: WorkTree, commits: Sequence[Logged], place: str) -> set[str]:
 def _folders(renames: Mapping[str, str], names: Iterable[str], above: str) -> set[str]:
     """The folders that these files went to, each under its own name below `above`; ""
     for one that did not."""
-    folders: set[str] = set()
+    folders = set()
     for name in names:
         below = name.partition(f"{above}/")[2]
         folder, end, rest = renames.get(name, "").rpartition(f"/{below}")

@@ -11,7 +11,7 @@ def safe_body(text: str) -> str:
     early."""
     lines = re.split(r"\r\n|\n|\r", text.strip("\r\n"))
     fence = ""
-    headings: list[int] = []
+    headings = []
     for place, line in enumerate(lines):
         mark = MARK.first.match(line)
         if mark is not None:

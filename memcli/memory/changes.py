@@ -61,7 +61,7 @@ def edited(file: MemoryFile, changes: Iterable[EntryChange]) -> MemoryFile:
     """`file` with `changes` made by splices. Raises `DataError` unless the result
     reads back as planned."""
     changes = [_with_safe_body(change) for change in changes]
-    edits: list[Edit] = []
+    edits = []
     for change in changes:
         if change.at is not None:
             edits += _edits(file.text, file.entries[change.at], change)
@@ -101,7 +101,7 @@ def _edits(text: str, entry: Entry, change: EntryChange) -> list[Edit]:
         return [Edit(entry.start, entry.end, "")]
     inner, close, below = block_offsets(text, entry)
     line_end = eol_of(text[entry.start : entry.end])
-    edits: list[Edit] = []
+    edits = []
     if change.values:
         block = with_line_feeds(text[inner:close])
         edits = [
@@ -178,10 +178,10 @@ def essence(entry: Entry) -> dict[str, Any]:
 
 
 def _wanted(before: MemoryFile, changes: list[EntryChange]) -> list[dict[str, Any]]:
-    by_place: defaultdict[int | None, list[EntryChange]] = defaultdict(list)
+    by_place = defaultdict(list)
     for change in changes:
         by_place[change.at].append(change)
-    expected: list[Entry] = []
+    expected = []
     for place, entry in enumerate(before.entries):
         if not any(change.remove for change in by_place[place]):
             expected.append(_changed(before, entry, by_place[place]))
@@ -311,7 +311,7 @@ class ChangeSet:
         entry_text = memory.text[entry.start : entry.end].rstrip(BLANKS)
         alone = parse(entry_text + eol_of(memory.text), memory.path)
         why = (self.today, memory.path, copy.because)
-        values: dict[str, Any] = dict(zip(ARCHIVE_KEYS, why, strict=True))
+        values = dict(zip(ARCHIVE_KEYS, why, strict=True))
         if not entry.identified:
             values["id"] = entry.id
         values.update(copy.values)

@@ -187,7 +187,7 @@ def _anchors(
     new_places = {
         new_lines[place]: place for place in range(gap.new_start, gap.new_end)
     }
-    pairs: list[tuple[int, int]] = []
+    pairs = []
     for place in range(gap.start, gap.end):
         line = old_lines[place]
         if counts[line] == new_counts[line] == 1:
@@ -199,7 +199,7 @@ def _ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The longest run of pairs that rises in both members (patience sorting)."""
     tops: list[int] = []
     top_of: list[int] = []
-    before: list[int] = []
+    before = []
     for index, (_, value) in enumerate(pairs):
         pile = bisect_left(tops, value)
         before.append(top_of[pile - 1] if pile else -1)
@@ -218,7 +218,7 @@ def taken_back(before: str, after: str, now: str) -> str | None:
     changed no entry, or if what it wrote no longer stands there exactly once."""
     written = _lines(after)
     original = _lines(before)
-    edits: list[Edit] = []
+    edits = []
     reached = 0
     for change in _changes(written, original):
         edit = _inverse(change, written, original, after, now)

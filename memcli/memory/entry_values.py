@@ -60,7 +60,7 @@ def read_values(
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Effective values of front matter, and (key, message) for each one that cannot be
     used."""
-    faults: list[tuple[str, str]] = []
+    faults = []
 
     def used(key: str, default: Any) -> Any:
         value_written = written.get(key)
@@ -104,7 +104,7 @@ def _others(
     written: Mapping[str, Any], used: Callable[[str, Any], Any]
 ) -> dict[str, Any]:
     """The values of keys without a field of their own; unusable ones are left out."""
-    values: dict[str, Any] = {}
+    values = {}
     for key, value_written in written.items():
         value = value_written
         if key in _LISTS and value_written is not None:

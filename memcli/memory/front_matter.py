@@ -171,8 +171,8 @@ def _flow_items(flow: str) -> tuple[str, ...] | None:
 
 
 def _read_yaml(block: str) -> FrontMatter:
-    values: dict[str, Any] = {}
-    repeated: list[str] = []
+    values = {}
+    repeated = []
     for key_node, value_node in _compose(block).value:
         key = _key(key_node)
         if key in values and key not in repeated:
@@ -188,7 +188,7 @@ def _compose(block: str) -> Any:
         raise Malformed(f"front matter is longer than {MAX_BLOCK} characters")
     import yaml
 
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         _refuse_unsafe(yaml.parse(block, Loader=loader))
         node = yaml.compose(block, Loader=loader)

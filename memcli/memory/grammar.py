@@ -150,7 +150,7 @@ def within(spans: list[tuple[int, int]], offset: int) -> bool:
 def code_fences(scan: str, start: int, end: int) -> list[tuple[int, int]]:
     """The spans of code in a stretch of prose, in order; one that is not closed runs to
     the end."""
-    spans: list[tuple[int, int]] = []
+    spans = []
     fence = ""
     opened = 0
     for mark in MARK.find(scan, start, end):

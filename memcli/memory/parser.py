@@ -127,7 +127,7 @@ class _Reader:
 
     def read(self) -> MemoryFile:
         blocks = list(self._blocks())
-        segments: list[Segment] = []
+        segments = []
         entries: list[Entry] = []
         limits = [block.start for block in blocks] + [len(self.text)]
         if limits[0] > 0:
@@ -187,7 +187,7 @@ class _Reader:
             line = max(self.scan.rfind("\n", start, text.start()) + 1, start)
         heading = grammar.HEADING.first.match(self.scan, line, limit)
         rank = len(heading[1]) if heading else 2
-        fences: list[tuple[int, int]] | None = None
+        fences = None
         for head in grammar.HEADING.later.finditer(self.scan, line, limit):
             if len(head[1]) > rank:
                 continue
@@ -264,8 +264,8 @@ class _Reader:
     def _until_second_entry(self, opening_number: int) -> tuple[int | None, list[int]]:
         """The first entry after the fence that opens at a mark, and the fences between
         it and a second one; no entry and the closing fence where that comes first."""
-        entry: int | None = None
-        fences: list[int] = []
+        entry = None
+        fences = []
         for number in range(opening_number + 1, len(self.marks)):
             if self.marks[number][1]:
                 block = self._block(number)
@@ -382,7 +382,7 @@ class _Reader:
 def sections(file: MemoryFile) -> list[Entry]:
     """The units of all prose: sections below headings; of one that is mostly a list,
     bullets."""
-    units: list[Entry] = []
+    units = []
     ordinals: Counter[tuple[str, str]] = Counter()
     scan = grammar.with_line_feeds(file.text)
     line_of = grammar.line_numbers(scan)

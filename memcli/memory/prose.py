@@ -71,7 +71,7 @@ class _ListStarts:
 
     def sort(self, line: str) -> bool | None:
         """True where a line begins a top-level bullet, False where it ends a list."""
-        begins: bool | None = None
+        begins = None
         indent = len(line) - len(line.lstrip(" "))
         if self.depth is None or indent <= self.depth:
             if _bullet().match(line):

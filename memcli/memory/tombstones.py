@@ -174,7 +174,7 @@ def _shares(wanted: Sequence[str], texts: Sequence[str]) -> list[float]:
     """How much of the words each text has, by their rarity among the texts."""
     word_sets = [frozenset(words_of(text)) for text in texts]
     counts = Counter(chain.from_iterable(word_sets))
-    rarity: dict[str, float] = {}
+    rarity = {}
     for word in wanted:
         rarity[word] = math.log(1 + len(texts) / (0.5 + counts[word]))
     whole = sum(rarity.values())

@@ -63,7 +63,7 @@ def is_sound(chunk: Brought) -> bool:
 
 def checked_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values of an entry that are of the type they must have."""
-    checked: dict[str, Any] = {"importance": 0.5, "count": 0}
+    checked = {"importance": 0.5, "count": 0}
     for key, value in values.items():
         if key in _LISTS:
             fits = isinstance(value, list) and all(

@@ -385,7 +385,7 @@ def as_json(filters: Filters, projects: Sequence[str] | None) -> str:
     if filters.archived:
         stores.add("archive")
     fields = filters._asdict()
-    given: dict[str, Any] = {
+    given = {
         **{name: fields[name] for name in _SENT},
         "project": projects,
         "tag": [tag.lower() for tag in filters.tag],

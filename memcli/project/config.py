@@ -120,9 +120,9 @@ def _read_value(value: str) -> Any:
 
 def resolve(layers: Sequence[tuple[str, Mapping[str, Any], Where]]) -> Settings:
     """Lay `(origin, values, where)` over the defaults, the last one on top."""
-    values: dict[str, Any] = {}
+    values = {}
     origins = dict.fromkeys(Config._fields, "default")
-    faults: list[Fault] = []
+    faults = []
     for origin, layer, where in layers:
         for key, written in layer.items():
             try:
@@ -254,7 +254,7 @@ def load(
 ) -> Settings:
     """Read the files and the environment, and resolve them. Nothing is raised for bad
     values."""
-    layers: list[tuple[str, Mapping[str, Any], Where]] = []
+    layers = []
     faults: list[Fault] = []
 
     def lay(origin: str, file: TomlFile) -> None:
@@ -301,7 +301,7 @@ def require(settings: Settings) -> Config:
 
 def parse_flags(items: Sequence[str]) -> dict[str, Any]:
     """`--set key=value` items as values."""
-    flags: dict[str, Any] = {}
+    flags = {}
     for item in items:
         key, equals, value = item.partition("=")
         if not equals:

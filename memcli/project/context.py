@@ -265,7 +265,7 @@ def hold(project: Project, changes: "ChangeSet", name: str) -> "MemoryFile":
 
 def patches_of(project: Project, changes: "ChangeSet") -> tuple[Patch, ...]:
     """The patches that make changes to files as they were read."""
-    patches: list[Patch] = []
+    patches = []
     for name, text in changes.texts().items():
         file = project.found(name)
         path = file.path if file else project.path_of(name)

@@ -301,7 +301,7 @@ def _without_filters(cwd: Path) -> dict[str, str]:
     asked = [*_SAFE, "config", "-z", "--name-only", "--get-regexp", r"^filter\."]
     keys = start(asked, cwd, 5).stdout.split("\0")
     filters = sorted({key.rpartition(".")[0] for key in keys} - {""})
-    rows: list[tuple[str, str]] = []
+    rows = []
     for name in filters:
         rows.append((f"{name}.clean", ""))
         rows.append((f"{name}.process", ""))
@@ -481,7 +481,7 @@ def names_of(root: Path, path: str) -> list[str]:
 
 
 def _names_of(root: Path, resolved: str) -> list[str]:
-    names: list[str] = []
+    names = []
     if resolved.startswith(f"{root}{os.sep}"):
         names.append(os.path.relpath(resolved, root))
     own_tree = work_tree(root)

@@ -218,7 +218,7 @@ class Ignored:
             names = [".git/info/exclude", ".gitignore"]
             if folder:
                 names = [f"{folder}/.gitignore"]
-            lines: list[str] = []
+            lines = []
             for name in names:
                 lines += self._lines(f"{self.root}/{name}")
             self._rules[folder] = list(filter(None, map(_rule, lines)))
@@ -256,7 +256,7 @@ class Walk:
         """The paths by the names of a pattern's parts, in the order of the walk."""
         parts = list(map(_folder_name, names))
         finish = len(parts)
-        matching: list[str] = []
+        matching = []
         pending = [("", _past_stars({0}, parts))]
         while pending and not self.cut:
             folder, reached = pending.pop()

@@ -396,7 +396,7 @@ class _FoundWalk(_Walk):
     def names_in(self, name: str, depth: int = 2) -> list[str]:
         """The markdown in a folder and in the folders in it; no link is entered."""
         entries = self._listed(name)
-        markdown: list[str] = []
+        markdown = []
         for entry in sorted(entries, key=lambda entry: entry.name):
             path = f"{name}/{entry.name}" if name else entry.name
             enters = depth > 1 and entry.name != "proxy-tasks"
@@ -411,8 +411,8 @@ class _FoundWalk(_Walk):
         """The entries of a folder that may still be looked at; the notes among others are
         counted."""
         folder = f"{self.base}/{name}"
-        entries: list[os.DirEntry[str]] = []
-        over: list[bool] = []
+        entries = []
+        over = []
         if not name or not os.path.islink(folder):
             with suppress(OSError), os.scandir(folder) as listing:
                 entries = list(islice(listing, self.left))

@@ -113,9 +113,9 @@ def _sorted_out(
 ) -> tuple[list[str], list[Any], list[str]]:
     """Names and status of the regular files among entries, and the names of those
     that are not regular."""
-    names: list[str] = []
-    rows: list[Any] = []
-    irregular: list[str] = []
+    names = []
+    rows = []
+    irregular = []
     for entry in entries:
         with suppress(OSError):  # it is gone meanwhile
             row = _FIELDS(_STATUS(entry))
@@ -210,9 +210,9 @@ def marks(files: Iterable[FoundFile]) -> dict[str, str]:
             return ""
         return os.path.realpath(common_dir(tree_top) or tree_top)
 
-    marked: dict[str, str] = {}
-    repositories: dict[str, str] = {}
-    roots: set[str] = set()
+    marked = {}
+    repositories = {}
+    roots = set()
     for file in files:
         if file.tree == "~":
             marked[file.name] = "g:"

@@ -23,9 +23,9 @@ def newest_first(names: Iterable[str], changed: Mapping[str, str]) -> list[str]:
     """Names of files by the date in name or path, else by the day when git last
     `changed` them. Numbered ones count upward: the highest has the newest day of those
     beside it."""
-    days: dict[str, str] = {}
-    numbers: dict[str, int] = {}
-    numbered: dict[str, list[str]] = defaultdict(list)
+    days = {}
+    numbers = {}
+    numbered = defaultdict(list)
     for name in names:
         dates = ["-".join(parts) for parts in _date().findall(name)]
         days[name] = max(dates) if dates else changed.get(name, "")

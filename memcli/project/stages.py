@@ -51,7 +51,7 @@ def _agreed(stages: Iterable[str]) -> str | None:
 def _terms() -> dict[str, list[str]]:
     """The terms of `stages.txt` by group."""
     groups: dict[str, list[str]] = {}
-    terms: list[str] = []
+    terms = []
     for line in table("project/stages.txt").splitlines():
         if line.startswith("["):
             terms = groups.setdefault(line.strip("[]"), [])

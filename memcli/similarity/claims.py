@@ -297,7 +297,7 @@ def claim(text: str) -> Claim:
     not count. Health, compaction and doctor ask for the same texts in one run."""
     tokens = lexer.tokenize(text)
     distinct = set(tokens)
-    texts: defaultdict[str, set[str]] = defaultdict(set)
+    texts = defaultdict(set)
     for token in distinct:
         texts[token.kind].add(token.text)
     by_kind = defaultdict(
@@ -321,7 +321,7 @@ def claim(text: str) -> Claim:
 def _compared_words(tokens: Sequence[Token], distinct: Set[Token]) -> frozenset[str]:
     """The words for Jaccard: one word for things that have two names, pairs of
     characters for runs without blanks. "Do not" is "not"."""
-    compared: set[str] = set()
+    compared = set()
     for token in distinct:
         if token.kind == "run":
             compared.update(full_pairs(token.text))

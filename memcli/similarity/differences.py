@@ -48,7 +48,7 @@ def _phrases_missing(first: Claim, second: Claim) -> list[Phrase]:
 
 
 def _by_first(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
-    groups: defaultdict[str, set[str]] = defaultdict(set)
+    groups = defaultdict(set)
     for key, value in pairs:
         groups[key].add(value)
     return {key: frozenset(values) for key, values in groups.items()}
@@ -56,7 +56,7 @@ def _by_first(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
 
 def governed(phrases: Iterable[Phrase]) -> Pairs:
     """Each term with the governor of its phrase."""
-    pairs: Pairs = set()
+    pairs = set()
     for phrase in phrases:
         pairs |= {(term, phrase.governor) for term in phrase.terms}
     return pairs
@@ -137,7 +137,7 @@ def _moved_across(first: Claim, second: Claim) -> bool:
     """Something stands before in one claim and after in the other: "before the
     deploy, never after it"."""
     ours, theirs = map(governed, differing_phrases(first, second))
-    turned: Pairs = set()
+    turned = set()
     for term, governor in ours:
         if governor in _TURNED:
             turned.add((term, _TURNED[governor]))
@@ -219,7 +219,7 @@ def _facing(ours: Set[str], theirs: Set[str], name: str) -> Pairs:
     """The pairs of one of ours and one of theirs in a group of "opposites" or
     "contrasts"."""
     table = against(name)
-    pairs: Pairs = set()
+    pairs = set()
     for term in table.keys() & ours:
         faced = table[term] & theirs
         pairs |= {(term, other) for other in faced}
@@ -343,7 +343,7 @@ def _slots(terms: Sequence[str], only_here: set[str]) -> Pairs:
     the ends."""
     padded = ("", *terms, "")
     shared = [place for place, term in enumerate(padded) if term not in only_here]
-    slots: Pairs = set()
+    slots = set()
     for before, after in pairwise(shared):
         if after - before > 1:
             slots.add((padded[before], padded[after]))

@@ -37,7 +37,7 @@ def similar_pairs(
         # the smaller sets that have one of its first tokens, large enough themselves
         least = ceil(threshold * size - 1e-9)
         smallest = bisect_left(sizes, least)
-        candidates: set[int] = set()
+        candidates = set()
         for token in ranks[: size - least + 1]:
             places = index[token]
             first_place = bisect_left(places, smallest)
@@ -134,7 +134,7 @@ def clusters(
     `more`."""
     distinct = _by_claim(claims)
     pairs = [(claims[first], claims[second]) for first, second in more]
-    together: list[Cluster] = []
+    together = []
     for bucket in _by(distinct, literals_of).values():
         for component in _components(bucket, pairs):
             places = {claim: distinct[claim] for claim in component}
@@ -275,7 +275,7 @@ def contradictions(claims: Sequence[Claim]) -> list[tuple[int, int]]:
     """The contradicting pairs (i < j), sorted. Many values of one number are a
     series and make no pairs."""
     distinct = _by_claim(claims)
-    opposed: set[tuple[int, int]] = set()
+    opposed = set()
     pairs = chain(_other_numbers(distinct), _opposites(distinct))
     for first, second in pairs:
         place = distinct[first][0]

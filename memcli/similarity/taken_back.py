@@ -95,7 +95,7 @@ class TakenBackDoor:
         if refusal is not None or not self._entries:
             return refusal
         words = frozenset(words_of(body))
-        body_claim: Claim | None = None
+        body_claim = None
         for stone in self._tombstones:
             is_near = overlap(words, stone.words) >= ROUGHLY
             if not is_near or stone.entry.id == but:

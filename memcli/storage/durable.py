@@ -125,7 +125,7 @@ def is_plain(path: Path) -> bool:
 
 def missing(folders: Iterable[Path]) -> tuple[str, ...]:
     """Directories that must be made, outer before inner."""
-    lacking: set[str] = set()
+    lacking = set()
     for folder in folders:
         places = (folder, *folder.parents)
         with refusing(folder):

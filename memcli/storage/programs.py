@@ -102,7 +102,7 @@ def run(
     output = _Said(process.stdout, limits.most, end)
     errors = _Said(process.stderr, limits.most, end)
     giving = _helper(_give, process.stdin, program.given)
-    helpers: list[Thread] = [output, errors, giving]
+    helpers = [output, errors, giving]
     if limits.whole:
         helpers.append(_helper(_end_all, process.pid, end))
     try:

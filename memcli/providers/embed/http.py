@@ -84,7 +84,7 @@ class HttpEmbedder:
             redact_secrets(strip_private(strip_controls(text))).strip() or BLANK
             for text in texts
         ]
-        rows: Matrix = []
+        rows = []
         with self._client() as client:
             for batch in self._batches(clean):
                 rows += self._batch(client, batch, query, until)
@@ -218,7 +218,7 @@ class HttpEmbedder:
     def _rows(self, reply: Any, count: int) -> Matrix:
         """The vectors of a reply to `count` texts. Raises ProviderError for any
         other."""
-        rows: list[Any] = []
+        rows = []
         with suppress(
             KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError
         ):

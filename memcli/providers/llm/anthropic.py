@@ -112,7 +112,7 @@ def request(model: str, ask: Ask) -> dict[str, Any]:
         {"type": "text", "text": ask.prompt},
     ]
     messages = [{"role": "user", "content": content}]
-    body: dict[str, Any] = {
+    body = {
         "model": model,
         "max_tokens": ask.max_tokens,
         "messages": messages,
