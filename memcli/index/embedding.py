@@ -167,7 +167,7 @@ def _write(
 def of_texts(vectors: Vectors, embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
     """The vector of each text; a provider's come from the cache. Raises
     ProviderError."""
-    made: list[bytes] = []
+    made = []
     known = Words()
     for start in range(0, len(texts), BATCH):
         batch = texts[start : start + BATCH]
@@ -189,7 +189,7 @@ def _bought(vectors: Vectors, embedder: Embedder, texts: Sequence[str]) -> list[
     text_of = dict(zip(keys, texts, strict=True))
     select = "SELECT hash, vector FROM embedding_cache WHERE provider = ? AND model = ? AND hash"
     rows = vectors.db.execute(f"{select} {ONE_OF}", (*kinds, json_list(text_of)))
-    known: dict[str, bytes] = dict(rows.fetchall())
+    known = dict(rows.fetchall())
     unknown = [text_key for text_key in text_of if text_key not in known]
     if unknown:
         matrix = embedder.embed([text_of[text_key] for text_key in unknown])

@@ -411,7 +411,7 @@ class Entries:
             " ORDER BY entry, lost DESC, kind DESC, name",
             (json_list(entries),),
         ).fetchall()
-        lost_by_entry: dict[str, Lost] = {}
+        lost_by_entry = {}
         for entry, lost, *fate in rows:
             if lost and entry not in lost_by_entry:
                 lost_by_entry[entry] = Lost(gone_text(*fate))

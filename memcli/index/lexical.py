@@ -79,7 +79,7 @@ def widened(query: Query, counts: Callable[[Sequence[str]], Sequence[int]]) -> Q
     """The query with a part of each word that stands nowhere as written: the beginning
     of a longer one (the full text knows the endings of English alone), each character
     of a pair that says much."""
-    terms: list[str] = []
+    terms = []
     for term, count in zip(query.terms, counts(query.terms), strict=True):
         if count or not term.isalpha():
             terms.append(term)
@@ -166,8 +166,8 @@ def _distinct(pieces: Sequence[str]) -> list[str]:
 
 
 def _phrases(words: Sequence[str]) -> list[str]:
-    phrases: list[str] = []
-    run: list[list[str]] = []
+    phrases = []
+    run = []
     for word in [*words, ""]:
         if word and word.lower() not in STOP_WORDS and not spaceless_runs(word):
             pieces = _PIECE.findall(word.lower())

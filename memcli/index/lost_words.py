@@ -52,7 +52,7 @@ def removed_words(
     commits = _of_memory(tree) if left else None
     if commits is None:
         return {}
-    fates: dict[Anchor, Fate] = {}
+    fates = {}
     history = _SearchedHistory(tree)
     number = 0
     try:

@@ -321,7 +321,7 @@ _LOST = """
 def gone_of(index: Index) -> dict[str, LostEntry]:
     """Event -> how the entry that was learned from it was lost: retired,
     superseded."""
-    found: dict[str, LostEntry] = {}
+    found = {}
     for old, new in index.db.execute(_LOST):
         values = json.loads(old)
         why = values.get("retired_because") or values.get("archived_because")

@@ -123,7 +123,7 @@ def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> lis
         importance=entry.importance,
         moment=clean(str(moment)),
     )
-    windows: list[Row] = []
+    windows = []
     step = SIZE - OVERLAP
     for part, start in enumerate(range(0, max(len(text) - OVERLAP, 1), step)):
         window = text[start : start + SIZE]
@@ -145,7 +145,7 @@ def searchable(entry: Entry) -> tuple[str, str]:
 
 
 def _metadata(entry: Entry, detail: str) -> dict[str, Any]:
-    values: dict[str, Any] = {
+    values = {
         "domain": entry.domain,
         "importance": entry.importance,
         "phase": entry.phase,
@@ -227,7 +227,7 @@ def differing(index: Index, files: Files) -> tuple[list[str], list[str]]:
     gone."""
     suspects, gone = index.stale(files)
     known = {row.path: row.hash for row in index.files().values()}
-    changed: list[str] = []
+    changed = []
     for file in suspects:
         identity = ""
         with contextlib.suppress(Unreadable):
@@ -333,7 +333,7 @@ class _Writer:
         is the one at hand."""
         plain_ids = json_list(plain for _, plain, *_ in rows)
         select = f"SELECT entry, source FROM chunks WHERE entry {ONE_OF}"
-        first: dict[str, str] = {}
+        first = {}
         for entry, source in self.db.execute(select, (plain_ids,)):
             if source not in mark_of:
                 first[entry] = ""
@@ -355,7 +355,7 @@ class _Writer:
         if linked is None:
             linked = known[3] if known else ""
         state = _State(mtime=0, size=file.size, identity="", linked=linked)
-        data: bytes | None = None
+        data = None
         try:
             data, mtime, size = read_file(file.path, file.base)
             state = state._replace(mtime=mtime, size=size, identity=digest(data))
@@ -455,7 +455,7 @@ class _Writer:
             stored = Row._make(values)
             stored = stored._replace(entry=plain_id(stored.entry))
             known[_anywhere(stored)].append((rowid, stored))
-        new: list[Row] = []
+        new = []
         moved = []
         for row in wanted:
             if same := known.get(_anywhere(row)):

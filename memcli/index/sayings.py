@@ -45,7 +45,7 @@ def _came_in(tree: WorkTree, said: Iterable[Said]) -> dict[Named, int]:
     wanted = defaultdict[str, set[str]](set)
     for anchor, file in said:
         wanted[file].add(_said(anchor))
-    since: dict[Named, int] = {}
+    since = {}
     counts = Counter[Named]()
     for commit, file, rows in _changes(tree, wanted):
         place = tree.places.get(commit)

@@ -304,7 +304,7 @@ def locate(
     for copy in index.entries.copies({*ids, *merged.values()}):
         is_archived = files[copy.source].place.store == "archive"
         copies[copy.entry, is_archived].append(copy)
-    located: dict[str, Located] = {}
+    located = {}
     for name in ids:
         living = copies[name, False] or copies[merged.get(name, name), False]
         there = _asked_for(living, copies[name, True], archived=archived)

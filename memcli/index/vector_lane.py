@@ -157,7 +157,7 @@ def met(
     `words` are those of each text."""
     total = sum(idf) or 1.0
     likenesses = _by_word(alike)
-    scores: dict[K, float] = {}
+    scores = {}
     for key, word_ids in words.items():
         best = [0.0] * len(alike)
         for number, value in chain.from_iterable(
@@ -206,7 +206,7 @@ def nearness_by(embedder: Embedder | None) -> Nearness | None:
 def _by_word(
     alike: Sequence[Mapping[W, float]],
 ) -> dict[W, list[tuple[int, float]]]:
-    by_word: dict[W, list[tuple[int, float]]] = defaultdict(list)
+    by_word = defaultdict(list)
     for number, likenesses in enumerate(alike):
         for word_id, value in likenesses.items():
             by_word[word_id].append((number, value))

@@ -284,7 +284,7 @@ def similar(db: sqlite3.Connection, entries: Collection[str]) -> list[Edge]:
     first."""
     if len(entries) > FEW:
         return list(_at_once(db, entries))
-    edges: list[Edge] = []
+    edges = []
     vectors = Vectors(db)
     names = f"SELECT DISTINCT entry FROM chunks WHERE part = 0 AND id {ONE_OF}"
     for name, own_vector in copies(db, entries):
