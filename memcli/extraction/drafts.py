@@ -134,7 +134,7 @@ def interventions(
 
 def moved_assumptions(text: str, folder: str, today: str) -> list[FindingDraft]:
     """One draft for each pair of checkpoints between which an assumption changed."""
-    drafts: list[FindingDraft] = []
+    drafts = []
     before = dict[str, Any]()
     last = "the start"
     for raw in _records(text):

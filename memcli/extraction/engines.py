@@ -258,7 +258,7 @@ def _general(
 
 
 def _told(given: EngineInput, parsed: prompts.Parsed) -> dict[int, EpisodeDraft]:
-    told: dict[int, EpisodeDraft] = {}
+    told = {}
     for index, segment in enumerate(given.segments):
         for finding, ended in zip(parsed.findings, parsed.outcomes, strict=True):
             inside = segment.start <= finding.turn < segment.end

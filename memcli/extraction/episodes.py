@@ -107,8 +107,8 @@ def _summary(closing: Sequence[str], taught: Sequence[Finding]) -> str:
 
 def _closing_words(last: str) -> list[str]:
     """Two sentences of the agent's last words, else two points of a list in them."""
-    said: list[str] = []
-    points: list[str] = []
+    said = []
+    points = []
     for sentence in sentences(last):
         if len(content(sentence.low)) < 3 or not is_open(sentence):
             continue

@@ -104,8 +104,8 @@ def parse_reply(
     items, odd = read_items(text, schema(ITEM, scopes))
     # What is drawn from memories or files comes from no turn.
     last = max(shown, default=1)
-    kept: list[Mapping[str, Any]] = []
-    more: list[str] = []
+    kept = []
+    more = []
     unplaced = unquoted = lessons = 0
     for item in items[:ITEMS]:
         scope = BY_NAME[item["scope"]]

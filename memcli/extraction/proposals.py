@@ -139,7 +139,7 @@ def read(state: State, today: datetime.date) -> list[Proposal]:
 
 def _parsed(row: Proposed) -> Proposal | None:
     try:
-        values: Any = json.loads(row.text)
+        values = json.loads(row.text)
         names = "paths", "commands", "rests_on"
         lists = {key: tuple(values.get(key, ())) for key in names}
         return Proposal(**{**values, **lists, "became": row.became, "named": row.named})
@@ -219,7 +219,7 @@ def chosen(app: App, ids: Sequence[str]) -> list[Proposal]:
     """The waiting proposals that beginnings of ids name. Raises UsageError for none or
     several."""
     every = waiting(app)
-    proposals: dict[str, Proposal] = {}
+    proposals = {}
     for name in ids:
         meant = [one for one in every if one.id.startswith(name)]
         if len(meant) != 1:

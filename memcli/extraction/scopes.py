@@ -69,8 +69,8 @@ def chosen(
 ) -> tuple[tuple[ExtractionScope, ...], tuple[Skipped, ...]]:
     """The scopes that run, and those that do not with the reason; `inputs` are the
     texts there."""
-    runs: list[ExtractionScope] = []
-    skipped: list[Skipped] = []
+    runs = []
+    skipped = []
     for scope in SCOPES:
         if wanted and scope.name not in wanted:
             continue

@@ -117,7 +117,7 @@ def _taken_back(turns: Sequence[Turn]) -> list[Finding]:
 
 def _reminders(turns: Sequence[Turn]) -> list[Finding]:
     """What the person said to remember."""
-    findings: list[Finding] = []
+    findings = []
     before = ""
     for index, turn in enumerate(turns):
         if not turn.human:
