@@ -130,7 +130,7 @@ def answered(values: Mapping[str, object]) -> str:
     call = call._replace(harness="claude")
     started = time.monotonic()
     seconds = _patience(verb)
-    said: list[str] = []
+    said = []
 
     def put(text: str) -> None:
         if time.monotonic() - started > seconds:
@@ -245,7 +245,7 @@ def read_stdin() -> bytes:
 
     data = b""
     with suppress(OSError, ValueError, AttributeError):  # there may be no input at all
-        read: Callable[[int], bytes] = sys.stdin.buffer.read
+        read = sys.stdin.buffer.read
         with suppress(
             OSError
         ):  # a buffer that is being read could not be closed at the end

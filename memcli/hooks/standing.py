@@ -136,8 +136,8 @@ class _Start:
         recent."""
         app = self.app
         layers = self.layers
-        again: list[str] = []
-        proxy: list[Hit] = []
+        again = []
+        proxy = []
         if self.before:
             copies = app.index.entries.copies(self.before)
             again = by_standing(layers, copies)[:AGAIN]

@@ -153,7 +153,7 @@ def _words_in(app: HookApp, name: str) -> dict[str, set[str]]:
 def _written(app: HookApp, log: SessionLog, context: str) -> dict[str, set[str]]:
     """The entries that have other words than when the agent began to change their
     files, with these words."""
-    own: dict[str, set[str]] = {}
+    own = {}
     for noted in log.shown(context, WRITING):
         name, *before = json.loads(noted)
         today = app.guarded(partial(_words_in, app, name))
