@@ -141,7 +141,7 @@ class Layers:
     def institutional(self) -> list[Hit]:
         """The norms of global, project, and the job and task one is in or names; equals
         once."""
-        found: dict[str, Hit] = {}
+        found = {}
         for row in self.found.norms.values():
             text = self._file_text(row.path) if self._at_hand(row.place) else ""
             if text and text not in found:
@@ -330,8 +330,8 @@ def _by_strength(
     order of their ranks."""
     # A question is answered by one of the first, or not at all.
     last_clear = TOP if asks else LOOKED_AT
-    clear: dict[str, float] = {}
-    likely: dict[str, float] = {}
+    clear = {}
+    likely = {}
     for place, each in enumerate(met):
         if each is None:
             continue

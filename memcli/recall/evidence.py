@@ -80,7 +80,7 @@ def focus(
     every = (*query.build(text, counts).terms, *also)
     # As if there were some more: in a memory of five texts no word is rare.
     weighed = said_by(every, counts(every), total + weights.FEW)
-    says: dict[str, float] = {}
+    says = {}
     for part, terms_here in parts.items():
         known = [weighed[term] for term in terms_here if term in weighed]
         rarest = max(known, default=0.0)
@@ -156,7 +156,7 @@ class Terms(NamedTuple):
 def terms(weights: Mapping[str, float]) -> Terms:
     """The terms of a query, by how rare they are, as they are looked for in a text."""
     stems: dict[str, float] = {}
-    texts: dict[str, float] = {}
+    texts = {}
     for term, weight in weights.items():
         if term.isascii() and term.isalnum():
             stems[stem(term)] = max(weight, stems.get(stem(term), 0.0))
