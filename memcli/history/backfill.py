@@ -79,7 +79,7 @@ def _cleaned(
 ) -> tuple[list[tuple[str, str]], dict[str, list[str]]]:
     """What was said, and paths, commands and mends, by one look at all."""
     written = [*_said(turns), *dict.fromkeys(_about(turns))]
-    spoken: list[tuple[str, str]] = []
+    spoken = []
     about: dict[str, dict[str, None]] = {}
     texts = clean_texts([text for _, text in written])
     for (name, _), text in zip(written, map(str.strip, texts), strict=True):
@@ -166,7 +166,7 @@ def backfill(
 ) -> BackfillReport:
     """Add every session that is new or has grown, and the new commits; goes on where it
     stopped."""
-    problems: list[tuple[str, str]] = []
+    problems = []
     sessions: Counter[str] = Counter()
     count = 0
     oldest = (today - datetime.timedelta(days=config.history_days)).isoformat()

@@ -60,7 +60,7 @@ class _Failure(NamedTuple):
 def mends(turns: Sequence[Turn]) -> Iterator[Mend]:
     """The commands that failed in these turns and worked later, in order; of failures
     with one error the last."""
-    failures: dict[str, _Failure] = {}  # the last with each error
+    failures = {}  # the last with each error
     deeds: list[str] = []
     for call, said in _calls(turns):
         line = shell_line(call.input).strip()
