@@ -147,7 +147,7 @@ def divides() -> str:
 def _marks(sentence: str) -> list[_Mark]:
     """The marks of a sentence in their order, save those in code and within a ban."""
     kinds = {"forbidden": forbidding(), "instead": allowing()}
-    marks: list[_Mark] = []
+    marks = []
     for kind, pattern in kinds.items():
         matches = pattern.finditer(sentence)
         marks += [_Mark(match.start(), match.end(), kind) for match in matches]

@@ -43,7 +43,7 @@ def with_branches(root: Path, commands: Sequence[ShellCommand]) -> Iterator[Word
 def _pushed(words: Words) -> tuple[list[str], str, list[str]]:
     """The options of a push, without values that stand apart, its remote, and what it
     pushes: `:` for every branch."""
-    options: list[str] = []
+    options = []
     operands: list[str] = []
     rest = iter(words)
     for word in rest:

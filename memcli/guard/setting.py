@@ -82,7 +82,7 @@ def _suggested_for(entry: Entry, given: dict[str, object]) -> dict[str, object]:
         hint = f"mem guard {entry.id[:8]} --command 'git push --force*'"
         raise UsageError(what, hint)
     replaced = [key for key in KEYS if key in entry.extra and key not in given]
-    patterns: dict[str, object] = dict.fromkeys(replaced)
+    patterns = dict.fromkeys(replaced)
     return patterns | suggested_values(made, given)
 
 

@@ -84,9 +84,9 @@ def suggest(title: str, body: str, past: Sequence[str] = ()) -> Suggestion:
     """The patterns of what a lesson forbids, less those that what it allows is.
 
     `past` are command lines that were run in the exchange it was learned from."""
-    commands: dict[str, None] = {}
-    paths: dict[str, None] = {}
-    allowed: dict[str, None] = {}
+    commands = {}
+    paths = {}
+    allowed = {}
     programs = KNOWN.union(_programs_in(body, past))
     for forbidden, instead in parts_of(f"{title}\n{prose_of(body)}"):
         clause = "\n".join(map(_banned, forbidden.split("\n")))

@@ -42,7 +42,7 @@ def _known_guards(app: App) -> dict[str, int]:
 def guards_in(file: FoundFile) -> int:
     """How many lines of a file are the key of a guard."""
     with suppress(OSError, Unreadable), open_file(file.path, file.base) as opened:
-        data: bytes = opened.read(MOST_BYTES)
+        data = opened.read(MOST_BYTES)
         if b"guard" in data:
             return len(_key().findall(data.decode("utf-8", "replace")))
     return 0
