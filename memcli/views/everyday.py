@@ -227,7 +227,7 @@ def _wired_merges(patch: Patch) -> bool:
 
 def told_text(report: ToldReport) -> str:
     """A line for each thing that was told, below its session."""
-    lines: list[str] = []
+    lines = []
     lifted = {stop.entry for stop in report.stopped if stop.lifted}
     for session, group in groupby(report.tellings, key=lambda each: each.session):
         lines.append(f"session {session}")

@@ -59,7 +59,7 @@ def extract_keys(done: AfterSession) -> Keys:
 def extract_text(done: AfterSession) -> str:
     """What was learned, by session, and what was not."""
     report = done.extract
-    lines: list[str] = []
+    lines = []
     if not report.sessions:
         none = "no new sessions of this repository"
         lines.append(f"{none}: mem extract --show sessions says where it looked")
@@ -127,7 +127,7 @@ def inbox_text(report: InboxReport) -> str:
     from."""
     if not report.proposals:
         return "nothing waits: mem extract proposes what is likely"
-    lines: list[str] = []
+    lines = []
     for proposal in report.proposals:
         lines += _proposal_lines(proposal)
     lines.append("mem keep ID writes one, mem drop ID forgets it")

@@ -41,7 +41,7 @@ def _hit_object(hit: "Hit", *, explain: bool) -> dict[str, object]:
 
 def recall_text(report: "RecallReport") -> str:
     """The same hits for a person at a terminal."""
-    lines: list[str] = []
+    lines = []
     layer = ""
     for hit in report.hits:
         if hit.layer != layer:

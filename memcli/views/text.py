@@ -155,7 +155,7 @@ def in_one_line(text: str) -> str:
 def values_text(values: Mapping[str, Any]) -> list[str]:
     """`key: value` lines, aligned."""
     width = max(map(len, values), default=0) + 1
-    lines: list[str] = []
+    lines = []
     for name, value in values.items():
         text = for_display(f"{name + ':':<{width}} {value}")
         lines += hung(redact_secrets(text), width + 1)
