@@ -282,7 +282,7 @@ def _version(
     project: Project, names: Iterable[str], commit: str, problems: list[Problem]
 ) -> BranchVersion:
     assert project.root is not None
-    files: dict[str, MemoryFile] = {}
+    files = {}
     for name in names:
         try:
             files[name] = parse(_text(project.root, commit, name), name)

@@ -240,7 +240,7 @@ def _texts(
     path: Path, form: str, inside: Path | None
 ) -> tuple[dict[str, str], list[Problem]]:
     """The text of each file by its name, and what could not be read."""
-    texts: dict[str, str] = {}
+    texts = {}
     problems = []
     base = inside or (path if path.is_dir() else "")
     for file, name in _files(path, form):

@@ -135,7 +135,7 @@ def _is(anchor: Anchor, path: str) -> bool:
 
 def _removed_words(tree: Codebase, ends: Sequence[str]) -> set[str]:
     diff = tree.git("diff", "-U0", "--no-renames", *ends) or ""
-    words: set[str] = set()
+    words = set()
     prose = False
     for line in diff.splitlines():
         if line.startswith("--- "):

@@ -135,7 +135,7 @@ def _of_section(path: tuple[str, ...], body: str) -> Iterator[RuleUnit]:
     """All of a section that is no rule as one unit, then its rules, a unit each. Below a
     heading that is a rule nothing stands by itself."""
     heading = "".join(path[-1:])
-    rules: list[RuleUnit] = []
+    rules = []
     others: list[_RuleBlock] = []
     for group in _groups(body) if kind_of(heading) == "fact" else ():
         of_group, left = _parted(group, heading)
