@@ -59,8 +59,8 @@ def discover(
     `newer` (ns)."""
     ways = (way for folder in folders for way in (folder, os.path.realpath(folder)))
     folders_wanted = tuple(set(map(os.path.normpath, ways)))
-    sessions: list[FoundSession] = []
-    unread: list[tuple[Path, str]] = []
+    sessions = []
+    unread = []
     looked = []
     with remembered(state_dir()) as owners:
         for agent, folder in stores(environ).items():

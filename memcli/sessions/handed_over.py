@@ -82,7 +82,7 @@ def without_blocks(text: str) -> str:
 def _ends_of(tags: Sequence[re.Match[str]]) -> dict[int, int]:
     """Where the blocks end whose opening tags have these numbers: what is handed over
     may hold closing tags, so that the last before the next block counts."""
-    ends: dict[int, int] = {}
+    ends = {}
     opened: dict[str, int] = {}
     for number, tag in enumerate(tags):
         name = tag["name"].casefold()
