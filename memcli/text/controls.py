@@ -113,7 +113,7 @@ def strip_private(text: str, *, lines: bool = False) -> str:
 
 def _private_parts(text: str) -> tuple[list[tuple[int, int]], int | None]:
     """Where the private parts begin and end, and where one begins that has no end."""
-    parts: list[tuple[int, int]] = []
+    parts = []
     opened = None
     depth = 0
     for tag in regex(PRIVATE_TAG).finditer(text):

@@ -92,7 +92,7 @@ class Literals:
 
     def within(self, text: str) -> set[str]:
         """All literals that may occur in a text; what has no blank in it does occur."""
-        literals: set[str] = set()
+        literals = set()
         unknown = list[str]()
         for word in set(filterfalse(self._plain.__contains__, text.split())):
             known = self._telling.get(word)
@@ -210,7 +210,7 @@ def verbose(
 
 def indexed(known: Iterable[HintedRule]) -> Hints:
     """The rules by their hints."""
-    hints: list[Hint] = []
+    hints = []
     for rule in known:
         for hint in rule.hints:
             literal = hint.removeprefix("^")
@@ -229,7 +229,7 @@ def _hints(every: Collection[Hint]) -> Hints:
 def shapes(name: str) -> Hints:
     """The hints of a table of tokens, facts that gitleaks (MIT, docs/notices.md)
     collected."""
-    hints: list[Hint] = []
+    hints = []
     for line in table(name).splitlines()[1:]:
         kind, prefixes, rest = line.split(" ", 2)
         for start in prefixes.split(","):

@@ -231,7 +231,7 @@ def _unwrapped(words: list[str]) -> Iterator[list[str]]:
     """The words of what a wrapper runs in the end, from the program on; then the same
     for each other way to read the options of wrappers."""
     ahead = [words]
-    seen_places: set[int] = set()
+    seen_places = set()
     while ahead:
         rest = list(dropwhile(_is_before, ahead.pop(0)))
         if not rest or len(rest) in seen_places:
