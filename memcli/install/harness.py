@@ -122,7 +122,7 @@ def settings_of(
 def all_settings(root: Path | None, environ: Mapping[str, str]) -> list[AgentSettings]:
     """Every file that calls of mem may stand in, there or not."""
     scopes = ("user",) if root is None else ("local", "shared", "user")
-    files: dict[Path, AgentSettings] = {}
+    files = {}
     for harness, scope in product(LAYOUTS, scopes):
         file = settings_of(harness, scope, root or Path(), environ)
         files[file.path] = file
