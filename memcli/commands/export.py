@@ -73,7 +73,7 @@ def export(
     Nothing goes into the file `out` that it says by itself."""
     one_of("target", target, TARGETS)
     files, problems = _files(app.project, Filters(no_global=target != "json"))
-    nearest: dict[str, Exported] = {}  # each id once, from the nearest file
+    nearest = {}  # each id once, from the nearest file
     for file, entries in files:
         for entry in entries if file.place.store == "memory" else ():
             if entry.id not in nearest:
@@ -81,7 +81,7 @@ def export(
                 nearest[entry.id] = Exported(entry, file, round(score, 6))
     exported = [each for each in nearest.values() if each.entry.status != "retired"]
     exported.sort(key=lambda each: (-each.weight, each.file.path, each.entry.start))
-    notes: list[ExportNote] = []
+    notes = []
     if target not in ("json", RULES_TARGET):
         notes = [*_norms(files), *_lessons(_from_elsewhere(app.project, exported, out))]
     section = handout.compose(notes, lines=lines, size=size)
@@ -108,10 +108,10 @@ def _files(project: Project, filters: Filters) -> tuple[_Read, list[Problem]]:
     problems = list(project.listing.problems)
     trees = marks(project.listing.files)
     first: dict[str, str] = {}
-    read: _Read = []
+    read = []
     for file in read_known(project, files, problems):
         tree = trees.get(file.path, "")
-        entries: list[Entry] = []
+        entries = []
         for entry in (*file.memory.entries, *sections(file.memory)):
             own = first.setdefault(entry.id, tree) == tree
             entries.append(entry if own else entry._replace(id=tree + entry.id))
@@ -151,7 +151,7 @@ def _from_elsewhere(
     project: Project, kept: Sequence[Exported], out: str
 ) -> list[Exported]:
     """The entries that do not stand in the file `out` outside our section."""
-    said: set[tuple[str, ...]] = set()
+    said = set()
     with nothing_written(out):
         places = _with_included(_written_path(project, out)) if out else ()
         for file in filter(Path.is_file, places):

@@ -90,7 +90,7 @@ def _sources_of(
 ) -> tuple[list[importers.ImportSource], list[Problem]]:
     """What the paths hold, and those that hold nothing known; raises UsageError where
     that is all of them."""
-    sources: list[importers.ImportSource] = []
+    sources = []
     unknown: list[Problem] = []
     for path in request.paths:
         try:
@@ -128,7 +128,7 @@ class _Known(NamedTuple):
 
 def _known(project: Project, level: str) -> _Known:
     ids: dict[str, str] = {}
-    live: list[tuple[str, str]] = []
+    live = []
     for file in read_all(project):
         memory = file.memory
         for entry in memory.entries:
@@ -195,8 +195,8 @@ def _unlike(
         return [], []
     bodies_and_ids = [*live, *((_body(draft, today), draft.id) for draft in fresh)]
     same = _same([body for body, _ in bodies_and_ids])
-    unlike: list[ImportDraft] = []
-    similar: list[tuple[str, str]] = []
+    unlike = []
+    similar = []
     for place, draft in enumerate(fresh, len(live)):
         if place in same:
             similar.append((draft.title, bodies_and_ids[same[place]][1]))
@@ -226,8 +226,8 @@ def _plan(
     judged = _judged(drafts, level, known_entries.ids)
     unlike, similar = _unlike(judged["fresh"], known_entries.live, today)
     taken = app.taken_back() if unlike and not again else TakenBackDoor(())
-    new_drafts: list[ImportDraft] = []
-    refusals: list[str] = []
+    new_drafts = []
+    refusals = []
     for draft in unlike:
         refusal = taken.of(_body(draft, today), id=draft.id)
         if refusal is None:

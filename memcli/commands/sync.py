@@ -353,7 +353,7 @@ class HomeRepository:
 
 def _let_in(texts: Texts, mine: Texts, taken_back: TakenBackDoor) -> Texts:
     """The texts, in which what arrives and was taken back here is retired."""
-    let: dict[str, str] = {}
+    let = {}
     for name, text in texts.items():
         doors = _doors(text, mine.get(name, ""), taken_back)
         let[name] = let_in(text, name, doors)
