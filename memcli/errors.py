@@ -12,6 +12,11 @@ class MemError(Exception):
         self.what = what
         self.hint = hint
 
+    @property
+    def advice(self) -> str:
+        """The hint as it stands behind a sentence; "" without one."""
+        return f" ({self.hint})" if self.hint else ""
+
 
 class UsageError(MemError):
     """A flag, argument or configuration value that cannot be used."""

@@ -282,8 +282,7 @@ class _Tools:
                 "the text holds half a character, which no file can hold"
             ) from None
         except MemError as error:
-            hint = f" ({error.hint})" if error.hint else ""
-            raise self._error(_safe(f"{error.what}{hint}")) from None
+            raise self._error(_safe(f"{error.what}{error.advice}")) from None
 
 
 def _safe(text: str) -> str:

@@ -8,6 +8,7 @@ from memcli.errors import ProviderError, RefusedError, UsageError
 from memcli.index import anchors, database, upkeep
 from memcli.index.view import FileRow
 from memcli.memory.values import Problem
+from memcli.providers.embed import name_of
 
 
 class Embedded(NamedTuple):
@@ -64,7 +65,7 @@ def _embed(app: App) -> Embedded | None:
         embedder = app.providers.embedder if model != "none" else None
         if embedder is None or app.index.path == database.IN_MEMORY:
             return None
-        model = f"{embedder.provider}/{embedder.model}"
+        model = name_of(embedder)
         chosen = app.chosen
         app.guarded(
             lambda: upkeep.embed_chosen(

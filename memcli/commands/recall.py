@@ -100,8 +100,8 @@ def _shared_answer(app: App, request: RecallRequest) -> RecallReport | None:
     except ProviderError as error:
         if not app.project.listing.files:
             raise
-        hint = f" ({error.hint})" if error.hint else ""
-        app.notes.append(f"{error.what}: this answer is from here alone{hint}")
+        here = "this answer is from here alone"
+        app.notes.append(f"{error.what}: {here}{error.advice}")
         return None
 
 

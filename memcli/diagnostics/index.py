@@ -16,7 +16,7 @@ from memcli.diagnostics.scene import (
 from memcli.errors import MemError
 from memcli.index.database import Index
 from memcli.memory.words import count
-from memcli.providers.embed import Embedder
+from memcli.providers.embed import Embedder, name_of
 from memcli.providers.embed.wire import shown
 
 ASKED_FOR = 3.0  # seconds that an embedder has to answer
@@ -90,13 +90,13 @@ def check_embedder(scene: Scene) -> Iterator[Check]:
         )
     else:
         yield _answers(embedder, config.embed_url)
-        yield from _vectors(scene, f"{embedder.provider}/{embedder.model}")
+        yield from _vectors(scene, name_of(embedder))
 
 
 def _answers(embedder: Embedder, url: str) -> Check:
     from memcli.providers.embed.local import Local
 
-    embedder_name = f"{embedder.provider}/{embedder.model}"
+    embedder_name = name_of(embedder)
     if url:
         embedder_name += f" at {shown(url)}"
     try:

@@ -115,7 +115,7 @@ def _tried(app: App, work: Callable[[], T]) -> T | None:
     try:
         return work()
     except MemError as error:
-        app.notes.append(f"{error.what} ({error.hint})" if error.hint else error.what)
+        app.notes.append(f"{error.what}{error.advice}")
         return None
 
 

@@ -152,8 +152,7 @@ class Lane(NamedTuple):
 
 def words_alone(error: MemError) -> str:
     """What to say where vectors cannot be used."""
-    hint = f" ({error.hint})" if error.hint else ""
-    return f"words alone were searched: {error.what}{hint}"
+    return f"words alone were searched: {error.what}{error.advice}"
 
 
 VectorLane = Callable[[str, Query, Mapping[int, float]], Lane | None]

@@ -22,6 +22,7 @@ from memcli.postgres.identity import Identity, identify
 from memcli.postgres.writer import Change, FileChange, NewChunk
 from memcli.project import git
 from memcli.project.context import base_of
+from memcli.providers.embed import name_of
 from memcli.storage.files import Unreadable, decode, read_file
 from memcli.text.controls import strip_private
 from memcli.text.digests import digest
@@ -239,7 +240,7 @@ def _with_model(target: _Target) -> _Target:
     embedder = target.app.providers.embedder
     if embedder is None:
         return target
-    model = f"{embedder.provider}/{embedder.model}"
+    model = name_of(embedder)
     facts = target.known.facts
     dimension = target.app.project.config.embed_dimensions
     if embedder.provider == "local":

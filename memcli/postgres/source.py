@@ -45,6 +45,7 @@ from memcli.postgres.link import Link
 from memcli.postgres.projects import SharedProject, blob_url, named
 from memcli.postgres.words import as_query, gate
 from memcli.project.config import Config
+from memcli.providers.embed import name_of
 from memcli.storage.files import transaction
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class SharedIndex:
         lexical: Mapping[int, float],
     ) -> Lane:  # fmt: skip
         """What vectors of this embedder say. Raises UsageError where there are none."""
-        model = f"{embedder.provider}/{embedder.model}"
+        model = name_of(embedder)
         self._require(model)
         vectors = self._index.vectors
         vectors.keep(VectorState(embedder.provider, embedder.model, "", whole=True))
@@ -246,7 +247,7 @@ class SharedIndex:
     def _embed(self, embedder: "Embedder", dimension: int) -> None:
         """Give what was brought the vectors that came with it, of this dimension, and
         with the local embedder its words."""
-        model = f"{embedder.provider}/{embedder.model}"
+        model = name_of(embedder)
         brought = {
             number: chunk
             for number, chunk in self._unembedded.items()

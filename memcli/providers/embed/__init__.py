@@ -27,3 +27,8 @@ class Embedder(Protocol):
         """One row for each text, finite, none all zero, NOT normalised. `query`: what is
         looked for; `deadline`: seconds for the whole call. Raises ProviderError."""
         ...
+
+
+def name_of(embedder: Embedder) -> str:
+    """What its vectors are called: those of two names cannot be compared."""
+    return f"{embedder.provider}/{embedder.model}"
