@@ -107,6 +107,21 @@ def _content(path):
 
 
 @pytest.mark.unit
+def test_a_program_types_its_options():
+    """Typer makes the options of a bench or drill of the types of its parameters."""
+    programs = [
+        path
+        for path in (ROOT / "tests").rglob("*.py")
+        if "\n    run(main)\n" in path.read_text()
+    ]
+    assert len(programs) > 10
+    for path in programs:
+        [main] = [node for node in _nodes(path) if getattr(node, "name", "") == "main"]
+        options = [*main.args.args, *main.args.kwonlyargs]
+        assert all(option.annotation for option in options), path
+
+
+@pytest.mark.unit
 def test_a_class_name_stands_once():
     """Two classes of one name make a reader open the wrong one; no class has many
     methods."""

@@ -14,7 +14,9 @@ import re
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+import typer
 
 from memcli.errors import one_of
 from tests.bench import figures, speed, speed_rows
@@ -203,7 +205,12 @@ MEASURES = {
 }
 
 
-def main(sections=(), runs=9, sizes="1000,10000", scale=1.0):
+def main(
+    sections: Annotated[list[str], typer.Argument()] = (),
+    runs: int = 9,
+    sizes: str = "1000,10000",
+    scale: float = 1.0,
+):
     """Measure sections, or all; the scale is that of the rows."""
     given = Given(runs=runs, sizes=sizes, scale=scale)
     for name in sections or MEASURES:

@@ -14,9 +14,12 @@ import random
 import time
 from collections import defaultdict
 from functools import partial
+from pathlib import Path
 from statistics import fmean
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+import typer
 
 from memcli.index import past, weights
 from memcli.index.own import OwnMatching
@@ -291,7 +294,14 @@ def points(bench, scores):
     }
 
 
-def main(sets, *, cache, embedder="local", most=60, minutes=8.0):
+def main(
+    sets: Path,
+    *,
+    cache: Annotated[Path, typer.Option()],
+    embedder: str = "local",
+    most: int = 60,
+    minutes: float = 8.0,
+):
     """Choose from sets of public questions; of each so many at the most, 0: all."""
     bench = Bench(list(stores(Worlds(sets, cache, embedder), most)))
     until = time.monotonic() + 60 * minutes

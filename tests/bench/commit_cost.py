@@ -83,7 +83,7 @@ def checked(top, again):
     return 1000 * (cpu() - before) / again, found
 
 
-def main(files=20_000, entries=300, rounds=5):
+def main(files: int = 20_000, entries: int = 300, rounds: int = 5):
     """Build, commit and check."""
     with tempfile.TemporaryDirectory() as folder:
         top = Path(folder)

@@ -14,6 +14,9 @@ import tempfile
 from itertools import chain
 from pathlib import Path
 from statistics import fmean
+from typing import Annotated
+
+import typer
 
 from memcli.app import App, Options
 from memcli.commands.recall import recall
@@ -105,7 +108,12 @@ def _shown(root, docs, entries, rows, today, sets):
         ]
 
 
-def main(folders, *, sessions=50, sets=()):
+def main(
+    folders: list[Path],
+    *,
+    sessions: int = 50,
+    sets: Annotated[list[str], typer.Option("--set")] = (),
+):
     """Play sessions on folders of questions, under settings such as embedder=none."""
     for folder in folders:
         data = load(folder)

@@ -18,7 +18,9 @@ import random
 import tempfile
 from collections import defaultdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+import typer
 
 from memcli.app import App, Options
 from memcli.commands.recall import recall
@@ -175,7 +177,12 @@ def _mean(rows):
     return {"questions": len(rows), **means}
 
 
-def main(folders, *, sets=(), against=()):
+def main(
+    folders: list[Path],
+    *,
+    sets: Annotated[list[str], typer.Option("--set")] = (),
+    against: list[str] = (),
+):
     results = [evaluate(load(folder), sets, against) for folder in folders]
     print(
         f"{'set':<14} {'mode':<7} {'questions':>22} "

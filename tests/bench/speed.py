@@ -265,13 +265,13 @@ def table(costs, *, cpu):
 
 def main(
     *,
-    sizes="1000,10000,100000",
-    runs=9,
-    layout="many",
-    embedders="none,local",
-    mem=(),
-    cpu=False,
-    hooks=False,
+    sizes: str = "1000,10000,100000",
+    runs: int = 9,
+    layout: str = "many",
+    embedders: str = "none,local",
+    mem: list[str] = (),
+    cpu: bool = False,
+    hooks: bool = False,
 ):
     one_of("--layout", layout, LAYOUTS)
     arms = [

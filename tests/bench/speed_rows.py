@@ -19,7 +19,9 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+import typer
 
 from memcli.errors import one_of
 from tests.bench import commit_cost, speed, transcripts
@@ -369,7 +371,13 @@ ROWS = {
 }
 
 
-def main(rows=(), *, scale=1.0, runs=3, large=False):
+def main(
+    rows: Annotated[list[str], typer.Argument()] = (),
+    *,
+    scale: float = 1.0,
+    runs: int = 3,
+    large: bool = False,
+):
     """Measure rows, or all."""
     for name in rows or ROWS:
         one_of("ROW", name, tuple(ROWS))

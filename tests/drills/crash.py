@@ -703,7 +703,9 @@ def memory():
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
-def main(kills=1000, files=50, seed=1, only=()):
+def main(
+    kills: int = 1000, files: int = 50, seed: int = 1, only: list[str] = ()
+) -> int:
     forge.load()
     adopt()
     with tempfile.TemporaryDirectory(prefix="mem-drill-", dir=memory()) as folder:

@@ -299,7 +299,9 @@ def summary(done):
     return f"{ran}; the longest took {longest:.1f} s, {refused} were told to wait"
 
 
-def main(processes=20, seconds=60, seed=1, embedder="none"):
+def main(
+    processes: int = 20, seconds: float = 60, seed: int = 1, embedder: str = "none"
+) -> int:
     forge.load()
     with tempfile.TemporaryDirectory(prefix="mem-crowd-", dir=memory()) as folder:
         world = World(Path(folder))

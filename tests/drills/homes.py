@@ -204,7 +204,7 @@ class Drill:
                 yield f"{entry.id} counts {count}, told {told}"
 
 
-def main(edits=50, syncs=20, seed=1):
+def main(edits: int = 50, syncs: int = 20, seed: int = 1) -> int:
     """Run the drill and say what came of it."""
     with tempfile.TemporaryDirectory(prefix="mem-homes-") as folder:
         drill = Drill(Path(folder), seed)

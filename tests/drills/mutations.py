@@ -150,7 +150,7 @@ def is_wanted(row, words):
     return not words or any(word in row.what for word in words)
 
 
-def main(only=(), *, list=False):
+def main(only: list[str] = (), *, list: bool = False) -> int:
     """Break each row whose words have one of these texts; list them, run nothing."""
     chosen = [row for row in table() if is_wanted(row, only)]
     if not list:

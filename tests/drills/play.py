@@ -310,7 +310,7 @@ def _archived_twice(stage):
     return [f"{name}: {key}" for (name, key, _), count in blocks.items() if count > 1]
 
 
-def main(sessions=60, keep=None):
+def main(sessions: int = 60, keep: Path | None = None) -> int:
     """Play in a folder that is left, or in one that goes."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mem-play-") as folder:

@@ -237,7 +237,7 @@ CHECKS = {
 """What is counted is what there is: statements that find rows where it is not."""
 
 
-def main(*, seconds=60, workers=20):
+def main(*, seconds: float = 60, workers: int = 20) -> int:
     server = Server()
     try:
         server.start(fsync="on")

@@ -94,7 +94,7 @@ def fetch(repository, sessions, out, host):
     return missing
 
 
-def main(out, part="", host=HOST):
+def main(out: Path, part: str = "", host: str = HOST) -> int:
     """Fetch the sessions of a part, or all, from where OWNER/NAME is a git repository."""
     one_of("--part", part, ("", *PARTS))
     wanted = defaultdict(list)

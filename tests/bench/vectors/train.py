@@ -18,9 +18,10 @@ import time
 from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+import typer
 from scipy.sparse import csr_matrix
 
 from memcli.memory.words import word_forms
@@ -356,7 +357,11 @@ def by_length(data):
     return found
 
 
-def main(out, mined=(), on=None):
+def main(
+    out: Path,
+    mined: Annotated[list[Path], typer.Argument()] = (),
+    on: Path | None = None,
+):
     before = read_table(on)[0] if on else []
     uses = {TRAIN, ACROSS} if on else {TRAIN}
     if mined:
