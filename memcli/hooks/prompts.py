@@ -12,7 +12,7 @@ from memcli.index.own import OwnMatching
 from memcli.memory.filters import Filters
 from memcli.named import NamedTuple
 from memcli.project.record import record_of
-from memcli.recall import answer, budget
+from memcli.recall import answer, budget, evidence
 from memcli.recall.budget import POINTED, Pools
 from memcli.recall.hit import Hit
 from memcli.storage.state import SessionLog, State, Turns
@@ -331,7 +331,8 @@ def _decided(
 ) -> Hit | None:
     """The best excerpt of what was said or committed, when it is clearly about a
     prompt."""
-    if not layer.strong or room < LEAST_EXCERPT:
+    is_clear = layer.strong or (bool(evidence.questions(text)) and layer.answers)
+    if not is_clear or room < LEAST_EXCERPT:
         return None
     best = layer.hits[0]
     if best.doc.handle in context.seen or layer.gone(best.doc) is not None:

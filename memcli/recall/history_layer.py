@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memcli.index import weights
 from memcli.index.past import FoundPast
 from memcli.memory.docs import Doc, PastStretch, events_of
-from memcli.memory.words import sentences, stem, stems
+from memcli.memory.words import sentences, stem, stems, sub_words
 from memcli.recall.budget import cost, heading, tokens
 from memcli.recall.hit import Hit
 from memcli.text.controls import for_prompt, named
@@ -36,20 +36,22 @@ class HistoryLayer:
     memory."""
 
     def __init__(self, past: FoundPast) -> None:
+        self._past = past
         asked = past.asked
         self._every = sum(asked.values())
         self._weights = {stem(term): rarity for term, rarity in asked.items()}
-        self.hits = [
-            hit
-            for hit in past.hits
-            if hit.strength >= weights.GATE
-            or (
-                (hit.met > 1 or len(asked) < 2)
-                and self._cover(_text(hit)) >= weights.COVERED
-            )
-        ]
-        self._past = past
+        passing = list(filter(self._passes, past.hits))
+        if passing and passing[0] is not past.hits[0]:
+            passing.insert(0, past.hits[0])  # where the record answers, by its best
+        self.hits = passing
         self._learned: Mapping[str, Candidate] = {}
+
+    def _passes(self, hit: PastStretch) -> bool:
+        """Whether it is above what matches by chance, or has most of the task."""
+        enough = hit.met > 1 or len(self._past.asked) < 2
+        return hit.strength >= weights.GATE or (
+            enough and self._cover(_text(hit)) >= weights.COVERED
+        )
 
     def learned(self, chosen: "Mapping[str, Candidate]") -> None:
         """Note the entries of the same answer: what they say is not said again."""
@@ -81,6 +83,15 @@ class HistoryLayer:
     def strong(self) -> bool:
         """Whether the best hit is far above what matches by chance."""
         return bool(self.hits) and self.hits[0].strength >= 1.0
+
+    @property
+    def answers(self) -> bool:
+        """Whether the best hit answers a question: above chance, and with most of what
+        it says."""
+        best, *_ = *self.hits, None
+        if best is None or best.strength < weights.GATE or best.met < weights.MET:
+            return False
+        return self._cover(_text(best)) >= weights.COVERED
 
     def speaks(self, room: int) -> bool:
         """Whether it has anything to say in so many tokens."""
@@ -277,4 +288,6 @@ def _conclusion(hit: PastStretch) -> str:
 
 
 def _text(hit: PastStretch) -> str:
-    return "\n".join((hit.doc.title, *(doc.text for doc in hit.docs)))
+    # It is found by the words that make up a name, too.
+    parts = sub_words(hit.doc.text)
+    return "\n".join((hit.doc.title, *(doc.text for doc in hit.docs), parts))

@@ -223,6 +223,7 @@ WHY = (
     "Retry webhooks of the payment provider with exponential backoff\n\nThe payment provider drops"
     " webhooks under load, so the retry budget is exactly seven attempts, jittered by tenant."
 )
+STACK = "Add an ExitStack to the context\n\nResources are closed when their group ends."
 
 
 @pytest.mark.parametrize(("entry", "commit", "asked", "said"), [
@@ -236,12 +237,15 @@ WHY = (
      "quarterly invoices of dormant tenants fail: which table do they fall back to?", "yearly table"),
     ("", "Quarterly invoices skip dormant tenants entirely",
      "why do quarterly invoices skip dormant tenants entirely?", ""),
+    ("", STACK, "why does the context have an exit stack?", "when their group ends"),
+    ("", STACK, "tidy the exit stack of the context", ""),
 ])  # fmt: skip
 def test_history_is_told_when_it_is_clearly_about_a_prompt(
     shop, entry, commit, asked, said
 ):
     """An excerpt of a commit, once, and before entries; no subject that says no more,
-    no file name."""
+    no file name. A question is answered by what has most of it, also in a name's
+    parts."""
     for number in range(30):
         shop.write(f"src/part{number}.py", f"value = {number}\n")
         shop.commit(

@@ -113,6 +113,8 @@ def test_a_list_goes_on_below_the_gate_where_something_passes_it(tmp_path):
     assert len(layer.listed()) > 1
     assert layer.listed()[0].key == layer.items(4000)[0].key
     assert HistoryLayer(FoundPast(asked, weak, {})).listed() == []
+    mixed = [weak[0], found[1]._replace(strength=1.0)]
+    assert HistoryLayer(FoundPast(asked, mixed, {})).hits == mixed
 
 
 def test_one_list_is_numbered_through():
