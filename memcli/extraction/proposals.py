@@ -6,7 +6,7 @@ and a state file that is lost loses them and nothing else."""
 import datetime
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memcli.app import App
 from memcli.errors import UsageError
