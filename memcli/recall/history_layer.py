@@ -19,13 +19,7 @@ if TYPE_CHECKING:
     from memcli.recall.search import Search
 
 MOST = 5  # hits that the layer shows
-_SHARES = (
-    0.5,
-    0.5,
-    0.5,
-    0.6,
-    0.8,
-)  # what each hit may take of the room that is left
+_SHARE = 0.7  # what each hit may take of the room that is left
 _LEAST = 30  # tokens below which an excerpt says nothing
 _LONGEST = 450  # tokens of the longest excerpt
 _WORD = re.compile(r"[^\W_]{2,}")
@@ -95,7 +89,7 @@ class HistoryLayer:
 
     def speaks(self, room: int) -> bool:
         """Whether it has anything to say in so many tokens."""
-        return bool(self.hits) and int(room * _SHARES[0]) >= _LEAST
+        return bool(self.hits) and int(room * _SHARE) >= _LEAST
 
     @property
     def amended(self) -> dict[str, str]:
@@ -112,12 +106,8 @@ class HistoryLayer:
         for hit in self.hits:
             if self._is_learned(hit, beside):
                 continue
-            share = (
-                min(int(room * _SHARES[len(found)]), _LONGEST)
-                if len(found) < MOST
-                else 0
-            )
-            if share < _LEAST:
+            share = min(int(room * _SHARE), _LONGEST)
+            if len(found) == MOST or share < _LEAST:
                 break
             item = self.shown(hit, share, known=known)
             if not self.repeats(item, known):
