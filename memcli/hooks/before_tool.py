@@ -44,7 +44,11 @@ OF_MEM = re.compile(r"(?:\S*/)?mem (?:add|edit|keep)\b")
 """Commands by which an agent writes into memory."""
 MOST_ROOTS = 8
 """So many projects are looked at for one call, the one at hand among them."""
-UNJUDGED = "mem: there was no time to judge this call by the guards in force here"
+UNJUDGED = (
+    "mem: there was no time to judge this call by the guards in force here, or it"
+    " cannot be read"
+)
+SHOWN = 200  # characters of what was stopped that are kept
 LINES = 3
 LINE_TOKENS = 75
 HINT = "Untrusted hint from earlier sessions"
@@ -153,7 +157,8 @@ def elsewhere(app: HookApp, call: HookCall) -> Told:
             other.say = app.say
             other.owe = app.owe
             if number > MOST_ROOTS:
-                stopped = _unlooked(other)
+                text = f"mem: this call acts in more than {MOST_ROOTS} projects"
+                stopped = _asking(other, text)
             elif has_memory(other):
                 away = "" if here.is_relative_to(root) else str(here)
                 judged = partial(_stopped, other, call, away=away)
@@ -165,14 +170,23 @@ def elsewhere(app: HookApp, call: HookCall) -> Told:
     return Told()
 
 
-def _unlooked(app: HookApp) -> Told:
-    """What is said of a project too many, if any entry in it binds."""
+def unjudged(app: HookApp) -> Told:
+    """What is said of a call that could not be read or judged: guards of the projects
+    around the working directory ask, read without index and state."""
+    asked = _asking(app, UNJUDGED)
+    for root in roots_around(app.project.cwd, app.project.home):
+        environ = {**os.environ, "MEM_ROOT": str(root)}
+        with HookApp(app.options, environ, app.project.cwd, HookProject) as other:
+            asked = asked if asked.decision else _asking(other, UNJUDGED)
+    return asked
+
+
+def _asking(app: HookApp, text: str) -> Told:
+    """A question about a call, if any entry of a project binds."""
     from memcli.guard.unindexed import guards_in
 
-    if not any(map(guards_in, app.project.listing.files)):
-        return Told()
-    text = f"mem: this call acts in more than {MOST_ROOTS} projects"
-    return Told(text=text, decision="ask")
+    is_bound = any(map(guards_in, app.project.listing.files))
+    return Told(text=text, decision="ask") if is_bound else Told()
 
 
 def _stopped(app: HookApp, call: HookCall, state: State, away: str = "") -> Told:
@@ -217,8 +231,10 @@ def _judged(
         return Told()
     from memcli.guard import stops
     from memcli.hooks import told
+    from memcli.text.secrets import redact_secrets  # few calls are stopped
 
-    met = (line or ", ".join(use.files)).splitlines()[0][:200]
+    first = (line or ", ".join(use.files)).splitlines()[0]
+    met = redact_secrets(first[: 8 * SHOWN])[:SHOWN]
     occasion = told.Occasion(
         context=call.context, event=stops.EVENT, why=f"{stop.decision}: {met}"
     )

@@ -28,6 +28,7 @@ from memcli.storage.files import Unreadable, open_file, snapshot
 from memcli.storage.state import SessionLog, State, settled
 
 MOST_BYTES = 10_000_000
+MOST_DIGITS = 4_000
 MOST_CHARACTERS = 9_500
 LINE = 160  # characters of the line that a person is shown
 # bytes of changed memory files above which indexing is left to the worker
@@ -90,17 +91,25 @@ def parse_payload(data: bytes, verb: str = "") -> HookCall | None:
     """What an agent says of an event in a JSON object; None when it says nothing that
     can be used."""
     try:
-        values = json.loads(data) if len(data) < MOST_BYTES else None
+        whole = data if len(data) < MOST_BYTES else b""
+        values = json.loads(whole, parse_int=_shortened_int)
+        if not isinstance(values, dict):
+            return None
+        key, kind = NEEDED.get(verb, ("session_id", str))
+        return call_of(values) if isinstance(values.get(key), kind) else None
     except (ValueError, RecursionError):
         return None
-    if not isinstance(values, dict):
-        return None
-    key, kind = NEEDED.get(verb, ("session_id", str))
-    return call_of(values) if isinstance(values.get(key), kind) else None
+
+
+def _shortened_int(digits: str) -> int:
+    """A number, of one with more digits than Python reads the first."""
+    return int(digits[:MOST_DIGITS])
 
 
 def call_of(values: Mapping[str, Any]) -> HookCall | None:
-    """The call that these values of a client make; None when they make none."""
+    """The call that these values of a client make, with their halves of characters
+    replaced; None when they make none."""
+    values = json.loads(_plain(json.dumps(values, ensure_ascii=False)))
     texts = {name: text for name, text in values.items() if isinstance(text, str)}
 
     def text(name: str, most: int | None = None) -> str:
@@ -131,10 +140,7 @@ def _path(name: str) -> str:
 
 
 def _is_path(name: str) -> bool:
-    try:
-        return os.path.isabs(name) and b"\0" not in os.fsencode(name)
-    except UnicodeEncodeError:  # half a character
-        return False
+    return os.path.isabs(name) and "\0" not in name
 
 
 DECISIONS = {

@@ -88,7 +88,7 @@ def _served(
 ) -> str:
     if verb == "worker" or verb.startswith("git"):
         return _behind(verb, rest)
-    from memcli.hooks.calls import DECISIONS, EVENTS, parse_payload
+    from memcli.hooks.calls import DECISIONS, EVENTS, HookCall, parse_payload
 
     if verb not in {*EVENTS, *SPOOLED, LISTED}:
         return "unknown event"
@@ -98,6 +98,9 @@ def _served(
     data = read_stdin()
     call = parse_payload(data, verb)
     if call is None:
+        if verb == "pre-tool":
+            unread = HookCall(session="", cwd=os.getcwd(), harness=agent)
+            _event(verb, unread, clock, pending)
         return f"{len(data)} bytes that are no call"
     call = call._replace(harness=agent)
     if verb == "prompt":
@@ -140,10 +143,11 @@ def answered(values: Mapping[str, object]) -> str:
         said.append(text)
 
     clock = started + seconds / 2, started + seconds * 3 / 4
-    if outcome := _tried(lambda: _event(verb, call, clock, [], put)):
+    pending: list[Pending] = []
+    if outcome := _tried(lambda: _event(verb, call, clock, pending, put)):
         took = (time.monotonic() - started) * 1000
         _log(f"mcp {verb} {took:.0f} ms: {outcome}")
-    return "".join(said)
+    return "".join(said or (each.text for each in pending))
 
 
 def _agent_of(arguments: Sequence[str]) -> str:
@@ -282,7 +286,7 @@ def _event(
     put: Callable[[str], None] = _put,
 ) -> str:
     from memcli.app import Options
-    from memcli.hooks.calls import HookApp, HookProject, Told, answer, has_memory
+    from memcli.hooks.calls import HookApp, HookProject, Told, answer
 
     cwd = Path(os.path.realpath(call.cwd))
     said: list[Told] = []
@@ -305,16 +309,31 @@ def _event(
         app.half, app.almost = clock
         app.say = say
         app.owe = owe
-        if has_memory(app):
-            told = say(_with_state(app, verb, call))
-        elif verb == "pre-tool":
-            from memcli.hooks.before_tool import elsewhere
+        try:
+            told = say(_told(app, verb, call))
+        except Exception:
+            if verb == "pre-tool" and not said:
+                from memcli.hooks.before_tool import unjudged
 
-            told = say(elsewhere(app, call))
-        else:
-            return ""
+                asked = unjudged(app)
+                if asked.decision:
+                    say(asked)
+            raise
         size = f"{len(told.text)} characters" if told.text else ""
         return "; ".join(filter(None, (size, *app.notes)))
+
+
+def _told(app: HookApp, verb: str, call: HookCall) -> Told:
+    from memcli.hooks.calls import Told, has_memory
+
+    if verb == "pre-tool":
+        from memcli.hooks.before_tool import elsewhere, unjudged
+
+        if not call.session:
+            return unjudged(app)
+        if not has_memory(app):
+            return elsewhere(app, call)
+    return _with_state(app, verb, call) if has_memory(app) else Told()
 
 
 def _with_state(app: HookApp, verb: str, call: HookCall) -> Told:

@@ -215,8 +215,8 @@ READERS = frozenset(
 
 @verbose(lines=True)
 def _patched() -> str:
-    """The line of a patch that names a file."""
-    return r"^ \*\*\* [ ] (?: (?:Add|Update|Delete) [ ] File | Move [ ] to ) : [ ] (.+?) \s* $"
+    """The line of a patch that names a file; Codex takes blanks before it."""
+    return r"^ [^\S\n]* \*\*\* [ ] (?: (?:Add|Update|Delete) [ ] File | Move [ ] to ) : [ ] (.+?) \s* $"
 
 
 @verbose

@@ -2,6 +2,8 @@
 saying so."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,9 @@ from memcli.guard.guards import MOST_PATTERNS
 from memcli.guard.patterns import matches, parse_pattern
 from memcli.guard.suggest import suggest
 from memcli.hooks.before_tool import MOST_ROOTS
+from memcli.hooks.calls import MOST_BYTES
 from memcli.hooks.protocol import main
+from memcli.storage.files import state_dir
 from memcli.text.shell import commands_of
 from tests.commands.test_guard import FORCED, STOPPED, call, decision, guarded, tried
 from tests.conftest import Project
@@ -59,15 +63,53 @@ def test_a_hook_without_time_asks_where_guards_are_in_force(project):
     assert call(project, endless, env=soon) == ""
 
 
-def test_a_hook_that_fails_while_it_judges_asks(project, monkeypatch, capfd):
+@pytest.mark.parametrize(
+    "where",
+    [
+        "guard.guards.strictest",
+        "hooks.before_tool.acting",
+        "hooks.protocol._with_state",
+    ],
+)
+def test_a_hook_that_fails_while_it_judges_asks(project, monkeypatch, capfd, where):
     guarded(project)
-    monkeypatch.setattr("memcli.guard.guards.strictest", lambda *_: 1 / 0)
+    monkeypatch.setattr(f"memcli.{where}", lambda *_: 1 / 0)
     line = json.dumps(
         {"session_id": "one", "cwd": str(project.root), "tool_input": {"command": "ls"}}
     )
     monkeypatch.setattr("memcli.hooks.protocol.read_stdin", line.encode)
     assert main(["pre-tool"]) == 0
     assert decision(json.loads(capfd.readouterr().out)) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('"\\ud800"', "deny"),
+        ("1" * 6_000, "deny"),
+        ("[" * 5_000 + "]" * 5_000, "ask"),
+        (f'"{"x" * MOST_BYTES}"', "ask"),
+        ("", "ask"),
+    ],
+)
+def test_a_call_that_is_hard_to_read_is_judged_or_asked_about(project, content, said):
+    guarded(project, commands=None, paths=["gen/**"])
+    given = {"session_id": "one", "cwd": str(project.root)}
+    given["tool_input"] = {"file_path": "gen/api.py", "content": "HERE"}
+    whole = json.dumps(given).replace('"HERE"', content)
+    assert decision(project.mem("hook", "pre-tool", input=whole).json) == said
+    project.memory_file.unlink()
+    assert project.mem("hook", "pre-tool", input=whole).out == ""
+
+
+def test_what_a_stopped_command_held_is_kept_without_its_secrets(project):
+    guarded(project)
+    token = "ghp_" + "a1B2" * 9
+    assert decision(call(project, f"TOKEN={token} {FORCED}")) in STOPPED
+    assert token not in project.mem("guard").out
+    with closing(sqlite3.connect(state_dir() / "state.db")) as state:
+        ((why,),) = state.execute("SELECT why FROM told").fetchall()
+    assert token not in why and "secret removed" in why
 
 
 def test_guards_of_files_too_large_to_index_ask(project):

@@ -63,7 +63,7 @@ def test_input_that_never_ends_is_not_waited_for(shop, tmp_path, monkeypatch):
         assert (done.code, done.out, done.err) == (0, b"", b"")
 
 
-@pytest.mark.parametrize("name", ["/\ud800", "/a\0b", "relative", ""])
+@pytest.mark.parametrize("name", ["/a\0b", "relative", ""])
 def test_what_no_file_is_called_is_no_path(name):
     """A folder like that makes a call that says nothing; a transcript like that is
     none."""

@@ -1146,7 +1146,7 @@ PATCH = "*** Begin Patch\n*** Update File: b.py\n*** Move to: a.py\n*** End Patc
 
 
 @pytest.mark.parametrize("command", [
-    PATCH, f"apply_patch <<'EOF'\n{PATCH}\nEOF", "sed -i s/1/2/ a.py", "rm a.py # *** Begin Patch", "perl -pi -e s/1/2/ a.py",
+    PATCH, PATCH.replace("\n***", "\n \t***"), f"apply_patch <<'EOF'\n{PATCH}\nEOF", "sed -i s/1/2/ a.py", "rm a.py # *** Begin Patch", "perl -pi -e s/1/2/ a.py",
     "cd x && rm ../a.py", "ls | xargs -0 rm a.py", "patch a.py < b.diff", "git mv a.py b.py", "git checkout -- a.py", "echo x >|a.py", "tee -a a.py",
     "cat > a.py <<'EOF'\n> b\nEOF", 'bash -c "sed -i s/1/2/ a.py"', ["bash", "-lc", "rm 'a.py'"], ["zsh", "-l", "-c", "rm a.py"],
 ])  # fmt: skip
