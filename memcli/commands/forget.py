@@ -3,9 +3,10 @@
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 from memcli.app import App, Options
@@ -24,7 +25,7 @@ from memcli.project.context import read_all, text_to_write
 from memcli.project.record import record_path
 from memcli.storage.files import SMALL_BYTES, cache_dir, read_text
 
-RULE_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".claude/rules")
+RULE_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 """Where exports of memory may stand."""
 FORGOTTEN = "[forgotten]"
 """What stands in the place of words in the entry of a session."""
@@ -101,7 +102,8 @@ def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenR
     if not dry_run:
         _from_the_rest(app, [gone.entry.id for gone in removed], lines)
         _from_exports(app, lines)
-    left = tuple(_left(app, removed, lines))
+    written = {patch.path for patch in report.patches}
+    left = (*_left(app, removed, lines), *_left_below(app, removed, lines, written))
     return report._replace(exchanges=exchanges, left=left)
 
 
@@ -357,6 +359,28 @@ def _left(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> Iterat
         )
     if app.project.config.store_url or app.project.environ.get("MEM_STORE_URL"):
         yield "a shared index that was pushed: mem index --shared"
+
+
+def _left_below(
+    app: App, removed: Sequence[_Removed], lines: Sequence[str], written: Container[str]
+) -> Iterator[str]:
+    """The other files below the root, ignored or not, that hold the words or an id as
+    exports, pages and rules have it."""
+    root = app.project.root
+    if root is None:
+        return
+    ids = (gone.entry.id[:8] for gone in removed)
+    sought = [*lines, *(name for name in ids if name[7:])]
+    words = "grep --no-index -I -i -l -z -F -f -".split()
+    found = git.GitSaid(-1, "", "")
+    with suppress(OSError):  # git may not be there
+        found = git.run(words, root, given="\n".join(sought))
+    if found.returncode not in (0, 1):
+        yield "files below the root were not looked at: git grep --no-index -l WORDS"
+    memory = {file.path for file in read_all(app.project)}
+    names = {*found.stdout.split("\0")} - {"", *RULE_FILES, *memory}
+    for name in sorted(name for name in names if str(root / name) not in written):
+        yield f"{name} has the words: edit it, or if it is an export: rm {quote(name)}"
 
 
 def _other_entries(

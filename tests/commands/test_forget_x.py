@@ -91,3 +91,13 @@ def test_undo_goes_on_past_what_was_forgotten_to_the_beginning(project):
     verbs = [project.ok("undo").out.split()[2] for _ in range(3)]
     assert verbs == ["add", "add", "init"]
     assert not project.has("MEMORY.md")
+
+
+def test_files_that_were_exported_are_named_with_what_clears_them(project):
+    project.ok("add", "The vault of the shop opens with a hammer")
+    project.ok("export", "json", "--out", "out.json")
+    project.write("other.txt", "the VAULT of the shop opens with a hammer")
+    project.write("plain.txt", "nothing of it")
+    said = project.ok("forget", project.entries()[0].id[:8]).out
+    assert "out.json has the words" in said and "rm other.txt" in said
+    assert "plain" not in said and "MEMORY.md has" not in said
