@@ -68,15 +68,35 @@ def forgetting() -> str:
 
 
 @verbose(ignore_case=True)
+def misspoken() -> str:
+    """What holds instead of what the person said wrongly: its contrary."""
+    return r"""
+        \A (?: (?: ok(?:ay)? | no | hey | sorry | actually ) [,.!]? \s )*
+        I \s (?: misspoke | was \s (?: wrong | mistaken ) ) (?: \s (?: before | earlier ) )? \s? [,.;:—–-]+ \s
+        (?P<instead>
+            (?: please \s )? (?: do \s not | don['’]?t | never | (?: we | you ) \s (?: do \s not | don['’]?t
+                | should \s not | shouldn['’]?t | must \s not | mustn['’]?t ) ) \s
+            (?P<about> [^,;.!—–]+ ) .* )
+        \Z
+    """
+
+
+@verbose(ignore_case=True)
 def no_longer() -> str:
-    """What is said to hold no more."""
+    """What is said to hold no more, or to have been wrong."""
     return r"""
         \A (?: actually | no | sorry | by \s the \s way )? [,.]? \s*
-        (?: the \s (?: rule | note ) \s (?: about | on | that ) \s (?P<about> .+? ) \s
-              (?: is \s no \s longer \s (?: true | valid | needed )
-                | was \s (?: wrong | a \s mistake )
-                | does (?:n['’]t| \s not) \s (?: hold | apply ) \s (?: anymore | any \s more | any \s longer )? )
-          | what \s I \s said \s about \s (?P<said> .+? ) \s (?: was \s wrong | is \s wrong | is \s no \s longer \s true ) )
+        (?: (?: the \s (?: rule | note ) \s (?: about | on | that ) \s (?P<about> .+? )
+              | (?: the | our | my ) \s (?P<named> [^,;.]+? ) \s (?: rule | note )
+              | what \s I \s (?: said | told \s you ) \s about \s (?P<said> .+? ) )
+            \s
+            (?: is \s no \s longer \s (?: true | valid | needed )
+              | (?: is | was ) \s (?: wrong | a \s mistake )
+              | does (?:n['’]t| \s not) \s (?: hold | apply ) \s? (?: anymore | any \s more | any \s longer )? )
+          | (?: (?: that | it ) (?: \s was | \s is | ['’]s ) \s (?: wrong | a \s mistake ) ,? \s
+                what \s I \s (?: said | told \s you )
+              | I \s misspoke | I \s was \s (?: wrong | mistaken ) )
+            \s about \s (?P<wrong> [^,;]+? ) )
         [.!]* \s* \Z
     """
 
@@ -87,22 +107,12 @@ def taken_back(text: str) -> TakenBack | None:
     statement = " ".join(text.split())
     if not statement or len(statement) > LONGEST:
         return None
-    replacement = replacing().match(statement)
-    if replacement is not None:
-        return TakenBack(
-            about=replacement["about"], instead=replacement["instead"].strip()
-        )
-    for pattern in (forgetting(), no_longer()):
+    for pattern in (replacing(), misspoken(), forgetting(), no_longer()):
         match = pattern.match(statement)
         if match is not None:
-            groups = match.groupdict()
-            about = [
-                value
-                for name, value in groups.items()
-                if value and not name.startswith("every")
-            ]
-            every = any(
-                value for name, value in groups.items() if name.startswith("every")
-            )
-            return TakenBack(about=about[0].strip(), every=every)
+            groups = {name: text for name, text in match.groupdict().items() if text}
+            instead = groups.pop("instead", "").strip()
+            every = [groups.pop(name) for name in [*groups] if name.startswith("every")]
+            (about,) = groups.values()
+            return TakenBack(about=about.strip(), every=bool(every), instead=instead)
     return None

@@ -2,7 +2,7 @@
 is meant is retired, and only that one; in three of them nothing is meant, and nothing goes.
 
 Twenty were written before they were first run, and scored once, as they stand: 19 held.
-The other is marked with its reason."""
+The other is marked with its reason. The last four came later, with their mend."""
 
 import pytest
 
@@ -43,6 +43,10 @@ CASES = [
     ("忘了我说的关于 staging 的规则", "staging"),
     ("忘记我之前说的关于 Makefiles 的话", "Tabs"),
     ("请忘掉我说的关于 PDF/A 的内容", "tax office"),
+    ("The staging database rule is no longer true.", "staging"),
+    ("That was wrong what I said about rounding invoices.", "Invoices"),
+    ("I misspoke about the port of the gateway.", "gateway"),
+    ("I was wrong about the moon landing, it happened.", NONE),
 ]
 
 
@@ -61,6 +65,24 @@ def right(project, said, meant):
 def test_what_is_meant_is_retired_and_only_that(project, said, meant):
     """One repository for each."""
     assert right(project, said, meant)
+
+
+@pytest.mark.parametrize(
+    ("said", "before", "after"),
+    [
+        ("I misspoke: do not use the numbat linter.", "Always use", "Do not use"),
+        ("Sorry, I was wrong: don't use the numbat linter.", "Always use", "Don't use"),
+        ("I misspoke: do not use the numbat linter.", "Never use", "Never use"),
+    ],
+)
+def test_the_contrary_of_what_was_said_holds_in_its_place(project, said, before, after):
+    """In a later session; an entry that says the same already stays."""
+    project.ok("add", f"{before} the numbat linter")
+    project.write("talk.md", f"User: {said}\nAssistant: Noted.\n")
+    project.ok("extract", "talk.md", "--engine", "rules")
+    titles = [row["title"] for row in project.listed() if row["kind"] != "episode"]
+    assert {title[: len(after)] for title in titles} >= {after}
+    assert not any(title.startswith("Always") for title in titles)
 
 
 def test_what_was_written_beside_a_forgotten_entry_can_be_taken_back(project):
