@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from memcli.app import App
 from memcli.project.listing import FoundFile
-from memcli.storage.files import Unreadable, open_file
+from memcli.storage.files import Unreadable, decode_anyhow, open_file
 from memcli.text.matching import verbose
 
 MOST_BYTES = 64 << 20
@@ -42,9 +42,9 @@ def _known_guards(app: App) -> dict[str, int]:
 def guards_in(file: FoundFile) -> int:
     """How many lines of a file are the key of a guard."""
     with suppress(OSError, Unreadable), open_file(file.path, file.base) as opened:
-        data = opened.read(MOST_BYTES)
-        if b"guard" in data:
-            return len(_key().findall(data.decode("utf-8", "replace")))
+        text = decode_anyhow(opened.read(MOST_BYTES))
+        if "guard" in text:
+            return len(_key().findall(text))
     return 0
 
 

@@ -31,7 +31,7 @@ from memcli.memory.records import ruled_out
 from memcli.memory.values import Entry, Problem, plain_id
 from memcli.memory.words import MATTER, OVERLAP, SIZE, clean, each_text, sub_words
 from memcli.project.listing import Files, FoundFile, marks
-from memcli.storage.files import ONE_OF, Unreadable, decode, read_file
+from memcli.storage.files import ONE_OF, Unreadable, decode, decode_anyhow, read_file
 from memcli.text.digests import digest
 from memcli.text.matching import table
 
@@ -239,6 +239,8 @@ def differing(index: Index, files: Files) -> tuple[list[str], list[str]]:
 
 def _indexable(data: bytes) -> str:
     text = decode(data)
+    if "\0" in text[:2]:  # as UTF-16 without its mark begins
+        raise Unreadable("is not UTF-8 text (byte 0)", 1)
     if is_crowded(text):
         raise Unreadable(CROWDED)
     return text
@@ -380,13 +382,12 @@ class _Writer:
         problem = Problem(file.name, error.line, message, severity="unreadable")
         source = self._note(file, state._replace(linked=""), [problem])
         self.db.execute("DELETE FROM relations WHERE source = ?", (source,))
-        if data is None:
-            known = "SELECT chunk FROM occasions WHERE what = 'guard'"
-            self._delete_chunks(f"source = ? AND id NOT IN ({known})", source)
-            return
-        self._delete_chunks("source = ?", source)
-        text = uncrowded(data.decode("utf-8", "replace"))
-        for entry in bound(text, file.name) if file.place.store == "memory" else ():
+        text = uncrowded(decode_anyhow(data or b""))
+        binding = bound(text, file.name) if file.place.store == "memory" else []
+        known = "SELECT chunk FROM occasions WHERE what = 'guard'"
+        kept = "" if binding else f" AND id NOT IN ({known})"
+        self._delete_chunks(f"source = ?{kept}", source)
+        for entry in binding:
             self._insert(source, rows(entry, live=True))
 
     def _chunk(

@@ -237,6 +237,12 @@ def decode(data: bytes) -> str:
         raise Unreadable(f"is not UTF-8 text (byte {error.start})", line) from None
 
 
+def decode_anyhow(data: bytes) -> str:
+    """As much of the text as can be read; UTF-16 where its mark stands before it."""
+    is_wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return data.decode("utf-16" if is_wide else "utf-8", "replace")
+
+
 def in_megabytes(size: int) -> str:
     """So many bytes in words: 512 KB, 18 MB."""
     megabytes = size / (1 << 20)

@@ -140,6 +140,18 @@ def test_a_guard_that_was_unpacked_asks_until_a_person_says_more(project):
     assert not call(project, FORCED)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_a_guard_binds_in_a_file_that_was_saved_in_another_encoding(project, encoding):
+    """As it was known before, for the first call and once the file is indexed."""
+    guarded(project)
+    project.ok("index")
+    project.memory_file.write_bytes(project.read().encode(encoding))
+    assert decision(call(project, FORCED)) == "deny"
+    project.mem("index")
+    assert decision(call(project, FORCED)) == "deny"
+    assert RULE in project.mem("guard").out
+
+
 def test_an_own_guard_is_not_lifted_by_the_repository(project):
     """The same id in a tracked file without the key, or with another mode."""
     entry = guarded(project)
