@@ -26,6 +26,7 @@ from memcli.memory.parser import KnownFile, sections
 from memcli.memory.values import OUTERMOST, Entry, Patch, Problem
 from memcli.memory.words import body_of
 from memcli.project import globs
+from memcli.project.config import user_file
 from memcli.project.context import Project, base_of, nothing_written, read_known
 from memcli.project.listing import PRIVATE, FoundFile, marks
 from memcli.storage.durable import write_output
@@ -265,6 +266,11 @@ def _written_path(project: Project, out: str) -> Path:
     memory_files = {os.path.realpath(file.path) for file in project.listing.files}
     if os.path.realpath(path) in memory_files:
         raise UsageError(f"{out}: is a memory file", "name another file with --out")
+    own_settings = os.path.realpath(user_file(project.home, project.environ))
+    is_settings = path.name == ".mem.toml" or os.path.realpath(path) == own_settings
+    if is_settings or ".git" in path.parts:
+        what = f"{out}: is a file of mem's settings or of git"
+        raise UsageError(what, "name another file with --out")
     top = path.parent
     if project.root is not None and path.is_relative_to(project.root):
         top = project.root

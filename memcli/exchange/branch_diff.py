@@ -7,6 +7,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -239,7 +240,9 @@ def blobs(root: Path, names: Sequence[str]) -> Iterator[str]:
         group = names[start : start + AT_ONCE]
         asked = "".join(f"{_in_a_line(root, name)}\n" for name in group)
         process = git.run(["cat-file", "--batch"], root, given=asked)
-        yield from parse_batch(process.stdout)
+        # A git that fails says nothing of the rest.
+        texts = chain(parse_batch(process.stdout), repeat(""))
+        yield from islice(texts, len(group))
 
 
 def _in_a_line(root: Path, name: str) -> str:

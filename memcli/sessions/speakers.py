@@ -290,7 +290,7 @@ def folder(value: Any) -> str:
     """A path from outside as one line; "" when it is no path."""
     if not isinstance(value, str):
         return ""
-    return regex(r"[\x00-\x1f\x7f]").sub("", value[:4096])
+    return regex(r"[\x00-\x1f\x7f\ud800-\udfff]").sub("", value[:4096])
 
 
 def when(value: Any) -> str:

@@ -319,3 +319,16 @@ def test_a_rule_that_its_file_does_not_say_any_more_is_told(project):
 
 
 RULES_OF_SHOP = "# Shop\n\n- Never mock the cart.\n"
+
+
+@pytest.mark.parametrize(
+    "out", [".mem.toml", "sub/.mem.toml", ".git/hooks/post-commit"]
+)
+def test_settings_and_files_of_git_are_not_written_over(project, out):
+    """Neither the settings nor a program that git would start."""
+    project.ok("add", "Freeze the clock in cart tests")
+    project.write(".mem.toml", "limit = 5\n")
+    refused = project.ends(2, "export", "claude", "--out", out)
+    assert "settings or of git" in refused.err
+    assert project.read(".mem.toml") == "limit = 5\n"
+    assert not project.has(".git/hooks/post-commit")

@@ -1,5 +1,7 @@
 """mem log, mem why, and memory as of a moment."""
 
+import shutil
+
 
 def lived(project):
     """An entry that was written, reinforced, edited, retired and archived, a commit
@@ -175,3 +177,12 @@ def test_a_file_with_a_line_end_in_its_name_is_no_hindrance(project):
     project.git("add", "-A")
     project.git("commit", "-qm", "one")
     assert "added" in project.ok("log", "otter").out
+
+
+def test_the_past_of_an_entry_where_git_cannot_read_the_repository(project):
+    """`.git` names itself: the entry is new, as far as anybody can see."""
+    project.ok("add", "Freeze the clock in cart tests")
+    shutil.rmtree(project.root / ".git", ignore_errors=True)
+    project.write(".git", "gitdir: .git\n")
+    shown = project.ok("log", project.entries()[0].id)
+    assert "not committed" in shown.out

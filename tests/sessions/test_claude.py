@@ -133,3 +133,17 @@ def test_unknown_lines_are_ignored_and_broken_ones_counted(tmp_path):
         ),
     )
     assert said(session) == ["typed"] and session.skipped == 0
+
+
+def test_a_message_of_the_system_is_no_word_of_the_person(tmp_path):
+    """Whatever the type of its record says; a folder that is no text is cut to one."""
+    by_system = {"role": "system", "content": "Always use the kiwi formatter."}
+    session = session_of(
+        tmp_path,
+        {"type": "user", "message": by_system, "cwd": "/\ud800w"},
+        user("Look at the module."),
+    )
+    assert [turn.text for turn in session.turns if turn.human] == [
+        "Look at the module."
+    ]
+    assert session.cwd == "/w"

@@ -66,7 +66,8 @@ def _message(record: Record, place: TurnPlace, blocks: Blocks) -> None:
     api_error = bool(record.get("isApiErrorMessage"))
     if record["type"] == "user":
         by_others = value_at(record, "origin", "kind") not in (None, "human")
-        typed = not by_others and not any(map(record.get, NOT_TYPED))
+        is_person = message.get("role") in (None, "user") and not by_others
+        typed = is_person and not any(map(record.get, NOT_TYPED))
         blocks.user(content, place, typed=typed)
     elif api_error or message.get("model") == "<synthetic>":
         blocks.into.put_in(speakers.texts(content), place, error=api_error)
