@@ -7,7 +7,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -240,9 +239,8 @@ def blobs(root: Path, names: Sequence[str]) -> Iterator[str]:
         group = names[start : start + AT_ONCE]
         asked = "".join(f"{_in_a_line(root, name)}\n" for name in group)
         process = git.run(["cat-file", "--batch"], root, given=asked)
-        # A git that fails says nothing of the rest.
-        texts = chain(parse_batch(process.stdout), repeat(""))
-        yield from islice(texts, len(group))
+        texts = [*parse_batch(process.stdout)]
+        yield from texts + [""] * (len(group) - len(texts))  # where git fails
 
 
 def _in_a_line(root: Path, name: str) -> str:

@@ -21,6 +21,7 @@ from memcli.guard.patterns import (
 )
 from memcli.guard.pushes import with_branches
 from memcli.guard.switches import is_switch, switched_files
+from memcli.guard.unhooked import HOOKED, loses_hooks
 from memcli.index import view
 from memcli.index.filters import GUARD, has_guarded_files, keys_of_guarded
 from memcli.index.view import Candidate
@@ -408,7 +409,9 @@ def lifts(
         if fault := _lifts(app, _as_mem(command)):
             return fault
     guarded = {path for _, path in guarded_entries(app)} if call.files else set()
-    name = _weakened(app, guarded, call, given) or (guarded and _reset(app, call))
+    name = _weakened(app, guarded, call, given) or (
+        guarded and _reset(app, call, given)
+    )
     return f"this change of {name} would touch a guard" if name else ""
 
 
@@ -425,14 +428,16 @@ def _weakened(
     return ""
 
 
-def _reset(app: App, call: ToolCall) -> str:
+def _reset(app: App, call: ToolCall, given: Mapping[str, Any]) -> str:
     """The first file of settings that a call changes: what takes memory out of view
-    lifts its guards."""
-    for name in (".mem.toml", str(user_file(app.project.home, app.project.environ))):
+    lifts its guards, and so does what takes an agent's hooks away."""
+    own = (".mem.toml", str(user_file(app.project.home, app.project.environ)))
+    for name in (*own, *HOOKED):
         path = app.project.path_of(name)
-        if _is_among(path, call.files) or _lies_within(
+        is_touched = _is_among(path, call.files) or _lies_within(
             path, (*call.wholes, *call.brings)
-        ):
+        )
+        if is_touched and (name in own or loses_hooks(path, given)):
             return name
     return ""
 

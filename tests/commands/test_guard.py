@@ -152,6 +152,19 @@ def test_a_guard_binds_in_a_file_that_was_saved_in_another_encoding(project, enc
     assert RULE in project.mem("guard").out
 
 
+def test_what_takes_the_hooks_of_guards_away_asks(project):
+    """A folder that goes, settings that are replaced; not what leaves the hooks."""
+    guarded(project, paths=["src/gen/**"])
+    hooks = '{"hooks": "mem hook pre-tool"}'
+    project.write(".claude/settings.local.json", hooks)
+    file = {"file_path": str(project.root / ".claude/settings.local.json")}
+    emptied = {"tool_name": "Write", "tool_input": {**file, "content": "{}"}}
+    kept = {"tool_name": "Write", "tool_input": {**file, "content": f"{hooks} "}}
+    assert decision(call(project, "rm -rf .claude")) == "ask"
+    assert decision(call(project, "", **emptied)) == "ask"
+    assert not call(project, "", **kept)
+
+
 def test_an_own_guard_is_not_lifted_by_the_repository(project):
     """The same id in a tracked file without the key, or with another mode."""
     entry = guarded(project)
