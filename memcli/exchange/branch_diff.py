@@ -236,11 +236,10 @@ def _text(root: Path, commit: str, name: str) -> str:
 def blobs(root: Path, names: Sequence[str]) -> Iterator[str]:
     """The text of each blob (`COMMIT:./PATH`, or its own name), "" where it is none."""
     for start in range(0, len(names), AT_ONCE):
-        group = names[start : start + AT_ONCE]
-        asked = "".join(f"{_in_a_line(root, name)}\n" for name in group)
-        process = git.run(["cat-file", "--batch"], root, given=asked)
-        texts = [*parse_batch(process.stdout)]
-        yield from texts + [""] * (len(group) - len(texts))  # where git fails
+        lines = [_in_a_line(root, name) for name in names[start : start + AT_ONCE]]
+        answer = git.run(["cat-file", "--batch"], root, given="\n".join([*lines, ""]))
+        texts = [*parse_batch(answer.stdout)]
+        yield from texts + [""] * (len(lines) - len(texts))  # where git fails
 
 
 def _in_a_line(root: Path, name: str) -> str:
