@@ -3,8 +3,9 @@
 import os
 import re
 import secrets
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
@@ -79,10 +80,7 @@ def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenR
         nonlocal exchanges
         files = [*read_all(app.project)]
         everything = _with_originals(files, wanted_ids)
-        every = (
-            _Removed(entry, file) for file in files for entry in file.memory.entries
-        )
-        removed.extend(entry for entry in every if entry.key in everything)
+        removed.extend(each for each in _entries(files) if each.key in everything)
         _check_one_each(removed)
         if not removed:
             raise UsageError("a section of prose is yours: take it out", "mem edit ID")
@@ -107,6 +105,13 @@ def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenR
     return report._replace(exchanges=exchanges, left=left)
 
 
+def _entries(files: Iterable[KnownFile]) -> Iterator[_Removed]:
+    """Every entry, with its file."""
+    for file in files:
+        for entry in file.memory.entries:
+            yield _Removed(entry, file)
+
+
 def _begins_with(prefix: str) -> Callable[[str], bool]:
     return lambda entry_id: entry_id.startswith(prefix)
 
@@ -119,14 +124,20 @@ def _finish(app: App) -> set[str]:
     if last_write is None or last_write.verb != VERB or not last_write.patches:
         return set()
     gone: dict[str, Entry] = {}
+    lines: list[str] = []
     for back in last_write.patches:
-        now = {entry.id for entry in parse(back.before or "", "").entries}
-        before = parse(back.after or "", "").entries
-        gone |= {entry.id: entry for entry in before if entry.id not in now}
-    _from_the_rest(
-        app, list(gone), [row for each in gone.values() for row in _words(each)]
-    )
+        gone |= _taken_out(back)
+    for entry in gone.values():
+        lines += _words(entry)
+    _from_the_rest(app, list(gone), lines)
     return set(gone)
+
+
+def _taken_out(back: Patch) -> dict[str, Entry]:
+    """The entries of a file that only its undo brings back, by their ids."""
+    now = {entry.id for entry in parse(back.before or "", "").entries}
+    before = parse(back.after or "", "").entries
+    return {entry.id: entry for entry in before if entry.id not in now}
 
 
 def _words(entry: Entry) -> list[str]:
@@ -159,9 +170,10 @@ def _check_one_each(removed: Sequence[_Removed]) -> None:
     """Check that no id is that of two live entries, as a merge without our driver may
     leave them. Raises UsageError: which of them is meant is the person's to say."""
     places: dict[tuple[bool, str], dict[str, str]] = {}
-    for entry, file in removed:
+    for each in removed:
+        entry, file = each
         if entry.is_live and file.place.store != "archive":
-            of_id = places.setdefault(_Removed(entry, file).key, {})
+            of_id = places.setdefault(each.key, {})
             of_id.setdefault(fold(entry.body), f"{file.path}:{entry.line}")
     for (_, name), found in places.items():
         if len(found) > 1:
@@ -174,11 +186,10 @@ def _with_originals(
 ) -> set[tuple[bool, str]]:
     """These ids, and those of the entries that were merged into them."""
     merged = [
-        (is_home(file.path), original)
-        for file in files
-        for entry in file.memory.entries
-        if (is_home(file.path), entry.id) in wanted
-        for original in listed(entry, "merged_from")
+        (is_home(each.file.path), original)
+        for each in _entries(files)
+        if each.key in wanted
+        for original in listed(each.entry, "merged_from")
     ]
     return wanted.union(merged)
 
@@ -343,16 +354,14 @@ def _left(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> Iterat
     if root is None:
         return
     names = " ".join(dict.fromkeys(gone.entry.id for gone in removed))
-    for other in _other_trees(app):
-        for file in read_all(other.project):
-            if not is_home(file.path) and _holds(file.memory.text, lines):
-                place = other.project.root
-                yield f"{place}/{file.path} has the words: cd {place}; mem forget {names}"
+    for tree, path in _files_elsewhere(app, lines):
+        yield f"{tree}/{path} has the words: cd {tree}; mem forget {names}"
     for name, text in _rules(root):
         if _holds(text, lines):
             yield f"{name} has the words: edit it, or mem export --remove --out {name}"
     paths = sorted({gone.file.path for gone in removed})
-    if tracked := " ".join(path for path in paths if _is_tracked(app, path)):
+    tracked = " ".join(filter(partial(_is_tracked, app), paths))
+    if tracked:
         yield (
             f"git's history has {tracked}: git filter-repo --replace-text FILE, then"
             " push --force; other clones fetch it anew"
@@ -383,17 +392,25 @@ def _left_below(
         yield f"{name} has the words: edit it, or if it is an export: rm {quote(name)}"
 
 
+def _files_elsewhere(
+    app: App, lines: Sequence[str]
+) -> Iterator[tuple[Path | None, str]]:
+    """The files with these words in other work trees, each behind its tree."""
+    for other in _other_trees(app):
+        for file in read_all(other.project):
+            if not is_home(file.path) and _holds(file.memory.text, lines):
+                yield other.project.root, file.path
+
+
 def _other_entries(
     app: App, removed: Sequence[_Removed], lines: Sequence[str]
 ) -> Iterator[str]:
     """The other entries that say the same words."""
     keys = {gone.key for gone in removed}
-    for file in read_all(app.project):
-        for entry in file.memory.entries:
-            is_gone = _Removed(entry, file).key in keys
-            if not is_gone and _says(entry, lines):
-                name = entry.id[:8]
-                yield f"{file.path} says it in {name}, too: mem forget {name}"
+    for other in _entries(read_all(app.project)):
+        if other.key not in keys and _says(other.entry, lines):
+            name = other.entry.id[:8]
+            yield f"{other.file.path} says it in {name}, too: mem forget {name}"
 
 
 def _is_tracked(app: App, name: str) -> bool:

@@ -9,10 +9,13 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from memcli.app import App
+from memcli.guard.folders import MOST_INSIDE, files_inside, folder_names
+from memcli.guard.folders import lies_in as lies_in
 from memcli.guard.patterns import (
     CommandPattern,
     is_everything,
@@ -34,15 +37,15 @@ from memcli.project.config import user_file
 from memcli.sessions.foreseen import texts_after
 from memcli.sessions.tools import MOST, ToolCall, places
 from memcli.storage.files import Unreadable, is_mine, read_file
-from memcli.text.shell import Words, read_line
+from memcli.text.shell import ShellCommand, Words, read_line
 
 ASK = "ask"
 DENY = "deny"
-MOST_INSIDE = 2_000
-"""So many files of a folder are looked at that goes with all it holds."""
 MOST_PATTERNS = 5_000
 """So many patterns are compared with one call, in the order of their files."""
 MODES = tuple(STRICTNESS)
+KEYS = ("commands", "paths", "unless")
+"""The values of an entry that hold the patterns of its guard."""
 
 
 class Guard(NamedTuple):
@@ -114,25 +117,17 @@ def read_guard(
     mode = str(values.get("guard") or "")
     if mode not in MODES:
         faults.append((mode, f"guard is {' or '.join(MODES)}"))
-    commands = _parsed(values.get("commands"), faults)
-    paths = _usable(values.get("paths"), root, faults)
-    allowed_commands = []
-    allowed_paths = []
-    for text in _texts(values.get("unless")):
-        allowed_paths.append(_from_root(text, root))
-        allowed_commands += _parsed([text], [])
-    for key in ("commands", "paths", "unless"):
-        given = values.get(key)
-        if isinstance(given, (list, tuple)) and len(given) > globs.MOST:
-            faults.append((key, f"only the first {globs.MOST} of {len(given):,} count"))
+    texts = {key: _texts(values.get(key)) for key in KEYS}
+    commands = _parsed(texts["commands"], faults)
+    paths = _usable(texts["paths"], root, faults)
+    allowed_paths = [_from_root(text, root) for text in texts["unless"]]
+    for key in KEYS:
+        number = len(_listed(values.get(key)))
+        if number > globs.MOST:
+            faults.append((key, f"only the first {globs.MOST} of {number:,} count"))
     if mode in MODES and not (commands or paths or faults):
         faults.append(("", "it has neither commands nor paths, so it stops nothing"))
-    said = {
-        "title": title,
-        "commands": _texts(values.get("commands")),
-        "paths": _texts(values.get("paths")),
-        "unless": _texts(values.get("unless")),
-    }
+    said = {"title": title, **texts}
     identity = json.dumps(said, sort_keys=True, ensure_ascii=False)
     return Guard(
         entry=entry,
@@ -141,25 +136,30 @@ def read_guard(
         place=place,
         commands=tuple(commands),
         paths=tuple(paths),
-        allowed_commands=tuple(allowed_commands),
+        allowed_commands=tuple(_parsed(texts["unless"], [])),
         allowed_paths=tuple(allowed_paths),
         faults=tuple(faults),
         identity=identity,
-        written=(*said["commands"], *said["paths"]),
+        written=(*texts["commands"], *texts["paths"]),
     )
 
 
 def _texts(given: object) -> list[str]:
+    listed = _listed(given)[: globs.MOST]
+    return [str(item) for item in listed if isinstance(item, (str, int))]
+
+
+def _listed(given: object) -> Sequence[object]:
     if isinstance(given, str):
         return [given]
-    if not isinstance(given, (list, tuple)):
-        return []
-    return [str(item) for item in given[: globs.MOST] if isinstance(item, (str, int))]
+    return given if isinstance(given, (list, tuple)) else []
 
 
-def _parsed(given: object, faults: list[tuple[str, str]]) -> list[CommandPattern]:
+def _parsed(
+    texts: Iterable[str], faults: list[tuple[str, str]]
+) -> list[CommandPattern]:
     found = []
-    for text in _texts(given):
+    for text in texts:
         try:
             found.append(parse_pattern(text))
         except ValueError as error:
@@ -168,10 +168,10 @@ def _parsed(given: object, faults: list[tuple[str, str]]) -> list[CommandPattern
 
 
 def _usable(
-    given: object, root: Path | None, faults: list[tuple[str, str]]
+    texts: Iterable[str], root: Path | None, faults: list[tuple[str, str]]
 ) -> list[str]:
     found = []
-    for text in _texts(given):
+    for text in texts:
         if is_everything(text.strip()):
             faults.append((text, "matches every file"))
         elif len(text) > globs.LONGEST:
@@ -229,89 +229,74 @@ def _guard_of(candidate: Candidate, path: str, root: Path | None) -> Guard:
 def tool_use(root: Path, line: str, call: ToolCall, away: str = "") -> ToolUse:
     """What a shell line and a tool's changes of files are, as guards see it. Where the
     agent stands in a folder that is `away`, it is what they do below the root."""
-    names: dict[str, None] = {}
-    for path in call.files:
-        names.update(dict.fromkeys(git.names_of(root, path)))
-    reading = read_line(line)
-    unread = reading.unread
+    names: list[str] = []
+    brings: list[str] = []
     crowd = ""
-    if len(call.files) >= MOST:
-        unread = f"it changes {MOST} files and more"
+    for path in call.files:
+        names += git.names_of(root, path)
     for path in call.wholes:
-        if os.path.islink(path):
-            continue
-        walk = globs.Walk(str(root) if _holds(path, root) else path, MOST_INSIDE)
-        inside = walk.find("**")
-        for name in _folder_names(root, path) if inside else ():
-            names.update(dict.fromkeys(posixpath.join(name, each) for each in inside))
-        if walk.cut:
+        inside, is_cut = files_inside(root, path)
+        names += inside
+        if is_cut:
             crowd = f"it changes a folder of {MOST_INSIDE:,} files and more"
-    brings = [name for path in call.brings for name in _folder_names(root, path)]
-    commands = [
-        command
-        for command in reading.commands
-        if command.words
-        and (not away or any(lies_in(root, away, each) for each in places(command)))
-    ]
+    for path in call.brings:
+        brings += folder_names(root, path)
+    reading = read_line(line)
+    is_long = len(call.files) >= MOST
+    commands = [each for each in reading.commands if _acts_below(root, away, each)]
     return ToolUse(
         commands=tuple(with_branches(root, commands)),
-        files=tuple(names),
+        files=tuple(dict.fromkeys(names)),
         brings=tuple(brings),
-        unread=unread,
+        unread=f"it changes {MOST} files and more" if is_long else reading.unread,
         crowd=crowd,
     )
 
 
-def _folder_names(root: Path, path: str) -> list[str]:
-    """The names of a folder as seen from the root, "" of one that holds it."""
-    if _holds(path, root):
-        return [""]
-    outside = os.path.realpath(path).lstrip(os.sep)
-    return [name for name in git.names_of(root, path) if name != outside]
-
-
-def _holds(path: str, root: Path) -> bool:
-    return lies_in(Path(os.path.realpath(path)), str(root))
-
-
-def lies_in(root: Path, *parts: str) -> bool:
-    """Whether a path, in parts, leads into the root."""
-    path = os.path.realpath(os.path.join(*parts))
-    return f"{path}{os.sep}".startswith(f"{root}{os.sep}")
+def _acts_below(root: Path, away: str, command: ShellCommand) -> bool:
+    """Whether a command runs something that may change what is below the root."""
+    if not command.words:
+        return False
+    return not away or any(lies_in(root, away, each) for each in places(command))
 
 
 def judge(guard: Guard, use: ToolUse) -> Verdict | None:
     """What one guard says of a call; None when it has nothing to do with it."""
-    passed: Verdict | None = None
+    verdict: Verdict | None = None
+    for met, pattern, unless in chain(_run(guard, use), _touched(guard, use)):
+        mode = "" if unless else guard.mode
+        verdict = Verdict(
+            guard=guard, mode=mode, met=met, pattern=pattern, unless=unless
+        )
+        if not unless:
+            break
+    return verdict
+
+
+def _run(guard: Guard, use: ToolUse) -> Iterator[tuple[str, str, str]]:
+    """Each command of a call that the guard is of, the pattern of it, and the one of
+    `unless` that allows it, "" without one."""
     for command in use.commands:
         pattern = _first(guard.commands, command)
-        if pattern is None:
-            continue
-        met = " ".join(command)
-        unless = _first(guard.allowed_commands, command)
-        if unless is None:
-            return Verdict(guard=guard, mode=guard.mode, met=met, pattern=pattern.text)
-        passed = Verdict(
-            guard=guard, mode="", met=met, pattern=pattern.text, unless=unless.text
-        )
-    for name, glob in _touched(guard, use):
-        allowed = _allowed(guard, use, name)
-        if not allowed:
-            return Verdict(guard=guard, mode=guard.mode, met=name, pattern=glob)
-        passed = Verdict(guard=guard, mode="", met=name, pattern=glob, unless=allowed)
-    return passed
+        if pattern:
+            yield " ".join(command), pattern, _first(guard.allowed_commands, command)
 
 
-def _touched(guard: Guard, use: ToolUse) -> Iterator[tuple[str, str]]:
-    """Each file, or folder, of a call that the guard is of, and the glob of it."""
+def _touched(guard: Guard, use: ToolUse) -> Iterator[tuple[str, str, str]]:
+    """The same of each file, or folder, and the globs of it."""
     for name in use.files:
-        yield from ((name, each) for each in guard.paths if globs.covers([each], name))
+        for glob in guard.paths:
+            if globs.covers([glob], name):
+                yield name, glob, _allowed(guard, use, name)
     for name in use.brings:
-        yield from ((name, each) for each in guard.paths if globs.reaches(each, name))
+        for glob in guard.paths:
+            if globs.reaches(glob, name):
+                yield name, glob, _allowed(guard, use, name)
 
 
-def _first(patterns: Sequence[CommandPattern], command: Words) -> CommandPattern | None:
-    return next((each for each in patterns if matches(each, command)), None)
+def _first(patterns: Sequence[CommandPattern], command: Words) -> str:
+    """The first pattern that a command matches, as it is written; "" for none."""
+    return next((each.text for each in patterns if matches(each, command)), "")
 
 
 def _allowed(guard: Guard, use: ToolUse, name: str) -> str:
@@ -324,9 +309,9 @@ def _allowed(guard: Guard, use: ToolUse, name: str) -> str:
     patterns = []
     for command in about or use.commands:
         pattern = _first(guard.allowed_commands, command)
-        if pattern is None:
+        if not pattern:
             return ""
-        patterns.append(pattern.text)
+        patterns.append(pattern)
     return patterns[0] if patterns else ""
 
 
@@ -344,22 +329,16 @@ def strictest(app: App, use: ToolUse, trusted: Iterable[str]) -> Verdict | None:
     verdicts = []
     known = frozenset(trusted)
     patterns = 0
-    root = app.project.root
-    if root and any(map(is_switch, use.commands)) and has_guarded_files(app.index.db):
-        switched = switched_files(root, use.commands)
-        use = use._replace(files=(*use.files, *switched))
+    use = _with_switched(app, use)
     is_known = not (use.unread or use.crowd or use.brings)
     for candidate, path in guarded_entries(app, use if is_known else None):
-        guard = _guard_of(candidate, path, root)
+        guard = _guard_of(candidate, path, app.project.root)
         patterns += len(guard.written)
         if patterns > MOST_PATTERNS:
             met = f"more than {MOST_PATTERNS:,} patterns of guards may bear on it"
             verdicts.append(Verdict(guard=guard, mode=ASK, met=met, pattern=""))
             break
-        verdict = judge(guard, use) if guard.binds else None
-        unread = use.unread or (use.crowd if guard.paths else "")
-        if unread and guard.binds and (verdict is None or not verdict.mode):
-            verdict = Verdict(guard=guard, mode=ASK, met=unread, pattern="")
+        verdict = _cautious(guard, use) if guard.binds else None
         if verdict is None:
             continue
         if verdict.mode == DENY and not may_deny(app, guard, known):
@@ -367,6 +346,26 @@ def strictest(app: App, use: ToolUse, trusted: Iterable[str]) -> Verdict | None:
         verdicts.append(verdict)
     order = {DENY: 0, ASK: 1, "": 2}
     return min(verdicts, key=lambda each: order[each.mode], default=None)
+
+
+def _with_switched(app: App, use: ToolUse) -> ToolUse:
+    """A call with the guarded files that git puts in the place of others."""
+    root = app.project.root
+    is_switched = root is not None and any(map(is_switch, use.commands))
+    if root is None or not is_switched or not has_guarded_files(app.index.db):
+        return use
+    return use._replace(files=(*use.files, *switched_files(root, use.commands)))
+
+
+def _cautious(guard: Guard, use: ToolUse) -> Verdict | None:
+    """What a guard that binds says of a call; it asks where it would let one pass of
+    which not all is seen."""
+    verdict = judge(guard, use)
+    is_stopped = verdict is not None and bool(verdict.mode)
+    unread = use.unread or (use.crowd if guard.paths else "")
+    if unread and not is_stopped:
+        return Verdict(guard=guard, mode=ASK, met=unread, pattern="")
+    return verdict
 
 
 def may_deny(app: App, guard: Guard, trusted: frozenset[str]) -> bool:
@@ -423,7 +422,7 @@ def _weakened(
     for name in sorted(guarded):
         path = app.project.path_of(name)
         is_changed = _is_among(path, replaced) and _may_lift(path, given)
-        if is_changed or _lies_within(path, (*call.wholes, *call.brings)):
+        if is_changed or _lies_within(path, call):
             return name
     return ""
 
@@ -434,9 +433,7 @@ def _reset(app: App, call: ToolCall, given: Mapping[str, Any]) -> str:
     own = (".mem.toml", str(user_file(app.project.home, app.project.environ)))
     for name in (*own, *HOOKED):
         path = app.project.path_of(name)
-        is_touched = _is_among(path, call.files) or _lies_within(
-            path, (*call.wholes, *call.brings)
-        )
+        is_touched = _is_among(path, call.files) or _lies_within(path, call)
         if is_touched and (name in own or loses_hooks(path, given)):
             return name
     return ""
@@ -446,8 +443,10 @@ def _is_among(path: str, changed: Iterable[str]) -> bool:
     return any(_is_file(path, each) for each in changed)
 
 
-def _lies_within(path: str, folders: Iterable[str]) -> bool:
-    return any(lies_in(Path(os.path.realpath(folder)), path) for folder in folders)
+def _lies_within(path: str, call: ToolCall) -> bool:
+    """Whether a file is in a folder that a call changes as a whole."""
+    folders = map(os.path.realpath, (*call.wholes, *call.brings))
+    return any(lies_in(Path(folder), path) for folder in folders)
 
 
 def _may_lift(path: str, given: Mapping[str, Any]) -> bool:
@@ -481,15 +480,22 @@ def _lifts(app: App, command: Words) -> str:
     line = " ".join(command)
     if any(matches(pattern, command) for pattern in LIFTING):
         return f"`{line}` would lift or trust a guard"
-    operands = [word for word in command[1:] if not word.startswith("-")]
-    verb = next((word for word in operands if word in CHANGING), "")
-    if command[1:2] == ("guard",) and command[3:] == ("--replay",):
-        return ""
-    # What comes by a pipe to xargs, or from a variable, may be any entry.
-    hidden = operands[-1:] == [verb] != ["guard"] or "$" in line
-    if verb and (hidden or names_guard(app, operands)):
+    if _may_change_guard(app, command):
         return f"`{line}` would change a guard or take it away"
     return ""
+
+
+def _may_change_guard(app: App, command: Words) -> bool:
+    """Whether a command of mem changes or ends an entry that may be a guard."""
+    operands = [word for word in command[1:] if not word.startswith("-")]
+    verb = next((word for word in operands if word in CHANGING), "")
+    is_replay = command[1:2] == ("guard",) and command[3:] == ("--replay",)
+    if not verb or is_replay:
+        return False
+    # What comes by a pipe to xargs, or from a variable, may be any entry.
+    is_piped = operands[-1] == verb and verb != "guard"
+    is_hidden = is_piped or "$" in "".join(command)
+    return is_hidden or names_guard(app, operands)
 
 
 def names_guard(app: App, words: Sequence[str]) -> bool:

@@ -52,19 +52,32 @@ def forbids(text: str, commands: Sequence[Words]) -> bool:
 
 
 def _names(clause: str, words: Words) -> bool:
-    code = [found["code"] or found["quoted"] for found in span().finditer(clause)]
-    commands = [each for each in code if " " in each.strip()]
-    if any(_is_shown(each, words) for each in (*commands, *_in_plain(clause, words))):
-        return True
-    if any(each.startswith("--") and each in words for each in code):
-        return True
-    if _is_run_alone(clause, words[0]):
-        return True
-    said = {stem(form) for form in word_forms(clause.lower())}
-    return any(
-        said.issuperset(map(stem, (_told(words), *option)))
-        for option in _options(words)
+    """Whether a clause names a command, in whichever way."""
+    return (
+        _is_in_code(clause, words)
+        or any(_is_shown(each, words) for each in _in_plain(clause, words))
+        or _is_run_alone(clause, words[0])
+        or _is_told(clause, words)
     )
+
+
+def _is_in_code(clause: str, words: Words) -> bool:
+    """Whether the code in a clause is a command, or an option of it."""
+    for found in span().finditer(clause):
+        code = found["code"] or found["quoted"]
+        if code.startswith("--") and code in words:
+            return True
+        if " " in code.strip() and _is_shown(code, words):
+            return True
+    return False
+
+
+def _is_told(clause: str, words: Words) -> bool:
+    """Whether a clause has the words of what a program is told to do, and of one of its
+    options."""
+    said = {stem(form) for form in word_forms(clause.lower())}
+    wanted = ((_told(words), *option) for option in _options(words))
+    return any(said.issuperset(map(stem, each)) for each in wanted)
 
 
 def _is_run_alone(clause: str, program: str) -> bool:

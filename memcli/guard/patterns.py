@@ -132,10 +132,8 @@ def _spells(option: str, name: str, known: Sequence[str]) -> bool:
 
 
 def _has_option(options: Sequence[str], wanted: str) -> bool:
-    if any(_is_option_of(option, wanted) for option in options):
-        return True
-    letters = {letter for option in options if _is_cluster(option) for letter in option}
-    return _is_cluster(wanted) and letters.issuperset(wanted)
+    is_there = any(_is_option_of(option, wanted) for option in options)
+    return is_there or _is_spread(wanted, options)
 
 
 def _is_option_of(option: str, wanted: str) -> bool:
@@ -153,10 +151,14 @@ def _is_cluster(option: str) -> bool:
 
 
 def _is_known(option: str, wanted: Sequence[str]) -> bool:
-    if any(_is_option_of(option, each) for each in wanted):
-        return True
-    letters = {letter for each in wanted if _is_cluster(each) for letter in each}
-    return _is_cluster(option) and letters.issuperset(option)
+    is_wanted = any(_is_option_of(option, each) for each in wanted)
+    return is_wanted or _is_spread(option, wanted)
+
+
+def _is_spread(option: str, options: Sequence[str]) -> bool:
+    """Whether the letters of a cluster are all in other clusters."""
+    letters = "".join(filter(_is_cluster, options))
+    return _is_cluster(option) and set(letters).issuperset(option)
 
 
 def _in_order(pattern: CommandPattern, words: Sequence[str]) -> bool:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from memcli.named import NamedTuple
 from memcli.project import git
 from memcli.text.matching import verbose
 from memcli.text.shell import ShellCommand, Words
@@ -80,24 +81,38 @@ def _checked_out(root: Path, before: Sequence[ShellCommand], folder: str) -> set
     elsewhere or may be of a file."""
     found = {_branch_of(root)}
     for command in before:
-        words = command.words
-        if words[:2] not in (("git", "checkout"), ("git", "switch")):
-            continue
-        created = [each for each in words[2:-1] if takes_value().fullmatch(each)]
-        names = [each for each in words[2:] if not re.match("-.", each)]
-        if created:
-            names = [words[words.index(created[0]) + 1]]
-        if len(names) != 1 or "--" in words:
+        switch = _switched_to(command.words)
+        if switch is None:
             continue
         known = _branches_of(root)
-        name = names[0].removeprefix("origin/")
-        if name == "-":
+        if switch.name == "-":
             found |= known
-        elif command.folder == folder and bool(created) != (name in known):
-            found = {name}
+        elif command.folder == folder and switch.is_new != (switch.name in known):
+            found = {switch.name}
         else:
-            found.add(name)
+            found.add(switch.name)
     return found - {""}
+
+
+class _Switch(NamedTuple):
+    """The branch that a command switches to, "-" for the one before, and whether the
+    command makes it."""
+
+    name: str
+    is_new: bool
+
+
+def _switched_to(words: Words) -> _Switch | None:
+    """What a command switches to; None where it is no switch, or one of files."""
+    if words[:2] not in (("git", "checkout"), ("git", "switch")) or "--" in words:
+        return None
+    created = [each for each in words[2:-1] if takes_value().fullmatch(each)]
+    names = [each for each in words[2:] if not re.match("-.", each)]
+    if created:
+        names = [words[words.index(created[0]) + 1]]
+    if len(names) != 1:
+        return None
+    return _Switch(name=names[0].removeprefix("origin/"), is_new=bool(created))
 
 
 def _branch_of(tree_top: Path) -> str:

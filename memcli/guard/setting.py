@@ -4,31 +4,23 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from memcli.errors import UsageError
-from memcli.guard.guards import ASK, DENY, read_guard
+from memcli.guard.guards import ASK, DENY, KEYS, read_guard
 from memcli.guard.suggest import Suggestion, for_entry, in_folders, suggest
 from memcli.memory.values import Entry
 from memcli.memory.words import body_of
 from memcli.text.matching import verbose
 
-KEYS = ("commands", "paths", "unless")
 NOT_GIVEN: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 def guard_values(
     entry: Entry, mode: str, given: Mapping[str, Sequence[str]] = NOT_GIVEN
 ) -> dict[str, object]:
-    """The values to set: the mode, and patterns that were given or are suggested. What
-    a rule allows with consent is asked about instead of refused; where it forbids
-    something else without a condition, the guard is of that."""
+    """The values to set: the mode, and patterns that were given or are suggested."""
     if mode == "off":
         return {"guard": None}
-    if mode == DENY and consent().search(f"{entry.title}\n{entry.body}"):
-        firm = entry._replace(title=_firm(entry.title), body=_firm(entry.body))
-        made = suggest(firm.title, firm.body)
-        if made.commands or made.paths:
-            entry = firm
-        else:
-            mode = ASK
+    if mode == DENY:
+        entry, mode = _denied(entry)
     values: dict[str, object] = {"guard": mode}
     values |= {key: list(texts) for key, texts in given.items() if texts}
     if _is_unchosen(entry.extra) or values.keys().isdisjoint(KEYS[:2]):
@@ -40,6 +32,17 @@ def guard_values(
     for pattern, reason in checked.faults:
         raise UsageError(f"{pattern}: {reason}", "mem guard --help")
     return values
+
+
+def _denied(entry: Entry) -> tuple[Entry, str]:
+    """What of an entry is refused, and the mode: what a rule allows with consent is
+    asked about; where it forbids something else without a condition, the guard is of
+    that."""
+    if not consent().search(f"{entry.title}\n{entry.body}"):
+        return entry, DENY
+    firm = entry._replace(title=_firm(entry.title), body=_firm(entry.body))
+    made = suggest(firm.title, firm.body)
+    return (firm, DENY) if made.commands or made.paths else (entry, ASK)
 
 
 def _firm(text: str) -> str:
@@ -122,9 +125,5 @@ def _texts(given: object) -> tuple[str, ...]:
 
 def suggested_values(made: Suggestion, known: dict[str, object]) -> dict[str, object]:
     """What a suggestion sets of an entry that has not these keys yet."""
-    patterns = {
-        "commands": list(made.commands),
-        "paths": list(made.paths),
-        "unless": list(made.unless),
-    }
-    return {key: texts for key, texts in patterns.items() if texts and key not in known}
+    patterns = made._asdict().items()
+    return {key: list(texts) for key, texts in patterns if texts and key not in known}

@@ -2,14 +2,13 @@
 `reset`. Git knows them, and is asked."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from memcli.guard.pushes import takes_value
 from memcli.project import git
 from memcli.text.shell import Words
 
-SWITCHES = frozenset({"switch", "checkout", "stash", "reset"})
 SAVES = frozenset({"push", "save"})
 STASH = "stash@{0}"
 QUESTION = ("diff", "--name-only", "--no-renames", "-z")
@@ -17,7 +16,7 @@ QUESTION = ("diff", "--name-only", "--no-renames", "-z")
 
 def is_switch(command: Words) -> bool:
     """Whether a command may put other states of files in their place."""
-    return command[:1] == ("git",) and not SWITCHES.isdisjoint(command[1:2])
+    return command[:1] == ("git",) and not STATES.keys().isdisjoint(command[1:2])
 
 
 def switched_files(root: Path, commands: Iterable[Words]) -> list[str]:
@@ -26,34 +25,50 @@ def switched_files(root: Path, commands: Iterable[Words]) -> list[str]:
     if tree_top is None:
         return []
     names: dict[str, None] = {}
-    for states in map(_states, commands):
-        for words in states:
+    for command in filter(is_switch, commands):
+        for words in STATES[command[1]](command[2:]):
             listed = git.ask(tree_top, *QUESTION, *words, "--", timeout=1) or ""
             paths = (tree_top / name for name in listed.split("\0") if name)
             names.update(dict.fromkeys(os.path.relpath(path, root) for path in paths))
     return list(names)
 
 
-def _states(command: Words) -> Iterator[Sequence[str]]:
-    """What git compares to know what a command changes: one state with the files as
-    they are, or two."""
-    if not is_switch(command):
-        return
-    _, verb, *rest = command
-    operands = [word for word in rest if not word.startswith("-")]
-    if verb == "stash":
-        name = operands[0] if operands else "push"
-        saved = operands[1] if len(operands) > 1 else STASH
-        if name in SAVES:
-            yield ("HEAD",)
-        elif name in ("pop", "apply"):
-            yield (f"{saved}^1", saved)
-    elif verb == "reset":
-        if not {"--hard", "--merge", "--keep"}.isdisjoint(rest):
-            yield (operands[0] if operands else "HEAD",)
-    else:
-        is_new = any(takes_value().fullmatch(word) for word in rest)
-        start = operands[1:2] if is_new else operands[:1]
-        for name in ["@{-1}"] if "-" in rest else start:
-            yield (name,)
-            yield (f"origin/{name}",)
+def _stashed(words: Words) -> Iterable[Sequence[str]]:
+    """What a stash takes away or puts back."""
+    operands = _operands(words)
+    name = operands[0] if operands else "push"
+    if name in SAVES:
+        return [("HEAD",)]
+    saved = operands[1] if len(operands) > 1 else STASH
+    return [(f"{saved}^1", saved)] if name in ("pop", "apply") else []
+
+
+def _reset(words: Words) -> Iterable[Sequence[str]]:
+    """What a reset puts in the place of the files, if it touches them."""
+    if {"--hard", "--merge", "--keep"}.isdisjoint(words):
+        return []
+    return [_operands(words)[:1] or ("HEAD",)]
+
+
+def _switched(words: Words) -> Iterable[Sequence[str]]:
+    """The branch that is switched to, here or as it is at the origin."""
+    operands = _operands(words)
+    is_new = any(takes_value().fullmatch(word) for word in words)
+    start = operands[1:2] if is_new else operands[:1]
+    for name in ["@{-1}"] if "-" in words else start:
+        yield (name,)
+        yield (f"origin/{name}",)
+
+
+def _operands(words: Words) -> list[str]:
+    return [word for word in words if not word.startswith("-")]
+
+
+STATES = {
+    "switch": _switched,
+    "checkout": _switched,
+    "stash": _stashed,
+    "reset": _reset,
+}
+"""What git compares to know what a subcommand changes: one state with the files as they
+are, or two."""

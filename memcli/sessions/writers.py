@@ -2,27 +2,12 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise, takewhile
 
 from memcli.named import NamedTuple
 from memcli.text.matching import verbose
 from memcli.text.shell import Words
-
-
-class Writer(NamedTuple):
-    """What a program changes: which `files`, which `wholes` with all that they hold, and
-    in which folders anything may appear that it `brings`. Each says how that is chosen
-    from the operands (see `_chosen`). `into` are options with the folder in which it
-    works; it changes nothing without an option that matches `when`, or with one that
-    matches `unless`."""
-
-    files: str = ""
-    wholes: str = ""
-    brings: str = ""
-    into: str = ""
-    when: str = ""
-    unless: str = ""
 
 
 class Written(NamedTuple):
@@ -33,51 +18,152 @@ class Written(NamedTuple):
     brings: tuple[str, ...] = ()
 
 
+class _Given(NamedTuple):
+    """The operands of a command, the folder that an option names, and all words."""
+
+    operands: Sequence[str]
+    folder: str
+    words: Sequence[str]
+
+    @property
+    def sources(self) -> Sequence[str]:
+        """What is put somewhere."""
+        return self.operands if self.folder else self.operands[:-1]
+
+    @property
+    def target(self) -> str:
+        """Where it is put."""
+        return self.folder or "".join(self.operands[-1:])
+
+
+Names = Iterable[str]
+Choice = Callable[[_Given], Names]
+
+
+def _operands(given: _Given) -> Names:
+    """Every operand."""
+    return given.operands
+
+
+def _sources(given: _Given) -> Names:
+    """Every operand that is put somewhere."""
+    return given.sources
+
+
+def _targets(given: _Given) -> Names:
+    """The file that is written last, or the files in it if it is a folder."""
+    if not given.sources:
+        return ()
+    return [given.target, *_inside(given.target, given.sources)]
+
+
+def _moved(given: _Given) -> Names:
+    """What is put somewhere, and where."""
+    return [*given.sources, *_targets(given)]
+
+
+def _local_target(given: _Given) -> Names:
+    """The target, unless it is on another machine."""
+    is_local = ":" not in given.target
+    return [given.target] if given.sources and is_local else ()
+
+
+def _copied_tree(given: _Given) -> Names:
+    """The target, if whole folders are copied to it."""
+    is_tree = any(map(_copies_trees().fullmatch, given.words))
+    return [given.target] if is_tree else ()
+
+
+def _downloads(given: _Given) -> Names:
+    """Files that are named as the addresses from which they come."""
+    return _inside(given.folder, [each.split("?")[0] for each in given.operands])
+
+
+def _edited(given: _Given) -> Names:
+    """The operands, without the script of an editor that stands before them."""
+    is_joined = any(map(_joined_script().fullmatch, given.words))
+    return given.operands if is_joined else given.operands[1:]
+
+
+def _starts(given: _Given) -> Names:
+    """The folders in which find begins."""
+    words = takewhile(lambda word: not word.startswith("-"), given.words)
+    return list(words) or ["."]
+
+
+def _folder(given: _Given) -> Names:
+    """The folder in which a program works."""
+    return [given.folder or "."]
+
+
+def _operands_or_folder(given: _Given) -> Names:
+    """The operands, or all that is in the folder where there are none."""
+    return given.operands or _folder(given)
+
+
+def _inside(folder: str, names: Sequence[str]) -> list[str]:
+    return [os.path.join(folder, os.path.basename(name)) for name in names]
+
+
+class Writer(NamedTuple):
+    """What a program changes: which `files`, which `wholes` with all that they hold, and
+    in which folders anything may appear that it `brings`. `into` are options with the
+    folder in which it works; it changes nothing without an option that matches `when`,
+    or with one that matches `unless`."""
+
+    files: Choice | None = None
+    wholes: Choice | None = None
+    brings: Choice | None = None
+    into: str = ""
+    when: str = ""
+    unless: str = ""
+
+
 _TARGET = "-t|--target-directory"
-_EDITOR = Writer(files="edited", wholes="edited", when=r"-[a-zA-Z0-9]*i.*|--in-place.*")
-_REMOVER = Writer(files="all", wholes="all")
+_EDITOR = Writer(files=_edited, wholes=_edited, when=r"-[a-zA-Z0-9]*i.*|--in-place.*")
+_REMOVER = Writer(files=_operands, wholes=_operands)
 WRITERS = {
     "rm": _REMOVER,
     "shred": _REMOVER,
     "truncate": _REMOVER,
     "unlink": _REMOVER,
-    "rmdir": Writer(files="all"),
-    "sponge": Writer(files="all"),
-    "tee": Writer(files="all"),
-    "touch": Writer(files="all"),
-    "gzip": Writer(files="all"),
-    "gunzip": Writer(files="all"),
-    "mv": Writer(files="sources target", wholes="sources", into=_TARGET),
-    "cp": Writer(files="target", brings="tree", into=_TARGET),
-    "ln": Writer(files="target", into=_TARGET),
-    "install": Writer(files="target", into=_TARGET),
-    "rsync": Writer(files="target", brings="last"),
+    "rmdir": Writer(files=_operands),
+    "sponge": Writer(files=_operands),
+    "tee": Writer(files=_operands),
+    "touch": Writer(files=_operands),
+    "gzip": Writer(files=_operands),
+    "gunzip": Writer(files=_operands),
+    "mv": Writer(files=_moved, wholes=_sources, into=_TARGET),
+    "cp": Writer(files=_targets, brings=_copied_tree, into=_TARGET),
+    "ln": Writer(files=_targets, into=_TARGET),
+    "install": Writer(files=_targets, into=_TARGET),
+    "rsync": Writer(files=_targets, brings=_local_target),
     "sed": _EDITOR,
     "perl": _EDITOR,
     "ruby": _EDITOR,
-    "find": Writer(wholes="starts", when="-delete"),
-    "patch": Writer(files="all", brings="here", into="-d|--directory"),
+    "find": Writer(wholes=_starts, when="-delete"),
+    "patch": Writer(files=_operands, brings=_operands_or_folder, into="-d|--directory"),
     "tar": Writer(
-        brings="folder",
+        brings=_folder,
         into="-C|--directory",
         when=r"-[a-zA-Z]*x.*|--extract|--get|[zjJv]*x[a-zA-Z]*",
     ),
-    "unzip": Writer(brings="folder", into="-d", unless="-[a-zA-Z]*[lptvZ]"),
+    "unzip": Writer(brings=_folder, into="-d", unless="-[a-zA-Z]*[lptvZ]"),
     "curl": Writer(
-        files="names", into="--output-dir", when=r"-[a-zA-Z]*O|--remote-name.*"
+        files=_downloads, into="--output-dir", when=r"-[a-zA-Z]*O|--remote-name.*"
     ),
     "wget": Writer(
-        files="names",
+        files=_downloads,
         into="-P|--directory-prefix",
         unless=r"-[a-zA-Z]*O.*|--output-document.*|--spider",
     ),
-    "git mv": Writer(files="all", wholes="all"),
-    "git rm": Writer(files="all", wholes="all", unless="--cached"),
-    "git checkout": Writer(files="all", wholes="all"),
-    "git restore": Writer(files="all", wholes="all"),
-    "git clean": Writer(wholes="here", unless=r"-[a-zA-Z]*n.*|--dry-run"),
-    "git apply": Writer(brings="folder", unless="--check|--stat|--numstat|--cached"),
-    "git am": Writer(brings="folder"),
+    "git mv": Writer(files=_operands, wholes=_operands),
+    "git rm": Writer(files=_operands, wholes=_operands, unless="--cached"),
+    "git checkout": Writer(files=_operands, wholes=_operands),
+    "git restore": Writer(files=_operands, wholes=_operands),
+    "git clean": Writer(wholes=_operands_or_folder, unless=r"-[a-zA-Z]*n.*|--dry-run"),
+    "git apply": Writer(brings=_folder, unless="--check|--stat|--numstat|--cached"),
+    "git am": Writer(brings=_folder),
 }
 """By the program, of git with its subcommand."""
 _NOTHING = Writer()
@@ -91,19 +177,19 @@ def written_by(words: Words) -> Written:
     head = words[: 1 + is_git]
     writer = WRITERS.get(" ".join(head), _NOTHING)
     rest = words[len(head) :]
-    outputs = tuple(_outputs(rest, clusters=writer.files == "names"))
+    outputs = tuple(_outputs(rest, clusters=writer.files is _downloads))
     if not _acts(writer, rest):
         return Written(files=outputs)
     folder, operands = _parted(rest, writer)
     given = _Given(operands=operands, folder=folder, words=rest)
-    wholes = tuple(_chosen(writer.wholes, given))
+    wholes = _chosen(writer.wholes, given)
     # What `xargs` gives it stands nowhere.
     if writer.wholes and not operands:
         wholes = wholes or (".",)
     return Written(
-        files=(*_chosen(writer.files, given), *outputs),
+        files=_chosen(writer.files, given) + outputs,
         wholes=wholes,
-        brings=tuple(_chosen(writer.brings, given)),
+        brings=_chosen(writer.brings, given),
     )
 
 
@@ -114,20 +200,12 @@ def _acts(writer: Writer, words: Sequence[str]) -> bool:
     return not writer.when or any(re.fullmatch(writer.when, word) for word in words)
 
 
-class _Given(NamedTuple):
-    """The operands of a command, the folder that an option names, and all words."""
-
-    operands: Sequence[str]
-    folder: str
-    words: Sequence[str]
-
-
 def _parted(words: Sequence[str], writer: Writer) -> tuple[str, list[str]]:
     """The folder that an option names, "" for none, and the operands."""
     folder = ""
     operands: list[str] = []
     names = writer.into.split("|") if writer.into else []
-    short = next((each for each in names if len(each) == 2), "--")
+    short = writer.into[:2] or "--"
     rest = iter(words)
     for word in rest:
         name, is_joined, value = word.partition("=")
@@ -142,45 +220,9 @@ def _parted(words: Sequence[str], writer: Writer) -> tuple[str, list[str]]:
     return folder, operands
 
 
-def _chosen(which: str, given: _Given) -> Iterator[str]:
+def _chosen(choice: Choice | None, given: _Given) -> tuple[str, ...]:
     """The names that a row of the table means."""
-    operands = given.operands
-    *sources, last = operands or [""]
-    if given.folder:
-        sources = list(operands)
-        last = given.folder
-    for word in which.split():
-        if word == "all":
-            yield from operands
-        elif word == "sources":
-            yield from sources
-        elif word == "target" and sources:
-            yield last
-            yield from _inside(last, sources)
-        elif (word == "last" and sources and ":" not in last) or (
-            word == "tree" and any(map(_copies_trees().fullmatch, given.words))
-        ):
-            yield last
-        elif word == "names":
-            yield from _inside(given.folder, [each.split("?")[0] for each in operands])
-        elif word == "edited":
-            is_joined = any(map(_joined_script().fullmatch, given.words))
-            yield from operands[not is_joined :]
-        elif word == "starts":
-            yield from _starts(given.words)
-        elif word == "folder":
-            yield given.folder or "."
-        elif word == "here":
-            yield from operands or [given.folder or "."]
-
-
-def _starts(words: Sequence[str]) -> list[str]:
-    """The folders in which find begins."""
-    return list(takewhile(lambda word: not word.startswith("-"), words)) or ["."]
-
-
-def _inside(folder: str, names: Sequence[str]) -> list[str]:
-    return [os.path.join(folder, os.path.basename(name)) for name in names]
+    return tuple(choice(given)) if choice else ()
 
 
 def _outputs(words: Sequence[str], *, clusters: bool) -> Iterator[str]:

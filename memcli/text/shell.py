@@ -203,19 +203,24 @@ class _LineReader:
             within = SimpleCommand(simple.folder)
             within.words = run
             self._run(within, deep)
-        folder = simple.folder
-        valued = VALUED.get(program)
-        arguments = _subcommand_first(words[1:], valued) if valued else words[1:]
-        if program == "git":
-            arguments = list(dropwhile(is_option, arguments))
-        folder = posixpath.join(folder, *_entered(program, words[1:], ENTERING))
-        named = [
-            *_assigned(simple.words[: -len(words)]),
-            *_entered(program, words[1:], ABOUT),
-        ]
-        command = _as_command((program, *arguments), simple, folder)
-        about = tuple(posixpath.join(folder, name) for name in named)
-        into.append(command._replace(about=about))
+        into.append(_called(program, words, simple))
+
+
+def _called(program: str, words: list[str], simple: SimpleCommand) -> ShellCommand:
+    """A program with its words as they are compared, and where it works."""
+    valued = VALUED.get(program)
+    arguments = _subcommand_first(words[1:], valued) if valued else words[1:]
+    if program == "git":
+        arguments = list(dropwhile(is_option, arguments))
+    entered = _entered(program, words[1:], ENTERING)
+    folder = posixpath.join(simple.folder, *entered)
+    named = [
+        *_assigned(simple.words[: -len(words)]),
+        *_entered(program, words[1:], ABOUT),
+    ]
+    command = _as_command((program, *arguments), simple, folder)
+    about = tuple(posixpath.join(folder, name) for name in named)
+    return command._replace(about=about)
 
 
 def _as_command(words: Words, simple: SimpleCommand, folder: str) -> ShellCommand:
