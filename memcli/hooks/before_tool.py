@@ -74,7 +74,7 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
 def _note_writing(app: HookApp, state: State, call: HookCall, tool: ToolCall) -> None:
     """Note which memory files the agent changes, so that its own words are not told
     back to it."""
-    paths = () if is_reading(call.tool) else tool.files
+    paths = () if is_reading(call.tool, call.input) else tool.files
     names = {app.project.name_of(path) for path in paths if path.endswith(".md")}
     if any(OF_MEM.match(line) for line in tool.commands):
         names.add("")
@@ -121,7 +121,7 @@ def _told(
 
 def acting(call: HookCall) -> ToolCall:
     """What a call may change: of a tool that is not known all that it names."""
-    if is_reading(call.tool):
+    if is_reading(call.tool, call.input):
         return ToolCall()
     tool = tool_call(call.input, call.cwd)
     if tool.commands:

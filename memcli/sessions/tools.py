@@ -3,9 +3,10 @@ shell line."""
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from memcli.named import NamedTuple
 from memcli.sessions.writers import Written, written_by
@@ -24,7 +25,7 @@ PATHS = (
     "target_file",
 )
 """Where the edit tools of agents name their file."""
-LINES = ("command", "cmd", "script")
+LINES = ("command", "cmd", "script", "commands")
 PATCH = "*** Begin Patch"
 PATCHES = ("patch", "input", "patchText")
 ARGUMENTS = frozenset({*LINES, *PATHS, *PATCHES})  # all that is looked at of a call
@@ -56,7 +57,11 @@ class ToolCall(NamedTuple):
 def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
     """What a tool's input says of files and of a command."""
     command = shell_line(given)
-    files = [name for key in PATHS if isinstance(name := given.get(key), str) and name]
+    files = [
+        name
+        for key, name in _within(given)
+        if key in PATHS and isinstance(name, str) and name
+    ]
     for text in (command, *map(given.get, PATCHES)):
         if isinstance(text, str) and PATCH in text:
             files += _patched().findall(text)
@@ -86,30 +91,54 @@ def places(command: ShellCommand) -> tuple[str, ...]:
 
 
 def shell_line(given: Mapping[str, Any]) -> str:
-    """The shell command of a call; "" for another tool."""
-    for key in LINES:
-        value = given.get(key)
-        if isinstance(value, (list, tuple)) and value:
-            wrapped = len(value) == 3 and value[1] in ("-c", "-lc")
-            value = value[-1] if wrapped else shlex.join(map(str, value))
-        if isinstance(value, str):
-            return value
-    return ""
+    """The shell commands of a call, each on a line; "" for another tool."""
+    lines = (_lines(key, value) for key, value in _within(given) if key in LINES)
+    return "\n".join(dict.fromkeys(filter(None, chain.from_iterable(lines))))
 
 
-def is_reading(tool: str) -> bool:
-    """Whether a tool of this name changes no file: a word of it says that it looks, and
-    none that it writes. The name of a server is none of its words."""
+def _lines(key: str, value: object) -> Iterator[str]:
+    """A command as a line, of a list its words, or each of several."""
+    if isinstance(value, str):
+        yield value
+    elif not isinstance(value, (list, tuple)):
+        return
+    elif key == "commands":
+        for each in value:
+            yield from _lines("", each)
+    elif all(isinstance(word, str) for word in value):
+        wrapped = len(value) == 3 and value[1] in ("-c", "-lc")
+        yield value[-1] if wrapped else shlex.join(value)
+
+
+def _within(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What a tool is given by its names, then what stands in that, and so on."""
+    level: list[Any] = [given]
+    while level:
+        below: list[Any] = []
+        for value in level:
+            if isinstance(value, Mapping):
+                yield from value.items()
+                below += value.values()
+            elif isinstance(value, (list, tuple)):
+                below += value
+        level = below
+
+
+def is_reading(tool: str, given: Mapping[str, Any]) -> bool:
+    """Whether a tool changes no file: it is given no command, a word of its name says
+    that it looks, and none that it writes, takes away or does something else, too. The
+    name of a server is none of its words."""
     name = tool.rpartition("__")[2]
     words = {word.lower() for word in _word().findall(name)}
-    return not words.isdisjoint(LOOKING) and not _edits().search(name.lower())
+    acts = "and" in words or _edits().search(name.lower()) or takes_away(name)
+    return not (acts or words.isdisjoint(LOOKING) or shell_line(given))
 
 
 def named_paths(given: Mapping[str, Any], cwd: str) -> tuple[str, ...]:
     """All that may be the name of a file in what a tool is given, absolute: a guard of
     a file asks also about a tool that it does not know."""
     found: list[str] = []
-    for value in given.values():
+    for _, value in _within(given):
         texts = value if isinstance(value, (list, tuple)) else [value]
         found += [text for text in texts if isinstance(text, str) and _is_name(text)]
     return _absolute(cwd, found)
@@ -149,11 +178,17 @@ def _from_folder(turn: "Turn", paths: Sequence[str]) -> tuple[str, ...]:
 
 def _absolute(cwd: str, names: Sequence[str]) -> tuple[str, ...]:
     known = (
-        os.path.join(cwd, os.path.expanduser(name))
+        os.path.join(cwd, os.path.expanduser(_local(name)))
         for name in names
         if "\0" not in name
     )
     return tuple(dict.fromkeys(map(os.path.normpath, known)))[:MOST]
+
+
+def _local(name: str) -> str:
+    """The path that a `file:` address means; any other name as it is."""
+    path = name.removeprefix("file://")
+    return name if path == name else unquote(path.removeprefix("localhost"))
 
 
 def _changed(commands: Sequence[ShellCommand]) -> Written:

@@ -314,6 +314,35 @@ def test_what_changes_a_guarded_file_is_stopped(client):
     assert [line for line in HARMLESS if stops(line)] == []
 
 
+ANY_TOOL = [
+    ("x", {"action": {"command": ["rm", KEPT]}}),
+    ("x", {"commands": ["ls", f"rm {KEPT}"]}),
+    ("x", {"command": "ls", "cmd": f"rm {KEPT}"}),
+    ("x", {"edits": [{"file_path": KEPT}]}),
+    ("x", {"files": [{"name": KEPT}]}),
+    ("x", {"uri": f"file://{{root}}/{KEPT}"}),
+    ("mcp__ide__open_terminal", {"command": f"rm {KEPT}"}),
+    ("mcp__ide__open_and_truncate", {"path": KEPT}),
+]
+READING = [
+    ("mcp__ide__open_file", {"path": KEPT}),
+    ("mcp__ide__get_shell", {"command": f"cat {KEPT}"}),
+    ("TodoWrite", {"todos": [{"content": f"look at {KEPT}", "status": "pending"}]}),
+]
+
+
+def test_a_tool_is_judged_by_all_it_is_given(client):
+    """However deep a command or a file stands in it, and whatever the tool is called."""
+
+    def stops(tool: str, given: object) -> bool:
+        text = json.dumps(given).replace("{root}", str(client.root))
+        answer = call(client, "", tool_name=tool, tool_input=json.loads(text))
+        return decision(answer) == "deny"
+
+    assert [each for each in ANY_TOOL if not stops(*each)] == []
+    assert [each for each in READING if stops(*each)] == []
+
+
 @pytest.mark.parametrize(
     ("pattern", "stopped", "passes"),
     [
