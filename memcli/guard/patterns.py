@@ -103,6 +103,7 @@ SPELLINGS = {
     "git clean": "-f --force",
     "git commit": "-a --all, -m --message, -n --no-verify",
     "git push": "-f --force, -d --delete, -u --set-upstream",
+    "git reset": "--hard, --soft, --mixed, --merge, --keep",
     "git rm": "-f --force",
     "git switch": "-c --create, -C --force-create, -f --force --discard-changes",
     "git tag": "-d --delete, -f --force, -m --message",

@@ -122,12 +122,23 @@ class Writer(NamedTuple):
 _TARGET = "-t|--target-directory"
 _EDITOR = Writer(files=_edited, wholes=_edited, when=r"-[a-zA-Z0-9]*i.*|--in-place.*")
 _REMOVER = Writer(files=_operands, wholes=_operands)
+_IN_PLACE = Writer(files=_operands, when="-i.*|--in-?place.*|inplace")
+_FIXER = Writer(
+    files=_operands,
+    when="-w|--write|--fix.*|--unsafe-fixes|format",
+    unless="--check|--diff|-d|--fix-dry-run",
+)
+_FORMATTER = Writer(files=_operands, unless="-c|--check.*|--diff|--version|--help")
+_SCREEN = Writer(files=_operands, unless="-R|--version|--help")
 WRITERS = {
     "rm": _REMOVER,
     "shred": _REMOVER,
     "truncate": _REMOVER,
     "unlink": _REMOVER,
-    "rmdir": Writer(files=_operands),
+    "trash": _REMOVER,
+    "trash-put": _REMOVER,
+    "gio": Writer(files=_operands, wholes=_operands, when="trash"),
+    "rmdir": Writer(files=_operands, wholes=_operands),
     "sponge": Writer(files=_operands),
     "tee": Writer(files=_operands),
     "touch": Writer(files=_operands),
@@ -141,6 +152,23 @@ WRITERS = {
     "sed": _EDITOR,
     "perl": _EDITOR,
     "ruby": _EDITOR,
+    "awk": _IN_PLACE,
+    "gawk": _IN_PLACE,
+    "yq": _IN_PLACE,
+    "gofmt": _FIXER,
+    "goimports": _FIXER,
+    "shfmt": _FIXER,
+    "prettier": _FIXER,
+    "eslint": _FIXER,
+    "ruff": _FIXER,
+    "black": _FORMATTER,
+    "isort": _FORMATTER,
+    "rustfmt": _FORMATTER,
+    "vi": _SCREEN,
+    "vim": _SCREEN,
+    "nvim": _SCREEN,
+    "ed": _SCREEN,
+    "ex": _SCREEN,
     "find": Writer(wholes=_starts, when="-delete"),
     "patch": Writer(files=_operands, brings=_operands_or_folder, into="-d|--directory"),
     "tar": Writer(
@@ -163,7 +191,8 @@ WRITERS = {
     "git restore": Writer(files=_operands, wholes=_operands),
     "git clean": Writer(wholes=_operands_or_folder, unless=r"-[a-zA-Z]*n.*|--dry-run"),
     "git apply": Writer(brings=_folder, unless="--check|--stat|--numstat|--cached"),
-    "git am": Writer(brings=_folder),
+    "git am": Writer(brings=_folder, unless="--abort|--quit|--skip|--continue"),
+    "git checkout-index": Writer(files=_operands, wholes=_operands),
 }
 """By the program, of git with its subcommand."""
 _NOTHING = Writer()
@@ -184,8 +213,8 @@ def written_by(words: Words) -> Written:
     given = _Given(operands=operands, folder=folder, words=rest)
     wholes = _chosen(writer.wholes, given)
     # What `xargs` gives it stands nowhere.
-    if writer.wholes and not operands:
-        wholes = wholes or (".",)
+    if writer in (_REMOVER, _EDITOR) and not wholes:
+        wholes = (".",)
     return Written(
         files=_chosen(writer.files, given) + outputs,
         wholes=wholes,
@@ -205,19 +234,24 @@ def _parted(words: Sequence[str], writer: Writer) -> tuple[str, list[str]]:
     folder = ""
     operands: list[str] = []
     names = writer.into.split("|") if writer.into else []
-    short = writer.into[:2] or "--"
+    short = "" if writer.into.startswith("--") else writer.into[:2]
     rest = iter(words)
     for word in rest:
         name, is_joined, value = word.partition("=")
         if word == "--":
             operands += rest
-        elif name in names or re.fullmatch(rf"-[a-zA-Z]+{short[1]}", word):
+        elif name in names or _ends_in(word, short):
             folder = value if is_joined else next(rest, "")
-        elif word.startswith(short) and word != short:
+        elif short and word.startswith(short) and word != short:
             folder = word[2:]
         elif not word.startswith("-"):
             operands.append(word)
     return folder, operands
+
+
+def _ends_in(word: str, short: str) -> bool:
+    """Whether this option of one letter is the last of several in a word."""
+    return bool(short[1:]) and re.fullmatch(rf"-[a-zA-Z]+{short[1:]}", word) is not None
 
 
 def _chosen(choice: Choice | None, given: _Given) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ WRAPPERS = {
 VALUED = {
     "git": frozenset({
         "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path",
-        "--config-env",
+        "--config-env", "--attr-source", "--super-prefix",
     }),
     "docker": frozenset({
         "-c", "-H", "-f", "-p", "--context", "--host", "--file", "--project-name",
@@ -75,7 +75,10 @@ VALUED = {
     }),
     "kubectl": frozenset({"-n", "--namespace", "--context", "--kubeconfig"}),
     "helm": frozenset({"-n", "--namespace", "--kube-context"}),
-    "npm": frozenset({"-C", "-w", "--prefix", "--workspace"}),
+    "npm": frozenset({
+        "-C", "-w", "--prefix", "--workspace", "--loglevel", "--registry", "--cache",
+        "--userconfig", "--globalconfig", "--tag", "--omit", "--include",
+    }),
     "pnpm": frozenset({"-C", "-F", "--dir", "--filter"}),
     "make": frozenset({"-C", "-f", "-j"}),
 }  # fmt: skip

@@ -278,6 +278,20 @@ WRITING = [
     "perl -0777pi -e s/1/2/ gen/api.py",
     "rm key.pem",
     "gzip key.pem",
+    "rmdir gen",
+    "gio trash gen/api.py",
+    "trash gen",
+    "git checkout-index -f gen/api.py",
+    "awk -i inplace '{print}' gen/api.py",
+    "yq -i .a=1 gen/api.py",
+    "gofmt -w gen/api.py",
+    "prettier --write gen",
+    "eslint --fix gen/api.py",
+    "ruff check --fix gen/api.py",
+    "ruff format gen",
+    "black gen",
+    "vim -c wq gen/api.py",
+    "ed -s gen/api.py",
 ]
 HARMLESS = [
     "find . -name '*.py'",
@@ -300,6 +314,16 @@ HARMLESS = [
     "perl -ne print gen/api.py",
     "wget -O- https://e.example/key.pem",
     "cat gen/api.py | tee /tmp/a",
+    "gio info gen/api.py",
+    "awk '{print}' gen/api.py",
+    "yq .a gen/api.py",
+    "gofmt -l gen/api.py",
+    "prettier --check gen",
+    "ruff check gen",
+    "ruff format --diff gen",
+    "black --check gen",
+    "black src",
+    "vim -R gen/api.py",
 ]
 
 
