@@ -118,7 +118,7 @@ def note_lines(note: ExportNote) -> list[str]:
     safe = safe_text("\n".join(lines)) if lines else ""
     title = safe_text(" ".join(note.title.split())).replace("*", "\\*")
     shown = [f"  {line}" for line in safe.split("\n")] if safe else []
-    return [f"- **{title}** ({note.facts})", *shown]
+    return [f"- **{title}** ({safe_text(note.facts)})", *shown]
 
 
 def _norm(note: ExportNote, room: int, size: int) -> list[str]:

@@ -174,6 +174,8 @@ class _LineReader:
         if len(simple.words) > MOST_WORDS:
             self.miss(f"a command of it has more than {MOST_WORDS:,} words")
         into = self.found
+        if "xargs" in simple.words:
+            simple.words += (simple.input() or "").split()
         for words in _unwrapped(simple.words[:MOST_WORDS]):
             self._words += len(words)
             if self._words > MOST_READ:

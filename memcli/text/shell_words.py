@@ -17,6 +17,7 @@ KEYWORDS = frozenset({
     "then", "do", "else", "elif", "if", "while", "until", "coproc", "!", "{", "}",
 })  # fmt: skip
 """What stands before a command without being one."""
+_BEFORE = KEYWORDS | {"command", "builtin"}
 PRINTERS = frozenset({"echo", "printf"})
 """Programs that print their words."""
 
@@ -86,7 +87,8 @@ class SimpleCommand:
             return ""
         program = posixpath.basename((*self.before.words, "")[0])
         if program in PRINTERS:
-            return " ".join(self.before.words[1:])
+            printed = dropwhile(_is_format, self.before.words[1:])
+            return escape().sub(_escaped, " ".join(printed))
         return self.before.given if program == "cat" else None
 
 
@@ -308,7 +310,7 @@ class CommandList:
     def _end_command(self, *, piped: bool = False) -> None:
         self._end_word()
         ended = self.command
-        words = list(dropwhile(KEYWORDS.__contains__, ended.words))
+        words = list(dropwhile(_BEFORE.__contains__, ended.words))
         if words:
             self._enter(words)
             self.cases += (words[0] == "case") - (words[0] == "esac" and self.cases > 0)
@@ -327,7 +329,8 @@ class CommandList:
         elif words[0] in ("cd", "pushd") and len(operands) == 1:
             if words[0] == "pushd":
                 self.left.append(self.folders[-1])
-            self.folders[-1] = posixpath.join(self.folders[-1], operands[0])
+            folder = _unknown().sub("", operands[0])
+            self.folders[-1] = posixpath.join(self.folders[-1], folder)
 
     def _bodies(self) -> None:
         """Read the here-documents whose bodies begin here."""
@@ -351,6 +354,17 @@ def _escaped(match: re.Match[str]) -> str:
     if match["hex"] or match["octal"]:
         return chr(int(match["hex"] or match["octal"], 16 if match["hex"] else 8))
     return {"n": "\n", "t": "\t"}.get(match["other"], match["other"])
+
+
+@verbose
+def _unknown() -> str:
+    """What only running it tells of a folder: it counts as the one at hand."""
+    return r".* \$ [^/]* /?"
+
+
+def _is_format(word: str) -> bool:
+    """Whether a printer takes a word as how to print the rest."""
+    return word[:2] in ("-e", "-n", "-E", "%s", "%b")
 
 
 def is_option(word: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memcli.text.controls import for_display
+from memcli.views.text import in_one_line
 
 if TYPE_CHECKING:
     from memcli.commands.guard import (
@@ -37,13 +37,13 @@ def list_text(report: GuardsReport) -> str:
 
 def _listed(guard: ListedGuard) -> list[str]:
     lines = [
-        f"{EFFECTS[guard.effect]}: {for_display(guard.title)}"
+        f"{EFFECTS[guard.effect]}: {in_one_line(guard.title)}"
         f" ({guard.place}, {guard.trust}, id {guard.id[:8]})"
     ]
     lines += _pattern_lines(guard)
     if guard.stopped:
         lines.append(f"    stopped {guard.stopped}×, last {guard.last_stop}")
-    lines += [f"    binds nothing: {for_display(fault)}" for fault in guard.faults]
+    lines += [f"    binds nothing: {in_one_line(fault)}" for fault in guard.faults]
     return lines
 
 
@@ -55,7 +55,7 @@ def _pattern_lines(guard: ListedGuard | SetGuardReport | Suggested) -> list[str]
         "unless": guard.unless,
     }
     return [
-        f"    {name}: {', '.join(map(for_display, texts))}"
+        f"    {name}: {', '.join(map(in_one_line, texts))}"
         for name, texts in patterns.items()
         if texts
     ]
@@ -63,7 +63,7 @@ def _pattern_lines(guard: ListedGuard | SetGuardReport | Suggested) -> list[str]
 
 def set_text(report: SetGuardReport) -> str:
     """What was switched on or off."""
-    title = for_display(report.title)
+    title = in_one_line(report.title)
     if report.mode == "off":
         return f"lifted: {title} ({report.place}); it binds no more"
     denies = report.mode == "deny" and not report.waits
@@ -78,18 +78,18 @@ def set_text(report: SetGuardReport) -> str:
 
 def try_text(report: TryReport) -> str:
     """What would happen to a call."""
-    call = for_display(report.call)
+    call = in_one_line(report.call)
     if report.id is None:
         return f"passes: no guard is about {call}"
-    title = for_display(report.title or "")
+    title = in_one_line(report.title or "")
     where = f"{title} ({report.place}, id {report.id[:8]})"
     if report.decision is None:
-        allowed = for_display(report.unless or "")
+        allowed = in_one_line(report.unless or "")
         return f"passes: {where} lets it through, unless: {allowed}"
     does = "refused" if report.decision == "deny" else "asked about"
     if not report.pattern:
         return f"{does}: {where}\n    {call} cannot be read to its end"
-    return f"{does}: {where}\n    {call} is {for_display(report.pattern)}"
+    return f"{does}: {where}\n    {call} is {in_one_line(report.pattern)}"
 
 
 def suggest_text(report: SuggestReport) -> str:
@@ -98,10 +98,10 @@ def suggest_text(report: SuggestReport) -> str:
         return f"none of {report.lessons} lessons says clearly what it forbids"
     lines = []
     for suggested in report.suggestions:
-        lines.append(f"{for_display(suggested.title)} ({suggested.place})")
+        lines.append(f"{in_one_line(suggested.title)} ({suggested.place})")
         lines += _pattern_lines(suggested)
         if suggested.stopped:
-            shown = ", ".join(map(for_display, suggested.stopped[:3]))
+            shown = ", ".join(map(in_one_line, suggested.stopped[:3]))
             lines.append(f"    would have stopped {len(suggested.stopped)}: {shown}")
         lines.append(f"    mem guard {suggested.id[:8]}")
     return "\n".join(lines)
@@ -112,8 +112,8 @@ def replay_text(report: ReplayedGuards) -> str:
     if not report.calls:
         return "no calls are recorded; mem index --history reads past sessions"
     lines = [
-        f"{each.date[:10]} {each.handle} {each.decision}: {for_display(each.call)}"
-        f" ({for_display(each.title)})"
+        f"{each.date[:10]} {each.handle} {each.decision}: {in_one_line(each.call)}"
+        f" ({in_one_line(each.title)})"
         for each in report.stopped
     ]
     lines.append(f"{len(report.stopped)} of {report.calls} recorded calls")

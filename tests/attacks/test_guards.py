@@ -462,3 +462,14 @@ def test_a_lesson_about_one_folder_is_of_that_folder():
         assert made.commands == ("rm -rf * data", "rm -rf * data/*")
     assert suggest("Never run `rm -rf`", "").commands == ("rm -rf *",)
     assert suggest("Never rm -rf the home folder", "").commands == ("rm -rf *",)
+
+
+def test_a_pattern_and_an_id_are_shown_in_one_line(project):
+    """Neither makes a line of its own, nor turns the direction."""
+    guarded(project, id="\u202e", commands=["foo \nx: y*"])
+    listed = project.mem("guard").out
+    assert "foo  x: y*" in listed
+    project.ok("export", "claude", "--out", "CLAUDE.md")
+    written = (project.root / "CLAUDE.md").read_text()
+    assert "id " in written
+    assert "\u202e" not in written

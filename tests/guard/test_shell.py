@@ -104,6 +104,9 @@ STOPPED = [
     (FORCE, f"{': ;' * 1500} git push --force"),
     (FORCE, f"git push {'x ' * 1500} --force"),
     (FORCE, "git --attr-source HEAD push --force"),
+    (FORCE, "echo --force | xargs git push"),
+    (FORCE, "echo -e 'cd x\\ngit push --force' | bash"),
+    (FORCE, "printf '%s' 'git push --force' | sh"),
     ("git reset --hard*", "git reset --har"),
     (NPM, "npm --loglevel error install"),
     (NPM, "npm --registry https://e.example install a"),
@@ -271,6 +274,8 @@ def test_a_whole_line_is_read_to_its_end(line):
         ("git -C a -c x=y rm b", ["a"]),
         ("cd a; git -C b rm c; cd /d; ls", ["", "a/b", "a", "/d"]),
         ("git commit -C HEAD", [""]),
+        ("command cd a; ls", ["", "a"]),
+        ("cd $A; cd $PWD/b; ls", ["", "", "b"]),
     ],
 )
 def test_a_command_knows_where_it_is_called(line, folders):
