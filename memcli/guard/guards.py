@@ -23,10 +23,9 @@ from memcli.guard.patterns import (
     parse_pattern,
 )
 from memcli.guard.pushes import with_branches
-from memcli.guard.switches import is_switch, switched_files
 from memcli.guard.unhooked import HOOKED, loses_hooks
 from memcli.index import view
-from memcli.index.filters import GUARD, has_guarded_files, keys_of_guarded
+from memcli.index.filters import GUARD, keys_of_guarded
 from memcli.index.view import Candidate
 from memcli.memory.binding import STRICTNESS, loosened
 from memcli.memory.filters import Filters
@@ -329,7 +328,6 @@ def strictest(app: App, use: ToolUse, trusted: Iterable[str]) -> Verdict | None:
     verdicts = []
     known = frozenset(trusted)
     patterns = 0
-    use = _with_switched(app, use)
     is_known = not (use.unread or use.crowd or use.brings)
     for candidate, path in guarded_entries(app, use if is_known else None):
         guard = _guard_of(candidate, path, app.project.root)
@@ -346,15 +344,6 @@ def strictest(app: App, use: ToolUse, trusted: Iterable[str]) -> Verdict | None:
         verdicts.append(verdict)
     order = {DENY: 0, ASK: 1, "": 2}
     return min(verdicts, key=lambda each: order[each.mode], default=None)
-
-
-def _with_switched(app: App, use: ToolUse) -> ToolUse:
-    """A call with the guarded files that git puts in the place of others."""
-    root = app.project.root
-    is_switched = root is not None and any(map(is_switch, use.commands))
-    if root is None or not is_switched or not has_guarded_files(app.index.db):
-        return use
-    return use._replace(files=(*use.files, *switched_files(root, use.commands)))
 
 
 def _cautious(guard: Guard, use: ToolUse) -> Verdict | None:

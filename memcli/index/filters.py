@@ -71,12 +71,6 @@ def has_guards(db: sqlite3.Connection) -> bool:
     return db.execute(query).fetchone() is not None
 
 
-def has_guarded_files(db: sqlite3.Connection) -> bool:
-    """Whether any entry that binds is about files."""
-    query = "SELECT 1 FROM occasions WHERE what = 'guard' AND key >= '/' AND key < '0'"
-    return db.execute(query).fetchone() is not None
-
-
 def _key_of_command(glob: str) -> str:
     """The program of a pattern; "" where it is not told before a command is read."""
     from memcli.text.shell import WRAPPERS  # few entries bind

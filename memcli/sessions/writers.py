@@ -101,6 +101,12 @@ def _operands_or_folder(given: _Given) -> Names:
     return given.operands or _folder(given)
 
 
+def _but_all(given: _Given) -> Names:
+    """The operands but the folder itself: of all that is in it a program that formats
+    takes what its own settings name."""
+    return [each for each in given.operands if each.rstrip("/") != "."]
+
+
 def _inside(folder: str, names: Sequence[str]) -> list[str]:
     return [os.path.join(folder, os.path.basename(name)) for name in names]
 
@@ -125,10 +131,13 @@ _REMOVER = Writer(files=_operands, wholes=_operands)
 _IN_PLACE = Writer(files=_operands, when="-i.*|--in-?place.*|inplace")
 _FIXER = Writer(
     files=_operands,
+    wholes=_but_all,
     when="-w|--write|--fix.*|--unsafe-fixes|format",
     unless="--check|--diff|-d|--fix-dry-run",
 )
-_FORMATTER = Writer(files=_operands, unless="-c|--check.*|--diff|--version|--help")
+_FORMATTER = Writer(
+    files=_operands, wholes=_but_all, unless="-c|--check.*|--diff|--version|--help"
+)
 _SCREEN = Writer(files=_operands, unless="-R|--version|--help")
 WRITERS = {
     "rm": _REMOVER,
@@ -213,7 +222,7 @@ def written_by(words: Words) -> Written:
     given = _Given(operands=operands, folder=folder, words=rest)
     wholes = _chosen(writer.wholes, given)
     # What `xargs` gives it stands nowhere.
-    if writer in (_REMOVER, _EDITOR) and not wholes:
+    if (writer is _REMOVER or writer is _EDITOR) and not wholes:
         wholes = (".",)
     return Written(
         files=_chosen(writer.files, given) + outputs,
