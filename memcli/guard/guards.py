@@ -192,7 +192,9 @@ def _from_root(glob: str, root: Path | None) -> str:
     elif not re.search(r"/\.{0,2}/", path):
         return glob
     end = "/" if path.endswith("/") else ""
-    return posixpath.normpath(path).removeprefix(start.rstrip("/")) + end
+    whole = posixpath.normpath(path)
+    inside = whole.removeprefix(f"{start.rstrip('/')}/")
+    return (whole if inside == whole else f"/{inside}") + end
 
 
 def find_guards(app: App, use: ToolUse | None = None) -> list[Guard]:
@@ -434,7 +436,7 @@ def _is_among(path: str, changed: Iterable[str]) -> bool:
 
 def _lies_within(path: str, call: ToolCall) -> bool:
     """Whether a file is in a folder that a call changes as a whole."""
-    folders = map(os.path.realpath, (*call.wholes, *call.brings))
+    folders = map(os.path.realpath, call.wholes)
     return any(lies_in(Path(folder), path) for folder in folders)
 
 

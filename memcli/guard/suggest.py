@@ -338,12 +338,8 @@ def _of_places(commands: Iterable[str], text: str) -> Iterator[str]:
 
 @verbose(ignore_case=True)
 def named_folder() -> str:
-    """The name of a folder in a sentence: "the `data` directory"."""
-    return r"""
-        (?! (?: the | this | that | an? | any | your | our | my | its | whole | entire | same
-              | each | every | home | root | current | working | parent | other ) \s )
-        (?<! [\w./-] ) (?P<name> [\w.-]+ ) `? \s (?: folder | directory | dir ) \b
-    """
+    """The name of a folder in a sentence, in code: "the `data` directory"."""
+    return r"` (?P<name> [\w.-]+ ) ` \s (?: folder | directory | dir ) \b"
 
 
 @verbose(ignore_case=True)

@@ -33,7 +33,8 @@ def met(verdict: Verdict) -> str:
     """What of the call met the guard, or why it cannot be known whether any does."""
     if not verdict.pattern:
         return f"this call cannot be read to its end: {verdict.met}"
-    return f"{quoted(verdict.met)} is {quoted(verdict.pattern)}"
+    name = verdict.met or "."  # the root itself
+    return f"{quoted(name)} is {quoted(verdict.pattern)}"
 
 
 def quoted(text: str) -> str:

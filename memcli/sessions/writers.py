@@ -3,11 +3,11 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 from memcli.named import NamedTuple
 from memcli.text.matching import verbose
-from memcli.text.shell import Words
+from memcli.text.shell import Words, found_by
 
 
 class Written(NamedTuple):
@@ -85,10 +85,9 @@ def _edited(given: _Given) -> Names:
     return given.operands if is_joined else given.operands[1:]
 
 
-def _starts(given: _Given) -> Names:
-    """The folders in which find begins."""
-    words = takewhile(lambda word: not word.startswith("-"), given.words)
-    return list(words) or ["."]
+def _found(given: _Given) -> Names:
+    """What find is told to find."""
+    return found_by(given.words)
 
 
 def _folder(given: _Given) -> Names:
@@ -178,7 +177,7 @@ WRITERS = {
     "nvim": _SCREEN,
     "ed": _SCREEN,
     "ex": _SCREEN,
-    "find": Writer(wholes=_starts, when="-delete"),
+    "find": Writer(files=_found, wholes=_found, when="-delete"),
     "patch": Writer(files=_operands, brings=_operands_or_folder, into="-d|--directory"),
     "tar": Writer(
         brings=_folder,

@@ -6,7 +6,7 @@ that is said."""
 
 import posixpath
 from collections.abc import Collection, Iterator, Sequence
-from itertools import dropwhile, takewhile
+from itertools import dropwhile, pairwise, takewhile
 
 from memcli.named import NamedTuple
 from memcli.text.matching import verbose
@@ -348,16 +348,26 @@ def _entered(
 
 
 def _executed(words: Sequence[str]) -> Iterator[list[str]]:
-    """The commands that find runs on what it finds, as if on all where it begins."""
-    starts = list(takewhile(lambda word: not is_option(word), words[1:])) or ["."]
+    """The commands that find runs on what it finds."""
+    found = found_by(words[1:])
     for place, word in enumerate(words):
         if word in ("-exec", "-execdir", "-ok", "-okdir"):
             run = []
             for each in words[place + 1 :]:
                 if each in (";", "+"):
                     break
-                run += starts if each == "{}" else [each]
+                run += found if each == "{}" else [each]
             yield run
+
+
+def found_by(words: Sequence[str]) -> list[str]:
+    """What find is told to find: files of a name, as if they lay where it begins, or
+    all that is there."""
+    starts = list(takewhile(lambda word: not is_option(word), words)) or ["."]
+    names = [value for option, value in pairwise(words) if option == "-name"]
+    if not names or not {"!", "-not", "-o", "-or"}.isdisjoint(words):
+        return starts
+    return [posixpath.join(start, name) for start in starts for name in names]
 
 
 def _subcommand_first(words: Sequence[str], valued: frozenset[str]) -> list[str]:

@@ -460,8 +460,35 @@ def test_consent_is_of_the_clause_in_which_it_stands(project, rule, mode, comman
     assert (made["mode"], made["commands"][:1]) == (mode, commands)
 
 
+@pytest.mark.parametrize("lesson", ["in the project directory", "a temp folder"])
+def test_a_folder_that_is_no_path_narrows_no_lesson(lesson):
+    assert suggest(f"Never run `rm -rf` {lesson}", "").commands == ("rm -rf *",)
+
+
+def test_a_folder_beside_the_root_that_begins_as_it_does(project):
+    name = f"../{project.root.name}-infra"
+    guarded(project, commands=None, paths=[f"{name}/**"])
+    assert decision(call(project, f"rm {name}/a.tf")) == "deny"
+    assert call(project, "rm a.tf") == ""
+
+
+def test_what_takes_other_files_away_touches_no_guard(project):
+    guarded(project)
+    project.write("docs/a.md", "x")
+    for line in (
+        "find . -name '*.pyc' -exec rm -rf {} +",
+        "find . -name '*.pyc' -delete",
+        "find src -type f -exec sed -i s/1/2/ {} +",
+        "cp -r docs .",
+        "rsync -a docs/ .",
+    ):
+        assert call(project, line) == "", line
+    for line in ("find . -name MEMORY.md -delete", "find . -type f -exec rm {} +"):
+        assert decision(call(project, line)) == "ask", line
+
+
 def test_a_lesson_about_one_folder_is_of_that_folder():
-    for lesson in ("Never rm -rf the data folder", "Never use `rm -rf` in `data/`"):
+    for lesson in ("Never rm -rf the `data` folder", "Never use `rm -rf` in `data/`"):
         made = suggest(lesson, "")
         assert made.commands == ("rm -rf * data", "rm -rf * data/*")
     assert suggest("Never run `rm -rf`", "").commands == ("rm -rf *",)
