@@ -255,10 +255,10 @@ def turn() -> str:
       | , \s (?= (?: run | use | add | prefer | call | ask | create | write | just | go
           | open | raise | send | file | make | tell | say | stop | wait | leave | let ) \b )
       | , \s (?= \w+ \s (?: goes? | happens? | comes? | belongs? ) \s )
-      | , \s (?= (?: `[^`]+` | [./]\S+ | (?: it | this | that | everything | CI ) \b )
+      | , \s (?= (?: `[^`]+` | [./]\S+ | \S+\.\w+ | (?: it | this | that | everything | CI ) \b )
                  \s (?! files | folders | tools | commands | scripts | tests | flags
                       | options | branches | always | as \b )
-                 \w{2,} s \b )
+                 \w+ s \b )
     """
 
 

@@ -124,6 +124,7 @@ def _find_plain(text: str) -> list[Span]:
     if not there:
         return list(picked_alone(text))
     text = text.replace("\\\n", "  ")  # a line that goes on is one line
+    text = _handle().sub(lambda handle: "h" * len(handle[0]), text)
     lowered_text = lowered(text)
     keys = private_keys(text) if _PRIVATE in lowered_text else ()
     named = (
@@ -138,6 +139,14 @@ def _find_plain(text: str) -> list[Span]:
         *likely_secrets(text, lowered_text, there),
     )
     return _joined(candidates)
+
+
+@verbose
+def _handle() -> str:
+    """What names an exchange or a commit of history, whatever stands before it."""
+    return r"""
+        (?<! [^\s(] ) (?: s: [0-9a-f]{7,16} \. \d+ | c: [0-9a-f]{7,40} ) (?= [\s.,;)] | \Z )
+    """
 
 
 def _joined(candidates: Iterable[Span]) -> list[Span]:

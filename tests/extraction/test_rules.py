@@ -214,6 +214,17 @@ def test_a_short_turn_is_told_whole_and_a_long_one_by_its_rule():
     assert lesson.body.startswith("Never use floats") and len(lesson.body) <= 600
 
 
+@pytest.mark.parametrize("text", [
+    "From now on always run black . before you commit, CI fails otherwise.",
+    "From now on always run go test ./... before you push.",
+    "From now on always go back with cd .. before you commit.",
+])  # fmt: skip
+def test_a_folder_that_is_dots_ends_no_sentence(text):
+    """What stands behind it belongs to the rule."""
+    (lesson,) = found(human(text))
+    assert f"{lesson.title}." == text
+
+
 def test_both_halves_stay_together():
     """ "Don't use npm. Use pnpm." is one lesson with both."""
     (one,) = found(

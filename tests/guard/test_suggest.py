@@ -74,6 +74,13 @@ def test_what_forbids_nothing_gets_no_suggestion(title):
     assert not made.commands and not made.paths
 
 
+def test_what_a_clause_behind_the_ban_says_is_not_banned():
+    """A file that is named as what is right, behind a comma."""
+    title = "Never edit docs/changes/ by hand, CHANGES.md is the only changelog"
+    assert decided(title, "sed -i s/a/b/ docs/changes/4.md") == "deny"
+    assert not decided(title, "sed -i s/a/b/ CHANGES.md")
+
+
 def test_a_ban_on_deleting_leaves_edits_alone():
     """A file that must not go may be written."""
     title = "Never delete `docs/seeds.json`"

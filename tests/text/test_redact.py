@@ -75,6 +75,17 @@ def test_engineering_prose_keeps_every_character(line):
     assert find_secrets(line) == [] and redact_secrets(line) == line
 
 
+@pytest.mark.parametrize("handle", ["s:3f2a1c9.41", "c:9f1c2d3"])
+@pytest.mark.parametrize(
+    "before", ["Forgot password", "tests pass:", "the password is"]
+)
+def test_a_handle_of_history_is_no_password(before, handle):
+    """Behind whatever word it stands; a person needs it to look it up."""
+    line = f"2026-04-02 {before} {handle} (alice)"
+    assert redact_secrets(line) == line
+    assert "hunter2" not in redact_secrets(f"{before} hunter2{handle}")
+
+
 def test_a_token_by_the_numbers_of_its_characters_is_found():
     """All of them, or some; around it the text stays as it is."""
     token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"

@@ -15,11 +15,13 @@ LONGEST = 600  # characters of the longest sentence that is looked at
 READ = (6000, 4000)  # characters of a turn that are read, of its head and its tail
 
 # A sentence ends behind its mark (not behind an abbreviation or a number) when a word,
-# a quotation or code follows; in scripts without spaces behind the mark alone.
+# a quotation or code follows; in scripts without spaces behind the mark alone. A dot
+# that stands alone or behind a slash is a folder ("black .", "./...").
 _END = r"""
     (?<=[.!?…])
     (?<!\be\.g\.) (?<!\bi\.e\.) (?<!\betc\.) (?<!\bvs\.) (?<!\bz\.b\.) (?<!\bbzw\.)
     (?<!\bej\.) (?<!\b\d\.)
+    (?<![\s/]\.) (?<![\s/]\.\.) (?<!/\.{3})
     ["'”)*_]* \s+ (?=["'“„(*_`@¿¡]*[\w`@])
     | (?<=[。！？])
 """
