@@ -400,7 +400,11 @@ def undo(mem: App) -> int:
 
     report = command.undo(mem, dry_run=mem.options.dry_run)
     root = str(mem.project.root or mem.project.home)
-    wrote(mem, report, lambda report: view.undo_text(report, root))
+    in_words = mem.options.dry_run and not mem.options.json
+    if in_words and report.waiting:
+        put("\n".join(view.waiting_lines(report, "would wait")))
+    if report.patches or not (in_words and report.waiting):
+        wrote(mem, report, lambda report: view.undo_text(report, root))
     return 0 if report.verb else 1
 
 

@@ -66,7 +66,9 @@ def keep(app: App, request: KeepRequest, *, dry_run: bool = False) -> KeepReport
     return report
 
 
-def wait_again(app: App, ids: Sequence[str]) -> tuple[str, ...]:
+def wait_again(
+    app: App, ids: Sequence[str], *, dry_run: bool = False
+) -> tuple[str, ...]:
     """Let proposals wait again that were kept or dropped, which is taken back; which
     do."""
     again: tuple[str, ...] = ()
@@ -75,7 +77,8 @@ def wait_again(app: App, ids: Sequence[str]) -> tuple[str, ...]:
         state.transaction(),
     ):
         again = tuple(row.id for row in Inbox(state).every() if row.id in ids)
-        Inbox(state).settle(again, "")
+        if not dry_run:
+            Inbox(state).settle(again, "")
     return again
 
 

@@ -36,10 +36,10 @@ def undo(app: App, *, dry_run: bool = False) -> UndoReport:
     if not dry_run:
         with _around(app, last_write):
             files = app.workspace.undo()
-        if last_write.verb in (drop.VERB, keep.VERB):
-            waiting = keep.wait_again(app, last_write.note)
         earlier_write = app.workspace.last_write()
         earlier = earlier_write.verb if earlier_write and earlier_write.patches else ""
+    if last_write.verb in (drop.VERB, keep.VERB):
+        waiting = keep.wait_again(app, last_write.note, dry_run=dry_run)
     return UndoReport(
         verb=last_write.verb,
         time=last_write.time,

@@ -209,19 +209,29 @@ def known(app: App, *, why: str) -> Proposals:
 def waiting(app: App) -> list[Proposal]:
     """The proposals that wait, the newest first. Raises RefusedError when the state
     file cannot be used."""
+    return [one for one in _remembered(app) if one.waits]
+
+
+def _remembered(app: App) -> list[Proposal]:
+    """All proposals, also those that are over."""
     with app.state() as state:
         proposals = read(state, app.project.now)
         tidy(state, proposals)
-    return [one for one in proposals if one.waits]
+    return proposals
 
 
 def chosen(app: App, ids: Sequence[str]) -> list[Proposal]:
     """The waiting proposals that beginnings of ids name. Raises UsageError for none or
     several."""
-    every = waiting(app)
+    every = _remembered(app)
     proposals = {}
     for name in ids:
-        meant = [one for one in every if one.id.startswith(name)]
+        named = [one for one in every if one.id.startswith(name)]
+        meant = [one for one in named if one.waits]
+        if not meant and named:
+            raise UsageError(
+                f"{name}: {named[0].became} already", "mem inbox lists what waits"
+            )
         if len(meant) != 1:
             what = "no proposal" if not meant else f"{len(meant)} proposals"
             raise UsageError(f"{name}: {what} of that name", "mem inbox lists them")

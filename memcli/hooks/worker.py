@@ -4,7 +4,7 @@ do."""
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -145,30 +145,31 @@ def _learn(app: App, paths: tuple[str, ...]) -> str:
     try:
         request = ExtractRequest(transcripts=paths, finished=not paths)
         sessions = pipeline.run(app, request).extract.sessions
-        _announce(app, _learned_titles(sessions))
+        _announce(app, _learned(sessions))
     except (MemError, OSError) as error:
         return _named(error)
     failed = {scope for session in sessions for scope, _ in session.failed}
     return f"scopes failed: {', '.join(sorted(failed))}" if failed else ""
 
 
-def _learned_titles(sessions: Iterable["Learned"]) -> list[str]:
+def _learned(sessions: Iterable["Learned"]) -> dict[str, str]:
+    """The titles of what is new, by id."""
     events = (event for session in sessions for event in session.events)
-    titles = (event.title for event in events if event.what == "learned")
-    return list(dict.fromkeys(titles))
+    return {event.id: event.title for event in events if event.what == "learned"}
 
 
 def _named(error: Exception) -> str:
     return f"{type(error).__name__}: {getattr(error, 'what', error)}"
 
 
-def _announce(app: App, titles: Sequence[str]) -> None:
+def _announce(app: App, titles: Mapping[str, str]) -> None:
     """Have the next start say what was learned."""
     if not titles:
         return
-    named = for_display("; ".join(titles[:3]))
-    named += f"; {len(titles) - 3} more" if len(titles) > 3 else ""
-    line = f"{count(len(titles), 'note')} learned ({named}): mem list --limit 5"
+    named = [f"{title} (mem show {name[:8]})" for name, title in titles.items()]
+    said = for_display("; ".join(named[:3]))
+    said += f"; {len(named) - 3} more" if len(named) > 3 else ""
+    line = f"{count(len(named), 'note')} learned: {said}"
     with app.state() as history, history.transaction():
         SessionLog(history).note("news", [(line,)])
 

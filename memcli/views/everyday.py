@@ -6,10 +6,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
 from memcli.install.targets import REMOVAL
+from memcli.memory.parser import parse
 from memcli.memory.words import body_of
 from memcli.recall.budget import cut_words
 from memcli.text.controls import for_display, for_prompt
@@ -99,7 +100,8 @@ def list_text(report: ListReport) -> str:
             row.date or "-",
             row.level,
             row.kind or row.type,
-            safe(row.title),  # an order in it takes its cell, not the id
+            # An order in the title takes its cell, not the id.
+            safe("[retired] " * (row.status == "retired") + row.title),
             f"{row.path}:{row.line}",
         )
         for row in report.rows
@@ -195,12 +197,16 @@ def undo_text(report: UndoReport, root: str) -> str:
     lines = [
         f"took back {report.verb} of {report.time}: {', '.join(names) or 'no file changes'}"
     ]
+    titles = dict(chain.from_iterable(map(_changed_entries, report.patches)))
+    named = [f"  {safe(title)} (id {name[:8]})" for name, title in titles.items()]
+    lines += named[:3]
+    lines += [f"  and {len(named) - 3} more"] if len(named) > 3 else []
     if any(map(_wired_merges, report.patches)):
         lines.append(
             "the merge driver in git's settings and the index stay:"
             " mem init --remove takes them"
         )
-    lines += [f"{name[:8]} waits again: mem inbox" for name in report.waiting]
+    lines += waiting_lines(report, "waits")
     if report.verb == REMOVAL:
         lines.append(
             "that was a removal: what it had taken out is back, and wired."
@@ -212,6 +218,28 @@ def undo_text(report: UndoReport, root: str) -> str:
             what += " (what it took out would be back, and wired)"
         lines.append(f"{what}, is taken back by another mem undo")
     return "\n".join(lines)
+
+
+def waiting_lines(report: UndoReport, waits: str) -> list[str]:
+    """The proposals that come back."""
+    return [f"{name[:8]} {waits} again: mem inbox" for name in report.waiting]
+
+
+def _changed_entries(patch: Patch) -> Iterator[tuple[str, str]]:
+    """The ids and titles of the entries that a patch of memory changes."""
+    if not patch.path.endswith(".md"):
+        return
+    texts = [text or "" for text in (patch.before, patch.after)]
+    before, after = (
+        {
+            entry.id: (text[entry.start : entry.end].strip(), entry.title)
+            for entry in parse(text, patch.path).entries
+        }
+        for text in texts
+    )
+    for name, said in (before | after).items():
+        if before.get(name) != after.get(name):
+            yield name, said[1]
 
 
 def _seen_from(root: str, path: str) -> str:

@@ -118,6 +118,8 @@ def test_undo_of_a_keep_lets_the_proposal_wait_again(project):
     first = before[0]["id"][:8]
     assert project.mem("keep", first).code == 0
     assert waiting(project) == []
+    again = project.mem("keep", first)
+    assert (again.code, f"{first}: kept already" in again.err) == (2, True)
     assert project.mem("undo", "--dry-run").code == 0
     assert waiting(project) == []
     undone = project.mem("undo")
@@ -135,8 +137,12 @@ def test_undo_of_a_drop_takes_back_no_write_before_it(project):
     learn(project)
     before = waiting(project)
     files = markdown(project)
-    project.ok("drop", before[0]["id"][:8])
-    assert project.mem("undo", "--dry-run").code == 0
+    first = before[0]["id"][:8]
+    project.ok("drop", first)
+    assert f"{first}: dropped already" in project.mem("drop", first).err
+    dry = project.ok("undo", "--dry-run")
+    assert dry.out == f"{first} would wait again: mem inbox\n"
+    assert "nothing would change" not in dry.err
     assert waiting(project) == []
     undone = project.mem("undo")
     assert "took back drop" in undone.out

@@ -81,6 +81,18 @@ def test_text_is_a_line_per_entry_whatever_the_title(project):
     assert all(line.count("\t") == 5 for line in result.out.splitlines())
 
 
+def test_what_is_retired_is_marked(project):
+    """Beside what is live; its title as an object stays its own."""
+    project.memory(project.entry("Live"), project.entry("Gone", status="retired"))
+    rows = [
+        line.split("\t")[4]
+        for line in project.ok("list", "--archived").out.splitlines()
+    ]
+    assert sorted(rows) == ["Live", "[retired] Gone"]
+    found = project.mem("list", "--archived", "--json").json["entries"]
+    assert sorted(row["title"] for row in found) == ["Gone", "Live"]
+
+
 def test_filters_that_nothing_passes_are_said(project):
     """The answer stays empty, on stderr stands why; --quiet has neither."""
     project.remembers()
