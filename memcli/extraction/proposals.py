@@ -230,7 +230,7 @@ def chosen(app: App, ids: Sequence[str]) -> list[Proposal]:
         meant = [one for one in named if one.waits]
         if not meant and named:
             raise UsageError(
-                f"{name}: {named[0].became} already", "mem inbox lists what waits"
+                f"{name}: {named[0].became} already", "mem inbox lists them"
             )
         if len(meant) != 1:
             what = "no proposal" if not meant else f"{len(meant)} proposals"

@@ -63,7 +63,7 @@ BESIDE = {
         "Node 22, models of 2 GB for meaning",
     ),
     "writes": (
-        "an index beside the notes, which git ignores; `~/.local/state/mem`, `~/.cache/mem`",
+        "an index beside the notes, which git ignores; `~/.local/state/mem`, `~/.cache/mem`; when asked `~/MEMORY.md` (global), `~/.local/share/mem` (sync)",
         "`~/.claude/projects`",
         "`~/.claude-mem`, `~/.claude`",
         "`~/.memsearch`",
