@@ -61,6 +61,8 @@ def provider(url):
     }
 
 
+# A call that is given up leaves its socket to the collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_provider_that_fails_is_a_failure(project, monkeypatch):
     """One that is down, one that never answers, one without a key or a URL."""
     monkeypatch.setattr("memcli.diagnostics.index.ASKED_FOR", 0.3)
