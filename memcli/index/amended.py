@@ -124,7 +124,7 @@ def _by_words(
             continue
         both = words[at] & words[other]
         shared = sum(rarity(word) ** 2 for word in both)
-        alike = shared >= weights.ALIKE * sizes[at] * sizes[other]
+        alike = shared >= weights.LIKENESS * sizes[at] * sizes[other]
         if alike and says_so(_text(near[other]), both, task):
             yield at, other
 

@@ -10,7 +10,8 @@ LENGTH = 0.35  # how much a text counts less for being long; FTS5's .75 puts a
 # bare subject before the message that gives the reason (6 of 26 first, and 17)
 SHORT = 400  # characters from which on an entry meets words by its length: of long
 # sessions 42 first instead of 19
-LIKENESS = 0.2  # below this cosine two words have nothing to do with each other
+LIKENESS = 0.2  # below this cosine two words, or the words of two exchanges, have
+# nothing to do with each other
 
 # Fusions of the contract; the blend gives BM25, cosine and words one weight.
 OF_LINEAR = 0.7  # share of the cosine in the linear fusion, as the contract has it
@@ -28,7 +29,6 @@ NEAR_STEP = 0.03  # so much more for every doubling beyond 500 texts
 # History: exchanges and commits.
 SAID_BESIDE = 0.5  # of what exchanges beside it lend (`lend`, as in files): of
 # 1,018 questions 73 first, 70 without
-ALIKE = 0.2  # cosine of words from which two are about one thing
 CLEAR = 13.2  # points above the background from which on standing entries give way,
 # and a hook tells it: 1 of 100 unrelated prompts has as much, each of 31 decisions more
 GATE = 0.27  # share of these from which on a hit is shown: 21 of 100 unrelated prompts
