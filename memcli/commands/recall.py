@@ -1,20 +1,17 @@
 """mem recall: find what was learned that bears on a task."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memcli.app import App
 from memcli.errors import ProviderError, UsageError, one_of
 from memcli.index import view
-from memcli.index.own import OwnMatching, ask
+from memcli.index.own import ask
 from memcli.index.search import Matching
 from memcli.memory.filters import checked
-from memcli.project.context import Survey, survey
-from memcli.project.record import KeptRecord, kept_record
+from memcli.project.context import survey
+from memcli.project.record import kept_record
 from memcli.recall import evidence
 from memcli.recall.answer import (
     Layers,
@@ -31,9 +28,6 @@ from memcli.recall.present import Showing
 from memcli.recall.search import Search
 from memcli.text.controls import for_prompt
 from memcli.text.secrets import find_secrets
-
-if TYPE_CHECKING:
-    from memcli.index.past import FoundPast
 
 
 def recall(app: App, request: RecallRequest) -> RecallReport:
@@ -53,52 +47,36 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
     if asks_memory and known.config.refresh:
         # before anything looks at the index: it may have to be built anew
         app.refresh()
-    past = _past(app, request, record) if record is not None else None
-    if asks_memory:
-        report = _from_memory(app, request, past, known)
-    else:
+    embedder = lambda: app.providers.embedder  # noqa: E731
+    past = None
+    if record is not None:
+        from memcli.index.past import Means, Wanted, ask_own
+
+        wanted = Wanted(filters, request.agents)
+        means = Means(lambda: _add_commits(app, record.path), embedder)
+        past = ask_own(app.kept, record, request.task, wanted, means)
+    nearest = past.nearest if past else ()
+    if not asks_memory:
         report = from_history(project, request.task, past)
-        report = report._replace(found=only_history or past is not None)
-    return report._replace(nearest=past.nearest if past else ())
-
-
-def _from_memory(
-    app: App, request: RecallRequest, past: FoundPast | None, known: Survey
-) -> RecallReport:
-    """The answer of the index of this machine, and of the past beside it."""
+        found = only_history or past is not None
+        return report._replace(found=found, nearest=nearest)
     if known.config.query == "llm":
         from memcli.recall.condense import condensed
 
         request = request._replace(task=condensed(app, request.task))
+    task = request.task
+    around = not request.ranked_only
     report = app.guarded(
-        lambda: answer(_matching(app, request), request, past, known.own_tokens)
+        lambda: answer(
+            ask(app.kept, filters, task, embedder, around=around),
+            request,
+            past,
+            known.own_tokens,
+        )
     )
     if request.session and not find_secrets(request.session):
         _log(app, request.session, report)
-    return report
-
-
-def _past(app: App, request: RecallRequest, record: KeptRecord) -> FoundPast | None:
-    """What the record of the project has about a task."""
-    from memcli.index.past import Means, Wanted, ask_own
-
-    wanted = Wanted(request.filters, request.agents)
-    means = Means(
-        bring_up=lambda: _add_commits(app, record.path),
-        embedder=lambda: app.providers.embedder,
-    )
-    return ask_own(app.kept, record, request.task, wanted, means)
-
-
-def _matching(app: App, request: RecallRequest) -> OwnMatching:
-    """What the index of this machine has about a task."""
-    return ask(
-        app.kept,
-        request.filters,
-        request.task,
-        lambda: app.providers.embedder,
-        around=not request.ranked_only,
-    )
+    return report._replace(nearest=nearest)
 
 
 def _check(request: RecallRequest) -> None:

@@ -210,7 +210,7 @@ def test_two_rules_of_a_section_are_two_entries(project):
     assert (push.title, push.kind) == ("Never push a tag by hand", "policy")
 
 
-LONG = "so it is " * 80
+LONG = " ".join(["so it is"] * 80)
 PARTS = st.sampled_from(
     (
         "Never push {} by hand.",
