@@ -205,4 +205,5 @@ def _weight(each: SaidSentence, about: Mapping[str, float]) -> float:
     asked = min(sum(about.get(word, 0.0) for word in words) / mean, MOST)
     settled = min(len(_settles().findall(each.text.lower())), MOST)
     is_person = each.speaker == "person"
-    return asked + settled + MOST * each.recap + each.last + is_person
+    recap = MOST if each.recap else 0
+    return asked + settled + recap + each.last + is_person

@@ -211,7 +211,7 @@ EDITORS = frozenset(name for name, row in WRITERS.items() if row is _EDITOR)
 def written_by(words: Words) -> Written:
     """What a command changes, as far as its words say."""
     is_git = words[:1] == ("git",)
-    head = words[: 1 + is_git]
+    head = words[:2] if is_git else words[:1]
     writer = WRITERS.get(" ".join(head), _NOTHING)
     rest = words[len(head) :]
     outputs = tuple(_outputs(rest, clusters=writer.files is _downloads))
