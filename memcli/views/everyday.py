@@ -101,7 +101,7 @@ def list_text(report: ListReport) -> str:
             row.level,
             row.kind or row.type,
             # An order in the title takes its cell, not the id.
-            safe("[retired] " * (row.status == "retired") + row.title),
+            safe(f"[retired] {row.title}" if row.status == "retired" else row.title),
             f"{row.path}:{row.line}",
         )
         for row in report.rows
