@@ -6,6 +6,7 @@ end of the last word for the rest of the line."""
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain, product
 
 from memcli.named import NamedTuple
 from memcli.project import globs
@@ -115,11 +116,14 @@ SPELLINGS = {
 def _other_spellings(command: Words, options: Sequence[str]) -> Iterator[str]:
     """The same options as a program calls them, too; GNU and git know a long one by the
     beginning of its name."""
+    if not options:
+        return
     heads = (" ".join(command[:number]) for number in (1, 2))
-    row = "".join(SPELLINGS.get(head, "") for head in heads)
-    known = row.replace(",", "").split()
-    for names in map(str.split, row.split(",") if options else ()):
-        if any(_spells(option, name, known) for option in options for name in names):
+    rows = [SPELLINGS[head] for head in heads if head in SPELLINGS]
+    alike = [names.split() for row in rows for names in row.split(",")]
+    known = list(chain.from_iterable(alike))
+    for names in alike:
+        if any(_spells(*pair, known) for pair in product(options, names)):
             yield from names
 
 

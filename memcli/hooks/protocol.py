@@ -98,21 +98,27 @@ def _served(
     data = read_stdin()
     call = parse_payload(data, verb)
     if call is None:
-        if verb == "pre-tool":
+        if verb == "pre-tool":  # guards are asked about what nobody can read
             unread = HookCall(session="", cwd=os.getcwd(), harness=agent)
             _event(verb, unread, clock, pending)
         return f"{len(data)} bytes that are no call"
     call = call._replace(harness=agent)
-    if verb == "prompt":
-        pending.append(Pending(verb=verb, session=call.session, text=call.prompt))
-    elif verb == "session-start" and not call.agent:
-        source = call.source or "startup"
-        pending.append(Pending(verb=verb, session=call.session, text=source))
+    pending += _begun(verb, call)
     if verb != "session-end" or not hasattr(os, "fork"):
         return _event(verb, call, clock, pending)
     if not os.fork():  # agents end at once, and do not wait
         _detached(lambda: _event(verb, call, clock, []))
     return ""
+
+
+def _begun(verb: str, call: HookCall) -> list[Pending]:
+    """What the next prompt is to make up for, should this call get no answer."""
+    if verb == "prompt":
+        return [Pending(verb=verb, session=call.session, text=call.prompt)]
+    if verb == "session-start" and not call.agent:
+        source = call.source or "startup"
+        return [Pending(verb=verb, session=call.session, text=source)]
+    return []
 
 
 class _TooLate(BaseException):
