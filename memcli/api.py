@@ -145,8 +145,8 @@ class Memory:
         values: Any = {
             key: tuple(value) if key in lists else value for key, value in given.items()
         }
-        with self._app() as app:
-            return command.add(app, command.AddRequest(text, **values), dry_run=dry_run)
+        with self._app(dry_run=dry_run) as app:
+            return command.add(app, command.AddRequest(text, **values))
 
     def reinforce(
         self, ids: Names, *, session: str = "", dry_run: bool = False
@@ -156,8 +156,8 @@ class Memory:
         from memcli.compaction.reinforce import ReinforceRequest, reinforce
 
         request = ReinforceRequest(ids=_names(ids), session=session)
-        with self._app() as app:
-            return reinforce(app, request, dry_run=dry_run)
+        with self._app(dry_run=dry_run) as app:
+            return reinforce(app, request)
 
     def extract(
         self,
@@ -198,15 +198,15 @@ class Memory:
         from memcli.commands.keep import KeepRequest, keep
 
         request = KeepRequest(ids=_names(ids), title=title, kind=kind, level=level)
-        with self._app() as app:
-            return keep(app, request, dry_run=dry_run)
+        with self._app(dry_run=dry_run) as app:
+            return keep(app, request)
 
     def drop(self, ids: Names, *, dry_run: bool = False) -> DropReport:
         """Drop proposals: they are neither proposed nor kept again."""
         from memcli.commands.drop import drop
 
-        with self._app() as app:
-            return drop(app, _names(ids), dry_run=dry_run)
+        with self._app(dry_run=dry_run) as app:
+            return drop(app, _names(ids))
 
     def show(self, id: str) -> ShowReport:
         """One entry with its values, provenance and relations; `id` may be the
@@ -224,9 +224,9 @@ class Memory:
             return command.health(app)
 
     @contextmanager
-    def _app(self, *sets: str) -> Iterator[App]:
+    def _app(self, *sets: str, dry_run: bool = False) -> Iterator[App]:
         try:
-            with opened(Options(self._root, sets)) as app:
+            with opened(Options(self._root, sets, dry_run=dry_run)) as app:
                 yield app
         except OSError as error:
             why = (error.strerror or str(error)).lower()

@@ -115,12 +115,12 @@ class App:
         plan: Callable[[], P],
         verb: str,
         *,
-        dry_run: bool,
+        dry_run: bool = False,
         note: Callable[[P], Sequence[str]] = lambda report: (),
     ) -> P:
-        """Plan while other writers are kept out and, unless `dry_run`, write all of it
-        or none."""
-        if dry_run:
+        """Plan while other writers are kept out and write all of it or none. In a dry
+        run, of the command or of this plan alone (`dry_run`), nothing is written."""
+        if dry_run or self.dry_run:
             return plan()
         with self.workspace.hold(verb):
             self.project.relist()
@@ -201,6 +201,11 @@ class App:
     def index(self) -> Index:
         """The index of the memory files, opened on first use."""
         return self.kept.index
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether this command says what it would write, and writes nothing."""
+        return self.options.dry_run
 
     @property
     def today(self) -> str:

@@ -94,7 +94,7 @@ def test_wants_of_a_writer_are_read_again_under_the_lock(project):
             def __init__(self):
                 self.names = [file.name for file in app.project.listing.files]
 
-        assert app.write(Seen, "test", dry_run=False).names == [
+        assert app.write(Seen, "test").names == [
             "MEMORY.md",
             "tasks/new.md",
         ]

@@ -141,7 +141,7 @@ def add(
         rests_on=tuple(rests_on or ()),
         beside=beside,
     )
-    report = add(mem, request, dry_run=mem.options.dry_run)
+    report = add(mem, request)
     project = mem.project
     if project.view.inside and not report.path.startswith("~/"):
         # deep in a job a name from the root says little
@@ -207,7 +207,7 @@ def edit(
         confirm=confirm,
         rests_on=tuple(rests_on or ()),
     )
-    report = edit(mem, request, dry_run=mem.options.dry_run)
+    report = edit(mem, request)
     wrote(mem, report, view.edit_text, view.edit_keys)
     boundary.name_unmatched(mem, request.paths)
 
@@ -376,7 +376,7 @@ def retire(
     They stay in their file, retired, until mem compact moves them to the archive."""
     from memcli.commands import retire as command
 
-    report = command.retire(mem, ids, because, dry_run=mem.options.dry_run)
+    report = command.retire(mem, ids, because)
     wrote(mem, report, view.retire_text, view.retire_keys)
 
 
@@ -389,7 +389,7 @@ def restore(
     """Bring retired or archived entries back."""
     from memcli.commands import retire as command
 
-    report = command.restore(mem, ids, again=again, dry_run=mem.options.dry_run)
+    report = command.restore(mem, ids, again=again)
     wrote(mem, report, view.retire_text, view.retire_keys)
 
 
@@ -398,9 +398,9 @@ def undo(mem: App) -> int:
     """Take back the last write of mem."""
     from memcli.commands import undo as command
 
-    report = command.undo(mem, dry_run=mem.options.dry_run)
+    report = command.undo(mem)
     root = str(mem.project.root or mem.project.home)
-    in_words = mem.options.dry_run and not mem.options.json
+    in_words = mem.dry_run and not mem.options.json
     if in_words and report.waiting:
         put("\n".join(view.waiting_lines(report, "would wait")))
     if report.patches or not (in_words and report.waiting):
@@ -421,13 +421,10 @@ def forget(
     An entry's words leave files, archives, history, index, undo and state on this
     machine; what cannot be reached is named. Of history, what was said and committed
     goes; what was learned stays."""
-    dry_run = mem.options.dry_run
     if not ids:
         from memcli.commands import history
 
-        done = history.forget(
-            mem, session=session, before=before, all=all, dry_run=dry_run
-        )
+        done = history.forget(mem, session=session, before=before, all=all)
         show(mem, done, view.forget_text)
         return
     from memcli.commands.forget import forget
@@ -435,4 +432,4 @@ def forget(
     if session or before or all:
         what = "entries and history are forgotten by themselves"
         raise UsageError(what, "mem forget ID..., or mem forget --session ID")
-    wrote(mem, forget(mem, ids, dry_run=dry_run), view.forgotten_text)
+    wrote(mem, forget(mem, ids), view.forgotten_text)

@@ -69,10 +69,10 @@ def sync_(
     if url and not git:
         raise UsageError(f"{url}: one word too many", "mem sync --git URL")
     if git or remove:
-        changes = repository.set_up(url, remove=remove, dry_run=mem.options.dry_run)
+        changes = repository.set_up(url, remove=remove, dry_run=mem.dry_run)
         say_changes(mem, changes, remove=remove)
         return
-    report = repository.sync(dry_run=mem.options.dry_run, taken_back=mem.taken_back())
+    report = repository.sync(dry_run=mem.dry_run, taken_back=mem.taken_back())
     wrote(mem, report, view.sync_text)
 
 
@@ -91,10 +91,10 @@ def import_(
     from memcli.commands.import_ import ImportRequest, run
 
     request = ImportRequest(paths=tuple(paths), form=form, level=level, again=again)
-    report = run(mem, request, dry_run=mem.options.dry_run)
+    report = run(mem, request)
     name_problems(report.skipped, hint="")
     wrote(mem, report, view.import_text, view.import_keys)
-    if mem.options.dry_run and not mem.options.json:
+    if mem.dry_run and not mem.options.json:
         say(view.import_text(report), quiet=mem.options.quiet)
     left_out = report.refused or report.injected or report.skipped
     return DataError.code if left_out else 0
@@ -182,7 +182,7 @@ def _write(
     """Write files and say that they are `changed`, or print the diff."""
     from memcli.commands.export import write
 
-    if mem.options.dry_run:
+    if mem.dry_run:
         put_diff(patches, str(mem.project.root or ""))
         return
     write(mem.project, patches, makes_folder=makes_folder)

@@ -118,7 +118,7 @@ def _require_known(engine: str, format: str) -> None:
 
 def _require_calm(mem: App) -> None:
     """Hooks learn by themselves: not while git or a person is at work on the files."""
-    writes = mem.project.root is not None and not mem.options.dry_run
+    writes = mem.project.root is not None and not mem.dry_run
     if why := write_blocker(mem.project) if writes else "":
         raise RefusedError(
             f"{why}: nothing is written", "it is learned from in the next run"
@@ -128,9 +128,8 @@ def _require_calm(mem: App) -> None:
 def _learn(mem: App, progress: Progress, request: "ExtractRequest") -> int:
     from memcli.hooks import pipeline
 
-    dry_run = mem.options.dry_run
     with progress:
-        outcome = pipeline.run(mem, request, dry_run=dry_run)
+        outcome = pipeline.run(mem, request)
     report = outcome.extract
     code = name_problems(report.problems, hint="")
     any_failed = _name_failures(report)
@@ -180,8 +179,7 @@ def _premortem(mem: App, task: str, job: str, engine: str) -> int:
 
     is_enabled = engine == "auto" and mem.project.config.llm != "none"
     asks_model = engine == "llm" or is_enabled
-    dry_run = mem.options.dry_run
-    report = premortem(mem, task, job=job, llm=asks_model, dry_run=dry_run)
+    report = premortem(mem, task, job=job, llm=asks_model)
     say(f"mem: premortem: {report.failed}" if report.failed else "")
     wrote(mem, report, view.moment_text)
     return ProviderError.code if report.failed else 0
@@ -190,7 +188,7 @@ def _premortem(mem: App, task: str, job: str, engine: str) -> int:
 def _checkpoint(mem: App, noted: "Checkpoint", job: str) -> int:
     from memcli.commands.extract import checkpoint
 
-    report = checkpoint(mem, noted, job=job, dry_run=mem.options.dry_run)
+    report = checkpoint(mem, noted, job=job)
     wrote(mem, report, view.moment_text)
     return 0
 
@@ -231,7 +229,7 @@ def keep(
     from memcli.commands.keep import KeepRequest, keep
 
     request = KeepRequest(ids=tuple(ids), title=title, kind=kind, level=level)
-    wrote(mem, keep(mem, request, dry_run=mem.options.dry_run), view.keep_text)
+    wrote(mem, keep(mem, request), view.keep_text)
 
 
 @command("drop", dry=True)
@@ -239,7 +237,7 @@ def drop(mem: App, ids: list[str] = PROPOSALS) -> None:
     """Forget proposals; none of them comes back by itself."""
     from memcli.commands.drop import drop
 
-    wrote(mem, drop(mem, ids, dry_run=mem.options.dry_run), view.drop_text)
+    wrote(mem, drop(mem, ids), view.drop_text)
 
 
 @command("eval")

@@ -269,7 +269,7 @@ def say_changes(mem: App, report: "Changes", *, remove: bool, of: str = "") -> N
         done = (f"nothing {of}is left to take back",)
     words = "\n".join(done or ("everything is in place already",))
     wrote(mem, report, lambda report: words)
-    if mem.options.dry_run:
+    if mem.dry_run:
         say(
             f"mem: dry run, nothing is written; it would say:\n{words}",
             quiet=mem.options.quiet,
@@ -286,8 +286,8 @@ def wrote(
     diff."""
     if mem.options.json:
         values = keys(report) if keys else {}
-        put(json.of(report, **values, dry_run=mem.options.dry_run))
-    elif not mem.options.dry_run:
+        put(json.of(report, **values, dry_run=mem.dry_run))
+    elif not mem.dry_run:
         if not mem.options.quiet:
             put("\n".join(text.folded([text.safe(words(report))], more=2)))
     elif not text.put_diff(report.patches, str(mem.project.root or mem.project.home)):

@@ -48,10 +48,9 @@ def init(
 
     Creates MEMORY.md, ignores derived files, registers the merge driver for memory
     files; and on request lets git, agents and CI call mem by themselves."""
-    dry_run = mem.options.dry_run
     from memcli.commands.init import InitRequest, run
 
-    asks = not (dry_run or remove)
+    asks = not (mem.dry_run or remove)
     flags = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
     request = InitRequest(
         git=git,
@@ -69,7 +68,7 @@ def init(
     parts = {**flags, "git": git, "ci": ci, "agents": agents}
     named = ", ".join(f"--{name}" for name, given in parts.items() if given)
     whose = f"of {named} " if named else ""
-    say_changes(mem, run(mem, request, dry_run=dry_run), remove=remove, of=whose)
+    say_changes(mem, run(mem, request), remove=remove, of=whose)
     wants = history or everything
     if asks and (wants or _wants_history(mem)):
         add_history(mem, progress)

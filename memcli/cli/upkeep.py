@@ -55,7 +55,7 @@ def reinforce_(
     if not (ids or session):
         raise UsageError("there is nothing to reinforce", "name ids, or --session ID")
     request = _request(ids, session)
-    report = reinforce(mem, request, dry_run=mem.options.dry_run)
+    report = reinforce(mem, request)
     _name_unknown(mem, report.typed_unknown)
     code = name_problems(report.skipped, done=bool(report.patches))
     wrote(mem, report, view.reinforce_text)
@@ -121,8 +121,7 @@ def compact(
     it is counted, too."""
     from memcli.commands.compact import CompactRequest, run, run_due
 
-    dry_run = mem.options.dry_run or check
-    mem.options = mem.options._replace(dry_run=dry_run)
+    mem.options = mem.options._replace(dry_run=mem.dry_run or check)
     request = CompactRequest(
         files=tuple(files),
         levels=tuple(level),
@@ -140,7 +139,7 @@ def compact(
         )
     request = request._replace(uses=not check)
     with progress:
-        report = (run_due if due else run)(mem, request, dry_run=dry_run)
+        report = (run_due if due else run)(mem, request)
     code = name_problems(report.skipped, done=bool(report.patches))
     _answer_compacted(mem, report, check=check)
     has_work = report.patches or report.waiting
@@ -179,7 +178,6 @@ def retire_stage(
         job=job,
         detect_only=detect_only,
         allow_loss=allow_loss,
-        dry_run=mem.options.dry_run,
     )
     report = retire_stage(mem, request)
     # mem doctor knows nothing of INTENT.md
@@ -250,7 +248,7 @@ def doctor(
     mends it. Exit 1 when something is broken."""
     from memcli.commands.doctor import check_stale, run
 
-    dry_run = mem.options.dry_run
+    dry_run = mem.dry_run
     if dry_run and not fix:
         raise UsageError(
             "--dry-run shows what --fix would do", "mem doctor --fix --dry-run"
@@ -260,7 +258,7 @@ def doctor(
         if stale and not fix:
             report = check_stale(mem)
         else:
-            report = run(mem, files, fix=fix, dry_run=dry_run, online=online)
+            report = run(mem, files, fix=fix, online=online)
     for line in report.fixed:
         say(f"mem: {'dry run, not done: ' if dry_run else ''}{line}", quiet=quiet)
     if dry_run or mem.options.json:

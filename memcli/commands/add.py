@@ -92,7 +92,7 @@ def refuse_long(text: str) -> None:
         )
 
 
-def add(app: App, request: AddRequest, *, dry_run: bool = False) -> AddReport:
+def add(app: App, request: AddRequest) -> AddReport:
     """Append an entry, or reinforce the one that says the same. Refuses secrets (exit
     5)."""
     level = LEVEL_WORDS.get(request.level, request.level)
@@ -125,7 +125,7 @@ def add(app: App, request: AddRequest, *, dry_run: bool = False) -> AddReport:
     ):
         what = f"the text holds a secret ({secret.kind}); nothing is written"
         raise RefusedError(what, "take it out and add again")
-    return app.write(lambda: _plan(app, request), "add", dry_run=dry_run)
+    return app.write(lambda: _plan(app, request), "add")
 
 
 def in_line(text: str) -> str:

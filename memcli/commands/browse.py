@@ -206,7 +206,7 @@ def _seen(app: App) -> dict[str, Item]:
 def _pairs(app: App, known: set[str]) -> Iterable[Pair]:
     """What compaction would merge, and what it found alike or opposed."""
     try:
-        report = compact(app, CompactRequest(levels=LEVELS), dry_run=True)
+        report = compact(app, CompactRequest(levels=LEVELS, check=True))
     except MemError as error:
         app.notes.append(f"duplicates and contradictions are not shown: {error.what}")
         return ()

@@ -13,7 +13,7 @@ from memcli.storage.workspace import StaleError
 __all__ = ["CompactReport", "CompactRequest", "compact_due", "run", "run_due"]
 
 
-def run(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactReport:
+def run(app: App, request: CompactRequest) -> CompactReport:
     """Compact the files asked for; with `--adopt`, FILE#HEADING names one section of
     prose."""
     if request.adopt:
@@ -29,18 +29,16 @@ def run(app: App, request: CompactRequest, *, dry_run: bool = False) -> CompactR
         promote_global=config.promote_global,
         semantic=config.semantic,
     )
-    return compact(app, request, dry_run=dry_run)
+    return compact(app, request)
 
 
-def run_due(
-    app: App, request: CompactRequest, *, dry_run: bool = False
-) -> CompactReport:
+def run_due(app: App, request: CompactRequest) -> CompactReport:
     """Do all that is due; try once more if another writer was faster."""
     try:
-        return compact_due(app, _due_request(app, request), dry_run=dry_run)
+        return compact_due(app, _due_request(app, request))
     except StaleError:
         app.project.relist()
-        return compact_due(app, _due_request(app, request), dry_run=dry_run)
+        return compact_due(app, _due_request(app, request))
 
 
 def _due_request(app: App, request: CompactRequest) -> CompactRequest:
@@ -51,36 +49,34 @@ def _due_request(app: App, request: CompactRequest) -> CompactRequest:
     )
 
 
-def compact_due(
-    app: App, request: CompactRequest, *, dry_run: bool = False
-) -> CompactReport:
+def compact_due(app: App, request: CompactRequest) -> CompactReport:
     """Do all of `request`, in one write. Raises RefusedError while git is at
     work."""
     if why := context.write_blocker(app.project):
         raise RefusedError(f"{why}: nothing is written", "run again when that is done")
-    request = request._replace(check=request.check or dry_run)
+    request = request._replace(check=request.check or app.dry_run)
     if app.project.config.llm != "none":
         files = read_files(app.project, request)
         request = request._replace(consolidate=bool(due(files.sources)))
     try:
-        return _bounded(app, request, dry_run=dry_run)
+        return _bounded(app, request)
     except (ProviderError, RefusedError) as error:
         if not request.consolidate:
             raise
         app.notes.append(f"episodes wait to be consolidated: {error.what}")
-        return _bounded(app, request._replace(consolidate=False), dry_run=dry_run)
+        return _bounded(app, request._replace(consolidate=False))
 
 
-def _bounded(app: App, request: CompactRequest, *, dry_run: bool) -> CompactReport:
+def _bounded(app: App, request: CompactRequest) -> CompactReport:
     """Never over the loss guard: what is stale stays where too much of a file would
     leave; what leaves by a stage is refused."""
-    looked = compact(app, request._replace(check=True), dry_run=True)
+    looked = compact(app, request._replace(check=True))
     losses = [event for event in looked.found if event.what == "loss"]
     if request.allow_loss:
         losses = []
     if request.check and not losses:
         return looked
-    report = compact(app, request._replace(stale=not losses), dry_run=dry_run)
+    report = compact(app, request._replace(stale=not losses))
     still = {event.path for event in report.found if event.what == "loss"}
     hint = "mem compact --stale --allow-loss archives them"
     remaining = [

@@ -37,7 +37,6 @@ def run(
     files: Sequence[str] = (),
     *,
     fix: bool = False,
-    dry_run: bool = False,
     online: bool = False,
 ) -> DoctorReport:
     """Check all, or the content of `files`; `fix` mends first; `online` may cost
@@ -51,7 +50,7 @@ def run(
         from memcli.diagnostics import fixes
 
         remedies = {"ids": fixes.mend_ids} if files else fixes.REMEDIES
-        fixed, patches, failed = fixes.mend(app, files, remedies, dry_run=dry_run)
+        fixed, patches, failed = fixes.mend(app, files, remedies)
     app.project.relist()
     scene = Scene(app, files, online=online)
     checks: list[Check] = []

@@ -20,10 +20,10 @@ class DropReport(NamedTuple):
     patches: tuple[Patch, ...] = ()
 
 
-def drop(app: App, ids: Sequence[str], *, dry_run: bool = False) -> DropReport:
+def drop(app: App, ids: Sequence[str]) -> DropReport:
     """Drop the proposals that beginnings of ids name, all or none."""
     chosen = proposals.chosen(app, ids)
-    if not dry_run:
+    if not app.dry_run:
         ids = [one.id for one in chosen]
         app.notes += app.workspace.write((), VERB, note=ids, is_act=True)
         with app.state() as state, state.transaction():

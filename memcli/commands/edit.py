@@ -101,23 +101,21 @@ def writable(app: App, prefix: str, *, archived: bool | None = False) -> Located
     return place
 
 
-def edit(app: App, request: EditRequest, *, dry_run: bool = False) -> EditReport:
+def edit(app: App, request: EditRequest) -> EditReport:
     """Change one entry. Raises RefusedError, with the copy kept, when it changed
     meanwhile."""
     one_of("--kind", request.kind, ("", *KINDS))
     one_of("--domain", request.domain, ("", *DOMAINS))
     refresh_found(app)
     if request != EditRequest(request.id):
-        return app.write(lambda: _by_options(app, request), "edit", dry_run=dry_run)
+        return app.write(lambda: _by_options(app, request), "edit")
     standing = _find(app, request.id)
     copy = _edited_copy(app, standing)
     try:
         text = read_text(copy)
         report = _report(standing, standing.memory, standing.entry)
         if text != standing.raw:
-            report = app.write(
-                lambda: _spliced(app, standing, text), "edit", dry_run=dry_run
-            )
+            report = app.write(lambda: _spliced(app, standing, text), "edit")
     except (MemError, Unreadable) as error:
         kind = RefusedError if isinstance(error, RefusedError) else DataError
         raise kind(

@@ -51,9 +51,7 @@ class MomentReport(NamedTuple):
     failed: str = ""
 
 
-def premortem(
-    app: App, task: str, *, job: str = "", llm: bool = False, dry_run: bool = False
-) -> MomentReport:
+def premortem(app: App, task: str, *, job: str = "", llm: bool = False) -> MomentReport:
     """Write `.premortem.md`: pitfalls met before, and the risks that a language model
     foresees."""
     corrective = Filters(type=("corrective",))
@@ -72,12 +70,10 @@ def premortem(
         risks=len(pitfalls) + len(risks),
         failed=failed,
     )
-    return _written(app, folder / ".premortem.md", text, report, dry_run=dry_run)
+    return _written(app, folder / ".premortem.md", text, report)
 
 
-def checkpoint(
-    app: App, found: Checkpoint, *, job: str = "", dry_run: bool = False
-) -> MomentReport:
+def checkpoint(app: App, found: Checkpoint, *, job: str = "") -> MomentReport:
     """Append a line to `.assumptions.jsonl`."""
     path = folder_of(app.project, job or app.project.view.job) / ".assumptions.jsonl"
     now = moment(app.project.now).isoformat(timespec="seconds")
@@ -85,7 +81,7 @@ def checkpoint(
     before = text_to_write(app.project, path, most=SMALL_BYTES) or ""
     glue = "" if not before or before.endswith("\n") else "\n"
     report = MomentReport("checkpoint", "", ())
-    return _written(app, path, before + glue + row, report, dry_run=dry_run)
+    return _written(app, path, before + glue + row, report)
 
 
 def _risks(
@@ -105,14 +101,12 @@ def _risks(
         return (), error.what
 
 
-def _written(
-    app: App, path: Path, text: str, report: MomentReport, *, dry_run: bool
-) -> MomentReport:
+def _written(app: App, path: Path, text: str, report: MomentReport) -> MomentReport:
     def plan() -> MomentReport:
-        if not dry_run and app.project.root is not None:
+        if not app.dry_run and app.project.root is not None:
             git.exclude(app.project.root, git.MOMENTS)
         before = text_to_write(app.project, path, most=SMALL_BYTES)
         name = os.path.relpath(path, app.project.root or app.project.cwd)
         return report._replace(path=name, patches=(Patch(str(path), before, text),))
 
-    return app.write(plan, "extract", dry_run=dry_run)
+    return app.write(plan, "extract")

@@ -62,10 +62,10 @@ class _Removed(NamedTuple):
         return lines_of(f"{self.entry.title}\n{self.entry.body}")
 
 
-def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenReport:
+def forget(app: App, ids: Sequence[str]) -> ForgottenReport:
     """Remove entries from live files and archives, and their words from index, vectors,
     history, undo, state and page. Raises UsageError for an id that is not there."""
-    finished = set() if dry_run else _finish(app)
+    finished = set() if app.dry_run else _finish(app)
     ids = [name for name in ids if not any(map(_begins_with(name), finished))]
     if finished and not ids:
         return ForgottenReport()
@@ -90,14 +90,16 @@ def forget(app: App, ids: Sequence[str], *, dry_run: bool = False) -> ForgottenR
         ]
         patches += _from_moments(app, lines)
         # Before the files: whoever is killed here still finds the entries, and goes on.
-        exchanges = _from_history(app, lines, dry_run=dry_run)
-        if not dry_run:
+        exchanges = _from_history(app, lines)
+        if not app.dry_run:
             _from_state(app, removed, lines)
         rows = tuple((entry.id, file.path, entry.title) for entry, file in removed)
-        return ForgottenReport(entries=rows, dry_run=dry_run, patches=tuple(patches))
+        return ForgottenReport(
+            entries=rows, dry_run=app.dry_run, patches=tuple(patches)
+        )
 
-    report = app.write(plan, VERB, dry_run=dry_run)
-    if not dry_run:
+    report = app.write(plan, VERB)
+    if not app.dry_run:
         _from_the_rest(app, [gone.entry.id for gone in removed], lines)
         _from_exports(app, lines)
     written = {patch.path for patch in report.patches}
@@ -253,7 +255,7 @@ def _blotted(text: str, lines: Sequence[str]) -> str:
     return text
 
 
-def _from_history(app: App, lines: Sequence[str], *, dry_run: bool) -> int:
+def _from_history(app: App, lines: Sequence[str]) -> int:
     """Delete the exchanges that hold these words; how many there were."""
     folded = [fold(line) for line in lines]
     with opened(record_path(app.project)) as record:
@@ -264,7 +266,7 @@ def _from_history(app: App, lines: Sequence[str], *, dry_run: bool) -> int:
             for number, doc in record.select("source = 'session'")
             if any(line in fold(doc.text) for line in folded)
         ]
-        if ids and not dry_run:
+        if ids and not app.dry_run:
             record.forget_docs(ids)
     return len(ids)
 

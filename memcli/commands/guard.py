@@ -166,7 +166,7 @@ def trust(app: App, prefix: str) -> GuardsReport:
     if not chosen:
         what = f"{prefix}: no such guard" if prefix else "there is no guard here"
         raise UsageError(what, "mem guard --suggest names lessons that could be one")
-    if not app.options.dry_run:
+    if not app.dry_run:
         day = app.today
         with app.state() as state:
             state.trust((guard.digest for guard in chosen), day)
@@ -211,12 +211,12 @@ def set_guard(
             patches=patches_of(app.project, changes),
         )
 
-    report = app.write(plan, "guard", dry_run=app.options.dry_run)
+    report = app.write(plan, "guard")
     root = app.project.root
     is_own_by_this = root is not None and git.work_tree(root) is None
-    if mode in MODES and is_own_by_this and not app.options.dry_run:
+    if mode in MODES and is_own_by_this and not app.dry_run:
         trust(app, report.id)
-    if report.mode != DENY or app.options.dry_run:
+    if report.mode != DENY or app.dry_run:
         return report
     app.project.relist()
     refresh_found(app)

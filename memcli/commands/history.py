@@ -207,7 +207,6 @@ def forget(
     session: str = "",
     before: str = "",
     all: bool = False,
-    dry_run: bool = False,
 ) -> ForgetReport:
     """Delete a session, what is older than a day, or everything; later readings pass
     over it."""
@@ -226,14 +225,14 @@ def forget(
             "SELECT DISTINCT unit FROM docs WHERE source = 'commit'"
         )
         commits = {row[0] for row in committed}.intersection(units)
-        if not dry_run:
+        if not app.dry_run:
             record.forget(
                 unit=units[0] if session else "", before=before, all_until=until
             )
     return ForgetReport(
         units=tuple(units),
         entries=tuple(_learned(app, units)),
-        dry_run=dry_run,
+        dry_run=app.dry_run,
         commits=len(commits),
     )
 

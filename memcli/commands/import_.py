@@ -67,7 +67,7 @@ class ImportRequest(NamedTuple):
     again: bool = False
 
 
-def run(app: App, request: ImportRequest, *, dry_run: bool = False) -> ImportReport:
+def run(app: App, request: ImportRequest) -> ImportReport:
     """Append what is not known yet. Ids are derived from the sources, so running it
     twice adds nothing."""
     level = LEVEL_WORDS.get(request.level, request.level)
@@ -79,7 +79,6 @@ def run(app: App, request: ImportRequest, *, dry_run: bool = False) -> ImportRep
     report = app.write(
         lambda: _plan(app, level, drafts, again=request.again),
         "import",
-        dry_run=dry_run,
     )
     skipped = [problem for one in sources for problem in one.problems]
     return report._replace(skipped=(*unknown, *skipped))

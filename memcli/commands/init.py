@@ -72,12 +72,12 @@ class InitRequest(NamedTuple):
         return bool(self.git or self.agents) and not self.remove
 
 
-def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
+def run(app: App, request: InitRequest) -> Changes:
     """Bring every requested file to its new text, all of them or none. Running it
     twice changes nothing more."""
     request = _in_full(request)
     _check(app.project, request)
-    if not dry_run:
+    if not app.dry_run:
         _finish_killed_run(app)
     top = git.work_tree(app.project.root)
     if top is not None and not request.trust:
@@ -86,13 +86,13 @@ def run(app: App, request: InitRequest, *, dry_run: bool = False) -> Changes:
     targets = _targets(app.project, request, top, notes)
     if not request.remove:
         targets = _beside_found(app.project, targets, notes)
-    report = apply(app, targets, notes, remove=request.remove, dry_run=dry_run)
+    report = apply(app, targets, notes, remove=request.remove)
     gone = {patch.path for patch in report.patches if patch.after is None}
-    beside = _beside_files(app, request, top, gone, dry_run=dry_run)
+    beside = _beside_files(app, request, top, gone)
     if request.wired and (fault := harness.path_fault() or harness.desktop_fault()):
         notes.append(fault)
     done = _with_notes([*report.done, *beside], notes, remove=request.remove)
-    if not (request.remove or dry_run):
+    if not (request.remove or app.dry_run):
         done += _refreshed(app)
     return report._replace(done=tuple(done))
 
@@ -148,15 +148,17 @@ def _check_git_dir(top: Path) -> None:
 
 
 def _beside_files(
-    app: App, request: InitRequest, top: Path | None, gone: set[str], *, dry_run: bool
+    app: App, request: InitRequest, top: Path | None, gone: set[str]
 ) -> list[str]:
     """Put the merge driver in place, or take it and the index away; what was done."""
     changes = []
     root = app.project.root
     if top is not None and request.is_base:
-        changes += repository.set_driver(top, remove=request.remove, dry_run=dry_run)
+        changes += repository.set_driver(
+            top, remove=request.remove, dry_run=app.dry_run
+        )
     if root is not None and request.all_of_it:
-        changes += _without_index(app, root, gone, dry_run=dry_run)
+        changes += _without_index(app, root, gone)
     return changes
 
 
@@ -169,14 +171,14 @@ def _refreshed(app: App) -> list[str]:
     return [guard] if guard else []
 
 
-def _without_index(app: App, root: Path, gone: set[str], *, dry_run: bool) -> list[str]:
+def _without_index(app: App, root: Path, gone: set[str]) -> list[str]:
     """Remove the index and say what stays. An index that is not ours is left, and
     kept out of git."""
     path = root / ".memory.db"
     is_kept_here = path.exists() and app.kept.path(make=False) == path
     is_ours = is_kept_here and app.kept.looked(lambda _: True)
     app.kept.close()
-    if not dry_run:
+    if not app.dry_run:
         if is_ours:
             discard(Path(f"{path}{end}") for end in ("", "-wal", "-shm"))
         if any(name.startswith(".memory.db") for name in os.listdir(root)):

@@ -38,7 +38,7 @@ class KeepReport(NamedTuple):
     patches: tuple[Patch, ...]
 
 
-def keep(app: App, request: KeepRequest, *, dry_run: bool = False) -> KeepReport:
+def keep(app: App, request: KeepRequest) -> KeepReport:
     """Write the proposals as entries that a person has confirmed: all or none."""
     if request.kind:
         one_of("--kind", request.kind, KINDS)
@@ -53,22 +53,20 @@ def keep(app: App, request: KeepRequest, *, dry_run: bool = False) -> KeepReport
 
     def plan() -> KeepReport:
         report = _plan(app, chosen, request)
-        if not dry_run:
+        if not app.dry_run:
             keep_private(root, (event.path for event in report.events))
         return report
 
     ids = [one.id for one in chosen]
-    report = app.write(plan, VERB, dry_run=dry_run, note=lambda _: ids)
-    if not dry_run:
+    report = app.write(plan, VERB, note=lambda _: ids)
+    if not app.dry_run:
         lost = "what was kept still waits"
         with app.state(best_effort=lost) as state, state.transaction():
             Inbox(state).settle(ids, "kept")
     return report
 
 
-def wait_again(
-    app: App, ids: Sequence[str], *, dry_run: bool = False
-) -> tuple[str, ...]:
+def wait_again(app: App, ids: Sequence[str]) -> tuple[str, ...]:
     """Let proposals wait again that were kept or dropped, which is taken back; which
     do."""
     again: tuple[str, ...] = ()
@@ -77,7 +75,7 @@ def wait_again(
         state.transaction(),
     ):
         again = tuple(row.id for row in Inbox(state).every() if row.id in ids)
-        if not dry_run:
+        if not app.dry_run:
             Inbox(state).settle(again, "")
     return again
 

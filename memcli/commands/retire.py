@@ -28,24 +28,18 @@ class RetireReport(NamedTuple):
     episodes: tuple[tuple[str, str, str], ...] = ()
 
 
-def retire(
-    app: App, ids: Sequence[str], because: str = "", *, dry_run: bool = False
-) -> RetireReport:
+def retire(app: App, ids: Sequence[str], because: str = "") -> RetireReport:
     """Set the status of entries to retired; `mem compact` moves them to the archive."""
     reason = " ".join(because.split()) or "by hand"
     refuse_secrets(reason)
-    return app.write(lambda: _plan_retire(app, ids, reason), "retire", dry_run=dry_run)
+    return app.write(lambda: _plan_retire(app, ids, reason), "retire")
 
 
-def restore(
-    app: App, ids: Sequence[str], *, again: bool = False, dry_run: bool = False
-) -> RetireReport:
+def restore(app: App, ids: Sequence[str], *, again: bool = False) -> RetireReport:
     """Make retired entries active again, and bring archived ones back into their file.
     Raises RefusedError for one whose words were taken back in another entry, too,
     unless `again`."""
-    return app.write(
-        lambda: _plan_restore(app, ids, again=again), "restore", dry_run=dry_run
-    )
+    return app.write(lambda: _plan_restore(app, ids, again=again), "restore")
 
 
 def _plan_retire(app: App, ids: Sequence[str], reason: str) -> RetireReport:

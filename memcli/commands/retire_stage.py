@@ -35,7 +35,6 @@ class StageRequest(NamedTuple):
     job: str = ""
     detect_only: bool = False
     allow_loss: bool = False
-    dry_run: bool = False
 
 
 def retire_stage(app: App, request: StageRequest) -> StageReport:
@@ -48,7 +47,6 @@ def retire_stage(app: App, request: StageRequest) -> StageReport:
         return app.write(
             lambda: _ended(app, request, StageReport(), request.stage),
             f"retire-stage {request.stage}",
-            dry_run=request.dry_run,
         )
     detected = _detect(app, folder)  # may ask a model: before the lock is taken
 
@@ -61,8 +59,7 @@ def retire_stage(app: App, request: StageRequest) -> StageReport:
             report = _ended(app, request, report, before)
         return report._replace(patches=(*report.patches, patch))
 
-    only_look = request.dry_run or request.detect_only
-    return app.write(plan, "retire-stage", dry_run=only_look)
+    return app.write(plan, "retire-stage", dry_run=request.detect_only)
 
 
 def _detect(app: App, folder: Path) -> StageReport:
@@ -94,7 +91,7 @@ def _ended(
         return report
     leaving = leavers_of(app.project, request.job, stage)
     for loss in () if request.allow_loss else leaving.losses:
-        if not request.dry_run:
+        if not app.dry_run:
             raise lost(loss)
         app.notes.append(
             f"{loss.detail} would leave {loss.path}: it needs --allow-loss"

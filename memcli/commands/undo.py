@@ -22,24 +22,24 @@ class UndoReport(NamedTuple):
     waiting: tuple[str, ...] = ()
 
 
-def undo(app: App, *, dry_run: bool = False) -> UndoReport:
+def undo(app: App) -> UndoReport:
     """Undo the last write. Raises RefusedError, with nothing changed, when a file
     changed since."""
-    last_write = app.workspace.last_write(certain=dry_run)
+    last_write = app.workspace.last_write(certain=app.dry_run)
     if last_write is None:
-        if not dry_run:
+        if not app.dry_run:
             app.workspace.recover()  # of an undo that was killed at its very end
         return UndoReport()
     files = [patch.path for patch in last_write.patches]
     earlier = ""
     waiting: tuple[str, ...] = ()
-    if not dry_run:
+    if not app.dry_run:
         with _around(app, last_write):
             files = app.workspace.undo()
         earlier_write = app.workspace.last_write()
         earlier = earlier_write.verb if earlier_write and earlier_write.patches else ""
     if last_write.verb in (drop.VERB, keep.VERB):
-        waiting = keep.wait_again(app, last_write.note, dry_run=dry_run)
+        waiting = keep.wait_again(app, last_write.note)
     return UndoReport(
         verb=last_write.verb,
         time=last_write.time,

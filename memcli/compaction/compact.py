@@ -49,14 +49,13 @@ class CompactReport(NamedTuple):
     waiting: int = 0
 
 
-def compact(
-    app: App, request: CompactRequest, *, dry_run: bool = False
-) -> CompactReport:
+def compact(app: App, request: CompactRequest) -> CompactReport:
     """Compact the files asked for. Raises RefusedError (exit 5) before a loss."""
     levels = tuple(LEVEL_WORDS.get(name, name) for name in request.levels)
     for name in levels:
         one_of("--level", name, LEVELS)
-    wanted = request._replace(levels=levels, allow_loss=request.allow_loss or dry_run)
+    only_look = request.check or app.dry_run
+    wanted = request._replace(levels=levels, allow_loss=request.allow_loss or only_look)
     meanings = _meanings(app, wanted) if wanted.semantic else {}
     answers = _asked(app, wanted, meanings) if wanted.asks else ModelAnswers()
     uses = WaitingUses(app)
@@ -66,7 +65,7 @@ def compact(
             uses.read()
         return _plan(app, wanted, answers, meanings, uses)
 
-    return _written(app, plan, uses, dry_run=dry_run)
+    return plan() if only_look else _written(app, plan, uses)
 
 
 def renamed_files(app: App) -> dict[str, dict[str, str]]:
@@ -112,16 +111,10 @@ def count_uses(app: App, paths: Collection[str]) -> tuple[str, ...]:
 
 
 def _written(
-    app: App,
-    plan: Callable[[], CompactReport],
-    uses: WaitingUses,
-    *,
-    dry_run: bool = False,
+    app: App, plan: Callable[[], CompactReport], uses: WaitingUses
 ) -> CompactReport:
-    if dry_run:
-        return plan()
     with app.workspace.hold("compact"):
-        report = app.write(plan, "compact", dry_run=False, note=uses.noted)
+        report = app.write(plan, "compact", note=uses.noted)
         uses.forget_counted()
     return report
 

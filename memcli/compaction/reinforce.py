@@ -65,9 +65,7 @@ class ReinforceReport(NamedTuple):
         return (*self.reinforced, *self.weakened, *self.rated)
 
 
-def reinforce(
-    app: App, request: ReinforceRequest, *, dry_run: bool = False
-) -> ReinforceReport:
+def reinforce(app: App, request: ReinforceRequest) -> ReinforceReport:
     """Reinforce, weaken or rate entries; once per session and id."""
     checked = _checked(app, request)
     session = request.session
@@ -87,7 +85,7 @@ def reinforce(
         def plan() -> ReinforceReport:
             reinforced_before = _done(app, state, session)
             report = _Reinforcement(app, checked, reinforced_before, ratings).report()
-            if session and not dry_run:
+            if session and not app.dry_run:
                 uses = ((session, entry) for entry in report.touched)
                 state.note("reinforced", uses, "OR IGNORE")
             return report
@@ -97,10 +95,10 @@ def reinforce(
 
         with ExitStack() as stack:
             # Written and remembered, or neither; first the other writers.
-            if session and not dry_run:
+            if session and not app.dry_run:
                 stack.enter_context(app.workspace.hold("reinforce"))
                 stack.enter_context(state.transaction())
-            return app.write(plan, "reinforce", dry_run=dry_run, note=note)
+            return app.write(plan, "reinforce", note=note)
 
 
 def _checked(app: App, request: ReinforceRequest) -> ReinforceRequest:

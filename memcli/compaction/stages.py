@@ -190,4 +190,4 @@ def move(app: App, end: StageEnd) -> StageLeavers:
             raise lost(loss)
         return leaving._replace(patches=(*leaving.patches, end.patch))
 
-    return app.write(plan, f"retire-stage {end.ended}".strip(), dry_run=False)
+    return app.write(plan, f"retire-stage {end.ended}".strip())

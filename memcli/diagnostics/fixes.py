@@ -41,9 +41,7 @@ OLD_LOCK = 600
 """Seconds from which on a lock of git's may be one that nobody holds."""
 
 
-def mend(
-    app: App, names: Sequence[str], remedies: Mapping[str, Remedy], *, dry_run: bool
-) -> Mended:
+def mend(app: App, names: Sequence[str], remedies: Mapping[str, Remedy]) -> Mended:
     """Try every remedy; one that fails is a row and does not keep the others from being
     tried."""
     mended_lines: list[str] = []
@@ -51,7 +49,7 @@ def mend(
     failed: list[Check] = []
     for name, remedy in remedies.items():
         try:
-            mended = remedy(Scene(app, names), dry_run=dry_run)
+            mended = remedy(Scene(app, names))
             mended_lines += mended.done
             patches += mended.patches
             failed += mended.failed
@@ -124,10 +122,10 @@ def _root_of(journal: Path) -> object:
     return None
 
 
-def _mend_leftovers(scene: Scene, *, dry_run: bool) -> Mended:
+def _mend_leftovers(scene: Scene) -> Mended:
     app = scene.app
     rows = _leftovers(scene.app)
-    if not rows or dry_run:
+    if not rows or app.dry_run:
         return Mended([f"mend that {what}: {path}" for what, path in rows])
     recovered = app.workspace.recover()
     with app.workspace.hold("doctor"):
@@ -137,9 +135,9 @@ def _mend_leftovers(scene: Scene, *, dry_run: bool) -> Mended:
     return Mended([*recovered, *(f"removed {path}" for path in removed)])
 
 
-def mend_ids(scene: Scene, *, dry_run: bool) -> Mended:
+def mend_ids(scene: Scene) -> Mended:
     """Write into every entry without an id the one it is known by."""
-    return scene.app.write(lambda: _plan_ids(scene), "doctor", dry_run=dry_run)
+    return scene.app.write(lambda: _plan_ids(scene), "doctor")
 
 
 def _plan_ids(scene: Scene) -> Mended:
@@ -184,7 +182,7 @@ def _missing_ids(document: KnownFile) -> list[EntryChange]:
     return changes
 
 
-def _mend_ignored(scene: Scene, *, dry_run: bool) -> Mended:
+def _mend_ignored(scene: Scene) -> Mended:
     top = scene.repository.top
     unignored = scene.repository.bare
     root = scene.app.project.root
@@ -196,7 +194,7 @@ def _mend_ignored(scene: Scene, *, dry_run: bool) -> Mended:
     for name in unignored:
         if name not in TO_COME:
             patterns.append(_ignore_pattern(os.path.relpath(root / name, top)))
-    if not dry_run:
+    if not scene.app.dry_run:
         git.exclude(top, patterns)
     return Mended([f"let git ignore {', '.join(unignored)} (.git/info/exclude)"])
 
@@ -208,20 +206,20 @@ def _ignore_pattern(path: str) -> str:
     return "/" + re.sub(r"([*?\[\\])", r"\\\1", whole)
 
 
-def _mend_merge_driver(scene: Scene, *, dry_run: bool) -> Mended:
+def _mend_merge_driver(scene: Scene) -> Mended:
     top = scene.repository.top
     if top is None or not driver_fault(scene.repository):
         return Mended()
-    return Mended(set_driver(top, dry_run=dry_run))
+    return Mended(set_driver(top, dry_run=scene.app.dry_run))
 
 
-def _mend_index(scene: Scene, *, dry_run: bool) -> Mended:
+def _mend_index(scene: Scene) -> Mended:
     app = scene.app
     state = scene.index
     is_due = state.broken or state.behind
     if not state.there or state.busy or not is_due:
         return Mended()
-    if not dry_run:
+    if not app.dry_run:
         # what is no index of ours is moved aside, and told
         notes_before = len(app.notes)
         index = app.index
@@ -234,11 +232,11 @@ def _mend_index(scene: Scene, *, dry_run: bool) -> Mended:
     return Mended([f"{what} ({state.path})"])
 
 
-def _mend_state(scene: Scene, *, dry_run: bool) -> Mended:
+def _mend_state(scene: Scene) -> Mended:
     path = files.state_dir() / "state.db"
     if durable.is_sound(path):
         return Mended()
-    kept = None if dry_run else durable.set_aside(path.parent)
+    kept = None if scene.app.dry_run else durable.set_aside(path.parent)
     return Mended([f"moved a damaged state file aside ({kept or path})"])
 
 

@@ -222,6 +222,6 @@ class Mended(NamedTuple):
 class Remedy(Protocol):
     """Mends one thing, or says what it would mend."""
 
-    def __call__(self, scene: Scene, *, dry_run: bool) -> Mended:
+    def __call__(self, scene: Scene) -> Mended:
         """What was mended, or would be."""
         ...

@@ -139,7 +139,7 @@ def _standing(
     )
 
 
-def mend_names(scene: Scene, *, dry_run: bool) -> Mended:
+def mend_names(scene: Scene) -> Mended:
     """Write the new name of a renamed file into `paths` and the code spans of what mem
     wrote."""
     app = scene.app
@@ -152,4 +152,4 @@ def mend_names(scene: Scene, *, dry_run: bool) -> Mended:
         done = [f"{event.path}: {event.detail}" for event in work.changes.done]
         return Mended(done, read.patches(work.changes.texts()))
 
-    return app.write(plan, "doctor", dry_run=dry_run) if moves else Mended()
+    return app.write(plan, "doctor") if moves else Mended()

@@ -23,7 +23,7 @@ from memcli.project.context import write_blocker
 T = TypeVar("T")
 
 
-def run(app: App, request: ExtractRequest, *, dry_run: bool = False) -> AfterSession:
+def run(app: App, request: ExtractRequest) -> AfterSession:
     """Move stages on, extract, reinforce what the sessions recalled, do all that is
     due.
 
@@ -33,7 +33,7 @@ def run(app: App, request: ExtractRequest, *, dry_run: bool = False) -> AfterSes
         return AfterSession(
             extract=report, reinforced=(), compacted=(), patches=report.patches
         )
-    if dry_run:
+    if app.dry_run:
         with Rehearsal(app) as rehearsal:
             done = _Run(rehearsal, request).done()
             return done._replace(patches=rehearsal.project.patches)
@@ -101,8 +101,8 @@ class _Run:
         if self.due is None:
             return ()
         rehearsed = isinstance(app, Rehearsal)
-        work = partial(compact.compact_due, app, self.due, dry_run=rehearsed)
-        report = _tried(app, work)
+        due = self.due._replace(check=rehearsed)
+        report = _tried(app, partial(compact.compact_due, app, due))
         if report is None:
             return ()
         if isinstance(app, Rehearsal):

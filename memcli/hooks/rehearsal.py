@@ -107,6 +107,7 @@ class Rehearsal(App):
     def __init__(self, real: App) -> None:
         self.__dict__.update(real.__dict__)
         self.real = real
+        self.options = real.options._replace(dry_run=False)
         self.project: RehearsedProject = RehearsedProject(real.project)
         self.providers = real.providers
         self._state = StateCopy(state_dir(), real.project.key)
@@ -124,7 +125,7 @@ class Rehearsal(App):
         plan: Callable[[], P],
         verb: str,
         *,
-        dry_run: bool,
+        dry_run: bool = False,
         note: Callable[[P], Sequence[str]] = lambda report: (),
     ) -> P:
         """Plan, and let the files be so."""

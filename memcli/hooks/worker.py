@@ -211,7 +211,7 @@ def _work(app: App) -> str:
     if size > LARGE or write_blocker(app.project):
         return ""
     try:
-        report = compact.run(app, compact.CompactRequest(check=True), dry_run=True)
+        report = compact.run(app, compact.CompactRequest(check=True))
     except (MemError, OSError):
         return ""
     number = sum(not patch.path.endswith(ARCHIVE) for patch in report.patches)

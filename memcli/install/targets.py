@@ -63,14 +63,13 @@ def apply(
     notes: list[str],
     *,
     remove: bool,
-    dry_run: bool,
 ) -> Changes:
     """Bring every file to its new text, or with `remove` to that of before: all of them
     or none."""
     project = app.project
     targets = [_with_copy(target) if target.copied else target for target in targets]
     patches = _plan(targets, notes, remove=remove)
-    if patches and not dry_run:
+    if patches and not app.dry_run:
         copies = _copies(targets, patches)
         made = _new_folders(patches)
         _write(app, targets, remove=remove)
