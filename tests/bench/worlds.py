@@ -18,6 +18,7 @@ from memcli.history.record import HistoryRecord
 from memcli.memory.docs import Doc
 from memcli.sessions.reader import read_all
 from tests.bench import retrieval
+from tests.commands.talk import jsonl
 
 FLAT = ("locomo-turns", "locomo-facts", "cosqa", "beam100k")
 RULES = (".kept", "copilot-instructions.md", ".cursorrules")
@@ -240,7 +241,7 @@ def _exchanges(turns, scratch):
                 "message": {"role": turn["role"], "content": said},
             }
         )
-    scratch.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    scratch.write_text(jsonl(lines))
     return list(exchanges(read_all(scratch)[0]))
 
 

@@ -6,6 +6,35 @@ import json
 JOB = ".mem/jobs/shop"
 
 
+def record(session, cwd, number, role, content, day="2026-11-20", **more):
+    """The turn of a session that stands at a place, which tells its uuid and minute."""
+    name = hashlib.md5(f"{session} {number}".encode()).hexdigest()
+    return {
+        "type": role,
+        "uuid": f"{name[:8]}-{name[8:12]}-{name[12:16]}-{name[16:20]}-{name[20:]}",
+        "sessionId": session,
+        "timestamp": f"{day}T10:{number:02}:00.000Z",
+        "cwd": str(cwd),
+        "gitBranch": "main",
+        "isSidechain": False,
+        "message": {"role": role, "content": content},
+        **more,
+    }
+
+
+def jsonl(rows):
+    """A line of JSON each."""
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def held(path, session, cwd, messages, **how):
+    """Write a session in which these were said, each a role and a content; its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    turns = enumerate(messages)
+    path.write_text(jsonl(record(session, cwd, at, *said, **how) for at, said in turns))
+    return path
+
+
 class Talk:
     """A transcript in the making; every turn has a uuid that follows from its place."""
 
@@ -16,20 +45,9 @@ class Talk:
         self.lines: list[str] = []
 
     def _add(self, kind, content, **more):
-        number = len(self.lines)
-        name = hashlib.md5(f"{self.session} {number}".encode()).hexdigest()
-        record = {
-            "type": kind,
-            "uuid": f"{name[:8]}-{name[8:12]}-{name[12:16]}-{name[16:20]}-{name[20:]}",
-            "sessionId": self.session,
-            "timestamp": f"{self.day}T10:{number:02}:00.000Z",
-            "cwd": str(self.cwd),
-            "gitBranch": "main",
-            "isSidechain": False,
-            "message": {"role": kind, "content": content},
-            **more,
-        }
-        self.lines.append(json.dumps(record))
+        at = len(self.lines)
+        row = record(self.session, self.cwd, at, kind, content, self.day, **more)
+        self.lines.append(json.dumps(row))
         return self
 
     def user(self, text):
@@ -121,9 +139,7 @@ def script(where, judge="", **replies):
     rows = [{"match": "extract", "reply": json.dumps({"items": items})}]
     if judge:
         rows.insert(0, {"match": "judge", "reply": judge})
-    path = where.write(
-        "~/replies.jsonl", "".join(json.dumps(row) + "\n" for row in rows)
-    )
+    path = where.write("~/replies.jsonl", jsonl(rows))
     return {"MEM_LLM": "scripted", "MEM_LLM_REPLIES": str(path)}
 
 

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.commands.talk import jsonl
+
 A = "Freeze the clock in every cart test, because carts expire at midnight and builds run at night."
 B = A.replace("Freeze", "Never freeze")
 RESOLVE = ("compact", "--set", "contradictions=resolve")
@@ -22,9 +24,7 @@ def asked(project, *args, replies=(), **options):
         if reply is not None
     ]
     lines += [{"match": "", "error": "overloaded"}]
-    path = project.write(
-        "~/replies.jsonl", "".join(json.dumps(line) + "\n" for line in lines)
-    )
+    path = project.write("~/replies.jsonl", jsonl(lines))
     return project.mem(
         *args, "--set", "llm=scripted", "--set", f"llm_replies={path}", **options
     )

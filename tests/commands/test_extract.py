@@ -15,6 +15,7 @@ from tests.commands.talk import (
     credentials,
     in_job,
     item,
+    jsonl,
     leaky,
     learn,
     markdown,
@@ -489,7 +490,7 @@ def test_interventions_are_read(project):
         {"timestamp": "2026-11-19T10:00:00Z", "text": "Stop, do not touch the schema."},
         {"text": "Use the staging database.", "session_id": "another"},
     ]
-    text = "".join(json.dumps(row) + "\n" for row in rows)
+    text = jsonl(rows)
     project.write(".interventions.jsonl", text + "torn {\n")
     learn(project)
     (entry,) = project.entries("proxy-tasks/s-1-interventions.md")

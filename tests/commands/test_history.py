@@ -11,6 +11,7 @@ from memcli.cli.program import run
 from memcli.project.record import path_of
 from memcli.providers.embed import local
 from memcli.sessions.speakers import clean_texts
+from tests.commands.talk import held
 
 PROMPT = "The upstream is rate-limiting us: our Retrier goes past its attempt budget and crosses the window"
 CHAT = [
@@ -46,20 +47,9 @@ def shop(tmp_path, monkeypatch):
     commit(
         "Percent before fixed discounts\n\nFinance wants percent discounts applied before fixed ones."
     )
-    session = home / ".claude/projects/x/5f0e1a52-aaaa.jsonl"
-    session.parent.mkdir(parents=True)
-    lines = [
-        {
-            "type": role,
-            "uuid": f"u{number}",
-            "sessionId": "5f0e1a52-aaaa",
-            "cwd": str(root),
-            "timestamp": f"2026-03-04T10:0{number}:00Z",
-            "message": {"role": role, "content": text},
-        }
-        for number, (role, text) in enumerate(CHAT)
-    ]
-    session.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    session = "5f0e1a52-aaaa"
+    path = home / ".claude/projects/x" / f"{session}.jsonl"
+    held(path, session, root, CHAT, day="2026-03-04")
     return root
 
 

@@ -41,6 +41,7 @@ from memcli.memory.parser import parse
 from memcli.storage.inbox import Inbox
 from memcli.storage.journal import unpacked
 from memcli.storage.state import Spool, Spooled, State
+from tests.commands.talk import held
 from tests.drills import forge
 from tests.programs import run
 
@@ -234,35 +235,15 @@ def found(world, files):
     world.mem("index", "-q")
 
 
-def transcript(path, session, cwd, said):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [
-        {
-            "type": role,
-            "uuid": f"{session}-{number}",
-            "sessionId": session,
-            "cwd": str(cwd),
-            "timestamp": f"2026-11-20T10:0{number}:00.000Z",
-            "isSidechain": False,
-            "message": {"role": role, "content": text},
-        }
-        for number, (role, text) in enumerate(said)
-    ]
-    path.write_text(
-        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
-    )
-    return str(path)
-
-
 def _ended(world):
     said = (
         ("user", "Write a test for the parser."),
         ("assistant", "I wrote one."),
         ("user", WISH),
     )
-    path = transcript(world.home / SESSIONS / "one.jsonl", "s-1", world.root, said)
+    path = held(world.home / SESSIONS / "one.jsonl", "s-1", world.root, said)
     os.utime(path, (1_700_000_000, 1_700_000_000))
-    return path
+    return str(path)
 
 
 def _payload(world):
@@ -328,8 +309,8 @@ def _proposed(world):
         ("user", "No, don't use npm. Use pnpm."),
         ("assistant", "You're right, pnpm it is."),
     )
-    path = transcript(world.home / SESSIONS / "two.jsonl", "s-2", world.root, said)
-    assert world.mem("extract", "--engine", "rules", "-q", path) == 0
+    path = held(world.home / SESSIONS / "two.jsonl", "s-2", world.root, said)
+    assert world.mem("extract", "--engine", "rules", "-q", str(path)) == 0
     with App(Options(root=str(world.root)), world.environ, world.root) as app:
         history = State(world.state, app.project.key)
         ids = [row.id for row in Inbox(history).every()]

@@ -33,13 +33,13 @@ from typing import NamedTuple
 
 from memcli.errors import RefusedError
 from memcli.memory.parser import parse
+from tests.commands.talk import held
 from tests.drills import forge
 from tests.drills.crash import (
     World,
     entry_of,
     litter,
     memory,
-    transcript,
     unlike_a_rebuild,
 )
 from tests.programs import run
@@ -149,9 +149,8 @@ class Worker:
             ("assistant", "I wrote it."),
             ("user", wish),
         )
-        return transcript(
-            self.world.home / "sessions" / f"{word}.jsonl", word, self.tree, said
-        )
+        path = self.world.home / "sessions" / f"{word}.jsonl"
+        return str(held(path, word, self.tree, said))
 
     def _run(self, verb, arguments, what):
         started = time.monotonic()

@@ -29,6 +29,7 @@ from typing import NamedTuple
 
 from memcli.memory.parser import parse
 from memcli.memory.values import ARCHIVE
+from tests.commands.talk import held
 from tests.programs import run
 
 STAGES = ("specification", "design", "implementation", "review")
@@ -215,18 +216,7 @@ def session(stage, number, said):
     rows = []
     for text in (task, *said):
         rows += [("user", text), ("assistant", f"I looked at the {part} and go on.")]
-    records = [
-        {
-            "type": kind,
-            "uuid": str(uuid.uuid5(uuid.NAMESPACE_URL, f"play {number} {at}")),
-            "sessionId": name,
-            "timestamp": f"{stage.day}T10:{at:02}:00.000Z",
-            "cwd": str(stage.root),
-            "message": {"role": kind, "content": text},
-        }
-        for at, (kind, text) in enumerate(rows)
-    ]
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    held(path, name, stage.root, rows, day=stage.day)
     stage.hook("session-end", name, reason="other")
     stage.settle()
     stage.commit(f"Session {number}")

@@ -1,7 +1,6 @@
 """The record: what is kept of sessions and commits, found by words, and deleted for
 good."""
 
-import json
 import os
 import sqlite3
 import subprocess
@@ -19,6 +18,7 @@ from memcli.memory.docs import Doc
 from memcli.recall.excerpts import excerpt
 from memcli.sessions.model import Turn
 from memcli.sessions.reader import read_all
+from tests.commands.talk import held
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
@@ -46,14 +46,8 @@ def said(unit, turn, person, agent="", date="2026-03-04T10:00:00Z"):
 
 
 def chat(tmp_path, *messages, name="s1"):
-    lines = [
-        {"type": role, "uuid": f"{name}-{number}", "sessionId": name, "cwd": str(tmp_path),
-         "timestamp": f"2026-03-04T10:{number:02}:00.000Z", "message": {"role": role, "content": content}}
-        for number, (role, content) in enumerate(messages)
-    ]  # fmt: skip
     path = tmp_path / f"{name}.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
+    return held(path, name, tmp_path, messages, day="2026-03-04")
 
 
 NOISE = [

@@ -22,6 +22,7 @@ from memcli.sessions.tools import tool_call
 from memcli.storage.files import LOG, cache_dir, log_hook, state_dir
 from memcli.storage.state import SessionLog, Spool, Spooled, State, alone
 from memcli.text.digests import digest
+from tests.commands.talk import held
 from tests.conftest import Result
 
 pytestmark = pytest.mark.filterwarnings(
@@ -130,30 +131,17 @@ def ended(project, path):
     settle(project)
 
 
-def transcript(project, *said, name=SESSION, agent=False, edited=""):
+def transcript(project, *said, edited=""):
     """A session of Claude Code in which a person said these things; the first had a
     file edited."""
-    folder = project.home / ".claude" / "projects" / "repo"
-    folder.mkdir(parents=True, exist_ok=True)
-    lines = []
-    parent = None
+    messages = []
     named = {"file_path": str(project.root / edited)}
     edit = [{"type": "tool_use", "id": "t", "name": "Edit", "input": named}]
     for number, text in enumerate(said):
         done = edit if edited and not number else "I did that."
-        for role, words in (("user", text), ("assistant", done)):
-            key = f"{name[:8]}-{number}-{role}"
-            lines.append({
-                "type": role, "uuid": key, "parentUuid": parent, "sessionId": name, "cwd": str(project.root),
-                "timestamp": f"2026-11-20T10:{number:02d}:0{int(role == 'assistant')}.000Z", "isSidechain": agent,
-                "message": {"role": role, "content": words},
-            })  # fmt: skip
-            parent = key
-    path = folder / f"{name}.jsonl"
-    path.write_text(
-        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
-    )
-    return path
+        messages += [("user", text), ("assistant", done)]
+    path = project.home / ".claude/projects/repo" / f"{SESSION}.jsonl"
+    return held(path, SESSION, project.root, messages)
 
 
 WISH = "No, don't use unittest here. Always use pytest for new tests, never unittest."

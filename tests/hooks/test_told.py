@@ -29,6 +29,7 @@ from memcli.recall.budget import (
 from memcli.recall.hit import Hit
 from memcli.sessions.model import Turn
 from memcli.storage.state import HookTelling, SessionLog
+from tests.commands.talk import held
 from tests.hooks.test_hook import (
     ASKED,
     SESSION,
@@ -272,9 +273,8 @@ def test_what_a_later_commit_amends_is_told_no_more(shop):
     """The entry that was learned in the older exchange stays silent; the newer decision
     is told."""
     old = "retry policy of the payment gateway: backoff ceiling 60 seconds, attempts, idle timeout"
-    turn = {"type": "user", "uuid": "u1", "sessionId": "older", "cwd": str(shop.root),
-            "timestamp": "2026-03-04T10:00:00Z", "message": {"role": "user", "content": old}}  # fmt: skip
-    shop.write("~/.claude/projects/x/older.jsonl", json.dumps(turn) + "\n")
+    path = shop.home / ".claude/projects/x/older.jsonl"
+    held(path, "older", shop.root, [("user", old)], day="2026-03-04")
     for number in range(30):
         shop.write(f"src/part{number}.py", f"value = {number}\n")
         shop.commit(
@@ -403,14 +403,8 @@ def worked_later(project, name, second="npm run build"):
         }  # fmt: skip
         messages += [("assistant", [block]), ("user", [answer])]
     messages.append(("assistant", "The pages are built."))
-    lines = [
-        {"type": role, "uuid": f"{name}-{at}", "sessionId": name, "cwd": str(project.root),
-         "timestamp": f"2026-03-04T10:{at:02}:00.000Z",
-         "message": {"role": role, "content": content}}
-        for at, (role, content) in enumerate(messages)
-    ]  # fmt: skip
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    project.write(f"~/.claude/projects/x/{name}.jsonl", text)
+    path = project.home / f".claude/projects/x/{name}.jsonl"
+    held(path, name, project.root, messages, day="2026-03-04")
     project.ok("index", "--history")
 
 

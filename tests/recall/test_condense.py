@@ -9,6 +9,7 @@ from memcli.providers.llm import anthropic
 from memcli.recall import condense
 from memcli.storage.files import state_dir
 from memcli.storage.state import CONDENSED, State
+from tests.commands.talk import jsonl
 from tests.providers.llm.server import Step, serve
 
 TASK = "Please have a look why everything is so slow since yesterday, I cannot work like this."
@@ -39,9 +40,7 @@ def api(monkeypatch):
 
 def scripted(project, *replies):
     """Options that let a model answer from a file."""
-    path = project.write(
-        "~/replies", "".join(json.dumps(reply) + "\n" for reply in replies)
-    )
+    path = project.write("~/replies", jsonl(replies))
     return (
         "--set",
         "query=llm",
