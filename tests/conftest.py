@@ -39,14 +39,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]):
     """A test without a mark of its own is a unit test, unless it can start a process.
 
     What can: the fixture `project` (git, `mem` as a process), and a module that imports
-    `subprocess`. Fuzz, drills and scale are long: `pytest -m ""` runs them, too."""
+    `subprocess` or what runs a program by it. Fuzz, drills and scale are long:
+    `pytest -m ""` runs them, too."""
     for item in items:
         if item.path.parent.name == "fuzz" or item.path.stem in LONG:
             item.add_marker("long")
         if {"unit", "process", "long"} & {mark.name for mark in item.iter_markers()}:
             continue
         started = "project" in getattr(item, "fixturenames", ())
-        started = started or hasattr(getattr(item, "module", None), "subprocess")
+        module = vars(getattr(item, "module", None) or item)
+        started = started or not {"subprocess", "finished"}.isdisjoint(module)
         item.add_marker("process" if started else "unit")
 
 

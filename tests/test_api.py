@@ -1,7 +1,6 @@
 """The Python interface: the commands as methods, their failures as MemError."""
 
 import os
-import subprocess
 import sys
 
 import pytest
@@ -11,6 +10,7 @@ from memcli import Memory
 from memcli.errors import MemError, RefusedError, UsageError
 from memcli.memory.parser import parse
 from tests.commands.talk import saved, talk
+from tests.programs import finished
 
 KEY = "AKIA" + "Z7Q2M4X6B8N1V3C5"
 
@@ -104,13 +104,7 @@ def test_importing_memcli_costs_nothing():
         "import sys, memcli; print(sorted(m for m in sys.modules if m.startswith('memcli')));"
         "memcli.Memory; print({'typer', 'rich', 'numpy', 'anthropic', 'mcp'} & set(sys.modules))"
     )
-    process = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=dict(os.environ),
-    )
+    process = finished(sys.executable, "-c", code, env=dict(os.environ))
     assert process.stdout.splitlines() == ["['memcli']", "set()"]
     with pytest.raises(AttributeError, match="nothing"):
         memcli.nothing  # noqa: B018

@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-import subprocess
 import sys
 
 import pytest
@@ -11,6 +10,7 @@ from memcli.app import App, Options
 from memcli.commands.browse import browse
 from memcli.errors import UsageError
 from memcli.memory.filters import Filters
+from tests.programs import finished
 
 
 def app_in(project, where="", **env):
@@ -57,14 +57,7 @@ def test_a_working_directory_that_is_gone_is_a_usage_error(project):
     gone = project.root / "gone"
     gone.mkdir()
     code = "import os, sys; os.rmdir(os.getcwd()); from memcli.cli.program import run; sys.exit(run(['list']))"
-    process = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=gone,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert process.returncode == 2, process.stderr
+    process = finished(sys.executable, "-c", code, code=2, cwd=gone)
     assert "mem: the working directory is gone\nhint: " in process.stderr
 
 

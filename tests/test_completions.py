@@ -4,12 +4,12 @@ import contextlib
 import os
 import re
 import shutil
-import subprocess
 import sys
 
 import pytest
 
 from tests.docs import generate
+from tests.programs import finished
 
 FOLDER = generate.ROOT / "completions"
 BASH, ZSH, FISH = (FOLDER / name for name in ("mem.bash", "_mem", "mem.fish"))
@@ -32,14 +32,7 @@ def tab(*words, env=None):
         f"source '{BASH}' && complete -p mem >/dev/null && COMP_WORDS=({typed})"
         f" && COMP_CWORD={len(words) - 1} && _mem && printf '%s\\n' \"${{COMPREPLY[@]}}\""
     )
-    process = subprocess.run(
-        ["bash", "--norc", "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=env,
-    )
-    assert process.returncode == 0, process.stderr
+    process = finished("bash", "--norc", "-c", code, env=env)
     return set(process.stdout.split())
 
 
@@ -94,7 +87,7 @@ def test_shell_accepts_the_script(shell, path):
     """`-n` finds no fault, where that shell is installed."""
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
-    subprocess.run([shell, "-n", str(path)], check=True)
+    finished(shell, "-n", str(path))
 
 
 def limited():

@@ -1,7 +1,6 @@
 """The pages in docs/ say what is true: what drifts from the program fails here."""
 
 import re
-import subprocess
 import sys
 
 import pytest
@@ -13,6 +12,7 @@ from memcli.memory.parser import parse, sections
 from memcli.memory.values import KINDS, LEVELS, PRIORITIES, STATUSES, STORES, TYPES
 from memcli.project import config
 from tests.docs import console, generate
+from tests.programs import finished
 
 DOCS = generate.ROOT / "docs"
 PAGES = sorted(
@@ -34,14 +34,7 @@ def test_generated_parts_are_up_to_date():
     are marked."""
     flags = f"'--check', '--check-fail-msg={generate.REGENERATE}'"
     code = f"import sys; from tests.docs import generate; sys.exit(generate.run_cog({flags}))"
-    process = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=generate.ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert process.returncode == 0, process.stdout + process.stderr
+    finished(sys.executable, "-c", code, cwd=generate.ROOT)
 
 
 @pytest.mark.parametrize("command", list(commands()))

@@ -4,13 +4,13 @@ Each runs in a process of its own: it forks, which is only safe where there are 
 threads."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.drills import crash, crowd, play
+from tests.programs import finished
 
 HERE = Path(__file__).parents[1]
 QUICK = (
@@ -26,10 +26,7 @@ QUICK = (
 def drilled(name, *arguments):
     """What a drill says; that it found nothing is asserted."""
     command = [sys.executable, "-m", f"tests.drills.{name}", *arguments]
-    process = subprocess.run(
-        command, cwd=HERE, env=os.environ, capture_output=True, text=True, check=False
-    )
-    assert process.returncode == 0, process.stdout[-3000:] + process.stderr[-3000:]
+    process = finished(*command, cwd=HERE, env=os.environ)
     return process.stdout
 
 

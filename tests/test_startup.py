@@ -2,11 +2,12 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.programs import finished
 
 HEAVY = "anthropic numpy rich httpx yaml frontmatter platformdirs pydantic asyncio psycopg jiter".split()
 
@@ -18,13 +19,7 @@ def imported(project, *args):
         "import sys; from memcli.cli.program import run; code = run(sys.argv[1:]);"
         f" sys.stdout = sys.stderr; print(code, *(name for name in {HEAVY} if name in sys.modules))"
     )
-    process = subprocess.run(
-        [sys.executable, "-c", script, *args],
-        cwd=project.root,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    process = finished(sys.executable, "-c", script, *args, cwd=project.root)
     code, *names = process.stderr.strip().split("\n")[-1].split()
     assert code == "0", process.stderr
     return names
@@ -91,14 +86,14 @@ def test_a_start_costs_little(project, tmp_path, line):
     environ = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path / "compiled")}
     environ.pop("PYTHONDONTWRITEBYTECODE", None)
     for _ in range(2):  # the first one makes the index, and compiles
-        process = subprocess.run(
-            [sys.executable, "-c", COUNTED, *line.split()],
+        process = finished(
+            sys.executable,
+            "-c",
+            COUNTED,
+            *line.split(),
             cwd=project.root,
             env=environ,
             input=said(project),
-            capture_output=True,
-            text=True,
-            check=True,
         )
     count = int(process.stderr.split()[-1])
     assert 1_000 < count <= FAST[line]
@@ -114,12 +109,5 @@ def test_nothing_slow_is_loaded(project, line):
     )
     for _ in range(2):  # the first one makes the index
         command = [sys.executable, "-c", script, *line.split()]
-        process = subprocess.run(
-            command,
-            cwd=project.root,
-            input=said(project),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        process = finished(*command, cwd=project.root, input=said(project))
     assert not {*HEAVY, *SLOW.split()} & {*process.stderr.split()}

@@ -1,7 +1,6 @@
 """What a list of a hundred attacks by a fresh hand found."""
 
 import os
-import subprocess
 import sys
 
 import pytest
@@ -13,6 +12,7 @@ from memcli.errors import UsageError
 from memcli.exchange.exporter import safe_text
 from memcli.text.controls import quoted
 from tests.commands.test_guard import call, decision
+from tests.programs import finished
 
 pytestmark = pytest.mark.process
 IMAGE = "![x](http://e/1)"
@@ -77,13 +77,14 @@ def test_what_stands_beside_the_index_holds_nobody_up(project, ending, kind):
         os.mkfifo(beside)
     else:
         os.symlink("/dev/zero", beside)
-    told = subprocess.run(
-        [sys.executable, "-m", "memcli", "recall", "cart total"],
+    told = finished(
+        sys.executable,
+        "-m",
+        "memcli",
+        "recall",
+        "cart total",
         cwd=project.root,
-        capture_output=True,
-        text=True,
         timeout=60,
-        check=True,
     )
     assert "in cents" in told.stdout
     if kind == "pipe":

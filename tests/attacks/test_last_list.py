@@ -12,6 +12,7 @@ from memcli.compaction.merge import MOST_CHANGED, Unmergeable, merge
 from memcli.storage.files import state_dir
 from memcli.text.controls import quoted
 from tests.conftest import Project
+from tests.programs import finished
 from tests.work import most_memory
 
 pytestmark = pytest.mark.process
@@ -139,7 +140,7 @@ def test_ten_thousand_nested_folders_hold_nobody_up(kept):
         for words in (["recall", "cart total"], ["index"], ["doctor"]):
             assert kept.shell(*words).code in (0, 1)
     finally:  # what clears folders away goes down by recursion
-        subprocess.run(["rm", "-rf", str(kept.root / "docs")], check=True)
+        finished("rm", "-rf", str(kept.root / "docs"))
 
 
 def test_recall_needs_no_state_folder(kept):

@@ -3,12 +3,12 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 
 import pytest
 
 from memcli.project import git
+from tests.programs import finished
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
 STRANGER = 4321
@@ -36,7 +36,7 @@ def test_what_is_tracked_or_cannot_be_told_is_not_the_persons_own(project):
     (project.root / "proxy-tasks/link.md").symlink_to("a.md")
     (project.root / os.fsdecode(b"proxy-tasks/\xff.md")).write_text("x")
     project.write("sub/proxy.md", "x")
-    subprocess.run(["git", "init", "-q", project.root / "sub"], check=True)
+    finished("git", "init", "-q", project.root / "sub")
     odd = ["proxy-tasks/link.md", os.fsdecode(b"proxy-tasks/\xff.md"), "sub/proxy.md"]
     assert own(project, *names, *odd) == {"proxy-tasks/a.md", "proxy-tasks/:(glob)c.md"}
 
@@ -150,10 +150,7 @@ def test_python_m_takes_no_module_from_the_working_directory(tmp_path):
             "open('ran', 'w').close()\nraise SystemExit(9)\n"
         )
     command = [sys.executable, "-m", "memcli", "--version"]
-    process = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert process.returncode == 0, process.stderr
+    finished(*command, cwd=tmp_path)
     assert not (tmp_path / "ran").exists()
 
 

@@ -11,7 +11,6 @@ import importlib.metadata
 import json
 import random
 import re
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -22,7 +21,7 @@ from memcli.errors import one_of
 from tests.bench import figures, speed, speed_rows
 from tests.bench.corpus import texts, write_tree
 from tests.history import test_changes as changes
-from tests.programs import run
+from tests.programs import finished, run
 from tests.similarity import test_duplicates as duplicates
 
 NOTES = 1_000
@@ -118,9 +117,7 @@ def _asked():
 
 def _is_found(arm, environ, root, question, title):
     asked = [*arm.command, "recall", "--ranked", "--json", "--limit", "10", question]
-    process = subprocess.run(
-        asked, env=environ, cwd=root, capture_output=True, text=True, check=True
-    )
+    process = finished(*asked, env=environ, cwd=root)
     return title in [hit["title"] for hit in json.loads(process.stdout)["hits"]]
 
 

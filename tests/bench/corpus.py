@@ -2,10 +2,10 @@
 three layouts."""
 
 import random
-import subprocess
 from itertools import accumulate, islice
 
 from memcli.memory.changes import render_entry
+from tests.programs import finished
 
 LAYOUTS = ("many", "one", "prose")
 """A hundred entries a file, one a file, and files of prose sections."""
@@ -80,7 +80,7 @@ def texts(count):
 def write_tree(root, count, layout="many"):
     """Write `count` entries below `root/tasks`, and a small MEMORY.md."""
     (root / "tasks").mkdir(parents=True)
-    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    finished("git", "init", "-q", str(root))
     (root / "MEMORY.md").write_text(
         "# Memory\n\nNotes of a service.\n", encoding="utf-8"
     )

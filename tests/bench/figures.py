@@ -9,9 +9,10 @@ import datetime
 import hashlib
 import json
 import os
-import subprocess
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.programs import finished
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "docs" / "figures.json"
@@ -115,9 +116,7 @@ def save(section, values):
 
 def _commit():
     asked = ["git", "-C", str(ROOT), "rev-parse", "--short=8", "HEAD"]
-    return subprocess.run(
-        asked, capture_output=True, text=True, check=True
-    ).stdout.strip()
+    return finished(*asked).stdout.strip()
 
 
 def state(section):

@@ -27,7 +27,7 @@ from memcli.errors import one_of
 from tests.bench import commit_cost, speed, transcripts
 from tests.bench.corpus import QUERY, texts, write_tree
 from tests.loopback import Handler, serving
-from tests.programs import run
+from tests.programs import finished, run
 
 WORDS = speed.Arm("", "none")
 VECTORS = speed.Arm("", "local")
@@ -196,7 +196,7 @@ def _commits(top, count):
         )
     run = ["git", "-C", str(top)]
     subprocess.run([*run, "fast-import", "--quiet"], input=b"".join(stream), check=True)
-    subprocess.run([*run, "checkout", "-q", "-f", "main"], check=True)
+    finished(*run, "checkout", "-q", "-f", "main")
 
 
 def stale(given):

@@ -6,7 +6,6 @@ import os
 import random
 import shutil
 import sqlite3
-import subprocess
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
@@ -19,6 +18,7 @@ from memcli.memory.docs import Doc
 from memcli.sessions.reader import read_all
 from tests.bench import retrieval
 from tests.commands.talk import jsonl
+from tests.programs import finished
 
 FLAT = ("locomo-turns", "locomo-facts", "cosqa", "beam100k")
 RULES = (".kept", "copilot-instructions.md", ".cursorrules")
@@ -115,8 +115,8 @@ class Worlds:
                 os.system(f"chmod -R u+w '{root}'")
                 for path in sorted(root.rglob("*.kept")):
                     path.rename(path.with_name(path.name.removesuffix(".kept")))
-                subprocess.run(["git", "init", "-q"], cwd=root, check=True)
-                subprocess.run(["git", "add", "-A"], cwd=root, check=True)
+                finished("git", "init", "-q", cwd=root)
+                finished("git", "add", "-A", cwd=root)
             questions = [
                 Question(
                     of="memory-files",

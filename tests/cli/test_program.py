@@ -10,6 +10,7 @@ import pytest
 
 from memcli.cli.program import GROUPS, commands, program
 from memcli.cli.spellings import EARLIER, MOVED, rewritten
+from tests.programs import finished
 from tests.terminal import read_terminal
 
 MEM = [sys.executable, "-m", "memcli"]
@@ -87,14 +88,7 @@ def test_a_closed_or_full_stdout_is_named_without_a_traceback(many):
     """/dev/full is a refusal, exit 5; a closed stdout or stderr is borne."""
     for redirect, code in ((">/dev/full", 5), (">&-", 0), ("2>&-", 0), ("<&-", 0)):
         script = f"{' '.join(MEM)} list {redirect}"
-        process = subprocess.run(
-            ["bash", "-c", script],
-            cwd=many.root,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert process.returncode == code, (redirect, process.stderr)
+        process = finished("bash", "-c", script, code=code, cwd=many.root)
         assert "Traceback" not in process.stderr
         assert "Exception" not in process.stderr
     process = subprocess.run(

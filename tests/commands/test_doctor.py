@@ -4,7 +4,6 @@ where it can be."""
 import os
 import re
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing, contextmanager
@@ -15,6 +14,7 @@ import pytest
 
 from memcli.storage.files import log_hook, state_dir
 from tests.conftest import Project
+from tests.programs import finished
 from tests.terminal import read_terminal
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
@@ -202,7 +202,7 @@ before = path.read_text()
 space = Workspace(root, state_dir(), datetime.datetime(2026, 11, 20), allowed=[root], trace=trace)
 space.write([Patch(str(path), before, before + "\\nMore.\\n")], "add")
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    finished(sys.executable, "-c", code)
 
 
 def own(kind, path, content):

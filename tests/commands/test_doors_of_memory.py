@@ -3,7 +3,6 @@ and told no more."""
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from memcli import Memory
 from memcli.errors import RefusedError
 from tests.commands.test_sync import in_step, pair, remote
+from tests.programs import finished
 from tests.work import calls
 
 __all__ = ["pair", "remote"]
@@ -111,13 +111,7 @@ def test_a_merge_names_what_says_the_opposite(project):
     project.git("checkout", "-q", "main")
     project.mem("add", "The gateway listens on port 9090")
     project.commit()
-    process = subprocess.run(
-        ["git", "merge", "--no-edit", "other"],
-        cwd=project.root,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    process = finished("git", "merge", "--no-edit", "other", cwd=project.root)
     assert "say the opposite" in process.stderr
     assert "8080" in process.stderr
     check = project.ok("compact", "--check")

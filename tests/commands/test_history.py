@@ -12,6 +12,7 @@ from memcli.project.record import path_of
 from memcli.providers.embed import local
 from memcli.sessions.speakers import clean_texts
 from tests.commands.talk import held
+from tests.programs import finished
 
 PROMPT = "The upstream is rate-limiting us: our Retrier goes past its attempt budget and crosses the window"
 CHAT = [
@@ -43,7 +44,7 @@ def shop(tmp_path, monkeypatch):
         monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(tmp_path / name))
     monkeypatch.setenv("MEM_NOW", "2026-04-01")
     monkeypatch.chdir(root)
-    subprocess.run(["git", "init", "-qb", "main"], check=True)
+    finished("git", "init", "-qb", "main")
     commit(
         "Percent before fixed discounts\n\nFinance wants percent discounts applied before fixed ones."
     )
@@ -55,9 +56,7 @@ def shop(tmp_path, monkeypatch):
 
 def commit(message):
     who = "-c", "user.name=Ana", "-c", "user.email=a@x"
-    subprocess.run(
-        ["git", *who, "commit", "-q", "--allow-empty", "-m", message], check=True
-    )
+    finished("git", *who, "commit", "-q", "--allow-empty", "-m", message)
 
 
 def said(capsys, *arguments, code=0):
@@ -194,7 +193,7 @@ def test_a_commit_is_quoted_in_whole_sentences(project):
 
 def test_the_first_commits_of_a_repository_are_found_by_recall(shop, capsys):
     """It had none when the record was made."""
-    subprocess.run(["git", "checkout", "-q", "--orphan", "anew"], check=True)
+    finished("git", "checkout", "-q", "--orphan", "anew")
     said(capsys, "index", "--history")
     commit("Tombstones keep tags of higher sources")
     assert "c:" in said(capsys, "recall", "do tombstones keep tags?", *ONLY)
@@ -219,7 +218,7 @@ def test_what_is_forgotten_stays_forgotten(shop, capsys):
     for nothing in ([], ["--before", "2026-13-01"], ["--before", "2099-01-01"]):
         said(capsys, "forget", *nothing, code=2)
     (session,) = (shop.parent / "home").glob(".claude/projects/x/*.jsonl")
-    subprocess.run(["rm", "-rf", "MEMORY.md", "tasks"], check=True)
+    finished("rm", "-rf", "MEMORY.md", "tasks")
     assert "nothing was said" in said(capsys, "extract", str(session))
 
 

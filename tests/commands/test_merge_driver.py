@@ -11,6 +11,7 @@ from memcli.commands import merge_driver
 from memcli.memory.changes import EntryChange, edited, render_entry
 from memcli.memory.grammar import derived_id
 from memcli.memory.parser import parse
+from tests.programs import finished
 
 NAMES = ["MEMORY.md", 'tasks/a b — ünï\'s "q".md']
 HEAD = "# Memory\n\nWhat we know.\n\n"
@@ -180,10 +181,7 @@ def test_prose_that_both_changed_conflicts_as_in_git(repo, style):
     ]
     labels = ["-L", "ours", "-L", "base", "-L", "theirs"]
     command = ["git", "merge-file", "-p", *labels, *map(str, files)]
-    by_git = subprocess.run(
-        command, cwd=repo.root, capture_output=True, text=True, check=False
-    )
-    assert by_git.returncode == 1
+    by_git = finished(*command, code=1, cwd=repo.root)
     assert text.startswith(by_git.stdout)
     check(HEAD + text[len(by_git.stdout) :])
 
@@ -296,7 +294,7 @@ def test_it_starts_without_typer(tmp_path):
         "from memcli.__main__ import main; main()"
     )
     command = [sys.executable, "-c", code, *given]
-    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    process = finished(*command)
     loaded = set(process.stdout.split())
     assert "memcli.compaction.merge" in loaded
     assert not loaded & {"typer", "rich", "numpy", "anthropic", "memcli.cli.program"}

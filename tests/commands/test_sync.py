@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from tests.conftest import Project
+from tests.programs import finished
 
 
 class Machine(Project):
@@ -376,7 +377,7 @@ def test_git_that_does_not_know_the_user_is_told_how(pair, monkeypatch):
     commands = hint.removesuffix(", then: mem sync").split(", ")
     assert len(commands) == 2
     for command in commands:
-        subprocess.run(shlex.split(command), check=True)
+        finished(*shlex.split(command))
     assert "1 commit sent" in laptop.sync().out
 
 

@@ -21,7 +21,7 @@ from collections import Counter
 from pathlib import Path
 
 from memcli.memory.parser import parse
-from tests.programs import run
+from tests.programs import finished, run
 
 WORDS = "amber birch cobalt delta ember fjord gravel harbor indigo juniper kelp lumen".split()
 FILES = ("MEMORY.md", "institutional.md")
@@ -58,15 +58,7 @@ class Home:
 
     def mem(self, *words):
         command = [sys.executable, "-m", "memcli", *words]
-        done = subprocess.run(
-            command,
-            cwd=self.cwd,
-            env=self.environ,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, (words, done.stdout, done.stderr)
+        done = finished(*command, cwd=self.cwd, env=self.environ)
         return done.stdout
 
     def killed(self, after, *, alone):
@@ -97,9 +89,7 @@ class Drill:
     def __init__(self, folder, seed):
         self.random = random.Random(seed)
         remote = folder / "remote.git"
-        subprocess.run(
-            ["git", "init", "-q", "--bare", "-b", "main", str(remote)], check=True
-        )
+        finished("git", "init", "-q", "--bare", "-b", "main", str(remote))
         self.homes = [Home(folder / name, remote) for name in ("one", "two")]
         self.tokens: list[str] = []
         self.counts: Counter[str] = Counter()

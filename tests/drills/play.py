@@ -17,7 +17,6 @@ import datetime
 import json
 import os
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
@@ -30,7 +29,7 @@ from typing import NamedTuple
 from memcli.memory.parser import parse
 from memcli.memory.values import ARCHIVE
 from tests.commands.talk import held
-from tests.programs import run
+from tests.programs import finished, run
 
 STAGES = ("specification", "design", "implementation", "review")
 ENOUGH = 0.85
@@ -150,17 +149,7 @@ class Stage:
     def run(self, *command, input=""):
         """Run a program in the repository. Raises AssertionError when it fails."""
         environ = {**self.environ, "MEM_NOW": self.day.isoformat()}
-        done = subprocess.run(
-            command,
-            cwd=self.root,
-            env=environ,
-            input=input,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+        done = finished(*command, cwd=self.root, env=environ, input=input, timeout=120)
         return done.stdout
 
     def git(self, *words):

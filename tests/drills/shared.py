@@ -6,7 +6,6 @@ Pushers and readers at once while the server is killed and started again; afterw
 every project is exactly one of the states that were pushed."""
 
 import os
-import subprocess
 import tempfile
 import threading
 import time
@@ -20,7 +19,7 @@ from memcli.postgres.push import push
 from memcli.recall.answer import RecallRequest
 from tests.bench import retrieval
 from tests.postgres.server import Server
-from tests.programs import run
+from tests.programs import finished, run
 
 FIRST = "2026-01-01T00:00:00Z"
 
@@ -40,15 +39,13 @@ def commit(root, message="All of it"):
         "init.defaultBranch=main",
     ]
     if not (root / ".git").exists():
-        subprocess.run([*git, "init", "-q"], cwd=root, check=True)
+        finished(*git, "init", "-q", cwd=root)
         (root / ".git" / "info" / "exclude").write_text(".memory.db*\n")
         env = {**os.environ, "GIT_AUTHOR_DATE": FIRST, "GIT_COMMITTER_DATE": FIRST}
         first = [*git, "commit", "-q", "--allow-empty", "-m", root.name]
-        subprocess.run(first, cwd=root, check=True, env=env)
-    subprocess.run([*git, "add", "-A"], cwd=root, check=True)
-    subprocess.run(
-        [*git, "commit", "-q", "--allow-empty", "-m", message], cwd=root, check=True
-    )
+        finished(*first, cwd=root, env=env)
+    finished(*git, "add", "-A", cwd=root)
+    finished(*git, "commit", "-q", "--allow-empty", "-m", message, cwd=root)
 
 
 class Outcome(NamedTuple):
@@ -108,7 +105,7 @@ class _Run:
             root = self.folder / f"p{number}"
             self._write(root, 0)
             clone = self.folder / f"p{number}-clone"
-            subprocess.run(["git", "clone", "-q", str(root), str(clone)], check=True)
+            finished("git", "clone", "-q", str(root), str(clone))
             self._app(root).__exit__(None, None, None)
             for place in (root, clone):
                 self._threads.append(

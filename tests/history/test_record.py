@@ -3,7 +3,6 @@ good."""
 
 import os
 import sqlite3
-import subprocess
 
 import pytest
 
@@ -19,6 +18,7 @@ from memcli.recall.excerpts import excerpt
 from memcli.sessions.model import Turn
 from memcli.sessions.reader import read_all
 from tests.commands.talk import held
+from tests.programs import finished
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
@@ -141,9 +141,10 @@ def test_what_mends_is_what_was_done_since_the_last_failure():
 def test_a_fork_counts_once_and_a_grown_exchange_is_replaced(tmp_path, record):
     """The event's own name decides."""
     one = ("user", "bump the retry limit"), ("assistant", "RETRY is 9.")
-    record.add(exchanges(read_all(chat(tmp_path, *one))[0]))
-    fork = chat(tmp_path, *one, name="s2")
-    fork.write_text(fork.read_text().replace('"s2-', '"s1-'))
+    first = chat(tmp_path, *one)
+    record.add(exchanges(read_all(first)[0]))
+    fork = tmp_path / "s2.jsonl"
+    fork.write_text(first.read_text().replace('"s1"', '"s2"'))
     assert record.add(exchanges(read_all(fork)[0])) == 0
     grown = chat(tmp_path, *one, ("assistant", "And the tests pass."))
     assert record.add(exchanges(read_all(grown)[0])) == 1
@@ -302,7 +303,7 @@ def test_a_record_is_private_and_a_damaged_one_is_named(tmp_path):
 
 def git(folder, *arguments):
     whole = ["git", "-c", "user.name=Ana", "-c", "user.email=a@x", *arguments]
-    done = subprocess.run(whole, cwd=folder, check=True, capture_output=True, text=True)
+    done = finished(*whole, cwd=folder)
     return done.stdout.strip()
 
 

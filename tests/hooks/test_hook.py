@@ -24,6 +24,7 @@ from memcli.storage.state import SessionLog, Spool, Spooled, State, alone
 from memcli.text.digests import digest
 from tests.commands.talk import held
 from tests.conftest import Result
+from tests.programs import finished
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning"
@@ -1110,9 +1111,7 @@ def test_a_merge_leaves_a_fresh_index_and_says_when_there_is_work(shop):
     shop.commit("side")
     shop.git("checkout", "-q", "main")
     words = ["git", "merge", "-q", "side"]
-    process = subprocess.run(
-        words, cwd=shop.root, capture_output=True, text=True, check=True
-    )
+    process = finished(*words, cwd=shop.root)
     assert process.stderr.startswith("mem: 1 memory file can be compacted")
     settle(shop)
     shop.ok("index", "--check")

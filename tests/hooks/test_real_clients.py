@@ -17,6 +17,7 @@ import pytest
 
 from tests.hooks.model_server import Call, serving
 from tests.hooks.test_hook import settle
+from tests.programs import finished
 
 pytestmark = pytest.mark.long
 BIN = Path(os.environ.get("MEM_TEST_CLIENTS", "/nowhere")) / "node_modules" / ".bin"
@@ -38,7 +39,7 @@ def client(name):
 def is_newer():
     """Whether Claude Code is as new as 2.1.332, as far as the tests know two versions."""
     words = [client("claude"), "--version"]
-    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    said = finished(*words).stdout
     return tuple(map(int, said.split()[0].split("."))) >= (2, 1, 332)
 
 

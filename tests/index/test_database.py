@@ -20,6 +20,7 @@ from memcli.index import upkeep
 from memcli.index.database import Index
 from memcli.recall.answer import RecallRequest
 from memcli.storage import files
+from tests.programs import finished
 
 DB = ".memory.db"
 
@@ -134,13 +135,9 @@ def test_unchanged_files_are_not_read(project):
         age(project.write(name, project.entry(name)))
 
     def read():
-        process = subprocess.run(
-            [sys.executable, "-c", _WATCH, "index", "-q"],
-            cwd=project.root,
-            capture_output=True,
-            text=True,
+        process = finished(
+            sys.executable, "-c", _WATCH, "index", "-q", cwd=project.root
         )
-        assert process.returncode == 0, process.stderr
         return " ".join(dict.fromkeys(process.stdout.split()))
 
     assert read() == "a.md b.md"
@@ -628,7 +625,7 @@ def test_what_is_open_keeps_its_locks(project, look):
         "db.commit()\n"
         "db.close()\n"
     )
-    subprocess.run([sys.executable, "-c", program, path], check=True, timeout=60)
+    finished(sys.executable, "-c", program, path, timeout=60)
     assert log.exists()
     index.close()
     assert not log.exists()

@@ -2,7 +2,6 @@
 
 import random
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing
 from itertools import combinations
@@ -12,6 +11,7 @@ import pytest
 from memcli.index import vectors as neighbours
 from memcli.index.vectors import similar
 from memcli.memory import arithmetic
+from tests.programs import finished
 
 WORDS = "webhook retry signature queue payment refund cart expiry migration index token cache deploy flag".split()
 
@@ -101,14 +101,7 @@ def test_show_names_what_is_similar_without_numpy(project, vectors):
     )
     project.mem("index")
     code = "import sys; from memcli.cli.program import run; run(['show', 'b']); sys.exit('numpy' in sys.modules)"
-    process = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=project.root,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert process.returncode == 0, process.stderr
+    process = finished(sys.executable, "-c", code, cwd=project.root)
     assert (
         "supports a" in process.stdout
         and "similar a" in process.stdout

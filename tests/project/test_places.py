@@ -2,13 +2,13 @@
 leads out."""
 
 import os
-import subprocess
 import sys
 
 import pytest
 
 from memcli.project import config, elsewhere, levels_on_disk
 from memcli.project.listing import PRIVATE
+from tests.programs import finished
 
 
 @pytest.fixture
@@ -139,20 +139,20 @@ def test_numbered_notes_count_upward_and_the_rest_goes_by_gits_day(root, monkeyp
     """Whatever their names: the last number, and what was committed last."""
     monkeypatch.setattr(levels_on_disk, "MOST_FILES", 4)
     git = ["git", "-C", str(root), "-c", "user.name=Ana", "-c", "user.email=a@x"]
-    subprocess.run([*git, "init", "-q"], check=True)
+    finished(*git, "init", "-q")
     for day, name in enumerate(("z", "y", "b", "a"), 1):
         put(root, f"memory/{name}.md")
         environ = {**os.environ, "GIT_COMMITTER_DATE": f"2026-01-0{day}T10:00:00Z"}
-        subprocess.run([*git, "add", "."], check=True)
-        subprocess.run([*git, "commit", "-qm", name], env=environ, check=True)
+        finished(*git, "add", ".")
+        finished(*git, "commit", "-qm", name, env=environ)
     put(root, "memory/2026-01-03.md")
     assert names(root) == [
         f"memory/{each}.md" for each in ("2026-01-03", "a", "b", "y")
     ]
     put(root, *(f"docs/adr/{number}-x.md" for number in (9, 10, 11)))
     environ = {**os.environ, "GIT_COMMITTER_DATE": "2026-02-01T10:00:00Z"}
-    subprocess.run([*git, "add", "."], check=True)
-    subprocess.run([*git, "commit", "-qm", "all"], env=environ, check=True)
+    finished(*git, "add", ".")
+    finished(*git, "commit", "-qm", "all", env=environ)
     monkeypatch.setattr(levels_on_disk, "MOST_FILES", 2)
     assert names(root) == ["docs/adr/10-x.md", "docs/adr/11-x.md"]
 
@@ -211,9 +211,7 @@ def test_no_other_folder_is_opened(root):
         *(f".mem/jobs/j/src{number}/x.md" for number in range(100)),
     )
     command = [sys.executable, "-c", _COUNT, str(root), str(root.parent / "home")]
-    seen = subprocess.run(
-        command, capture_output=True, text=True, check=True
-    ).stdout.split()
+    seen = finished(*command).stdout.split()
     assert not [path for path in seen if "/src" in path or path == str(root)]
 
 
@@ -224,7 +222,7 @@ def test_what_looks_like_memory_elsewhere_is_named_with_its_line(root):
     )
     put(root, *listed.split())
     for command in (["init", "-q"], ["add", "-A"]):
-        subprocess.run(["git", *command], cwd=root, check=True)
+        finished("git", *command, cwd=root)
     assert " ".join(sorted(elsewhere.others(root, look(root)))) == (
         "docs/LessonsLearned.md docs/decisionLog.md "
         "kb/decisiones/**/*.md kit_docs/memory/**/*.md notes/ENTSCHEIDUNGEN.md 経験/教训.md"
@@ -245,12 +243,10 @@ def test_a_folder_of_code_is_no_memory(root):
         path = root / "src/services/memory" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("# One\n", encoding="utf-8")
-    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
-    subprocess.run(["git", "add", "-A"], cwd=root, check=True)
+    finished("git", "init", "-q", cwd=root)
+    finished("git", "add", "-A", cwd=root)
     found = elsewhere.others(root, look(root))
     assert "src/services/memory/**/*.md" not in found
     assert "src/services/memory/docs.md" not in found
-    subprocess.run(
-        ["git", "rm", "-qf", "src/services/memory/*.rs"], cwd=root, check=True
-    )
+    finished("git", "rm", "-qf", "src/services/memory/*.rs", cwd=root)
     assert "src/services/memory/**/*.md" in elsewhere.others(root, look(root))

@@ -2,7 +2,6 @@
 
 import inspect
 import os
-import subprocess
 import sys
 import time
 from itertools import groupby, pairwise
@@ -14,6 +13,7 @@ import memcli
 from memcli.app import App, Options
 from memcli.commands.recall import recall
 from memcli.recall.answer import RecallRequest
+from tests.programs import finished
 from tests.test_layers import ORDER
 
 ROOT = Path(memcli.__file__).parent
@@ -60,10 +60,8 @@ def test_a_question_goes_down_and_comes_back(project):
         os.utime(path, (time.time() - 3600,) * 2)
     project.write("src/oil.py", "CHAIN = 2\n")
     commit = ("-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm")
-    subprocess.run(["git", "add", "-A"], cwd=project.root, check=True)
-    subprocess.run(
-        ["git", *commit, "Oil every chain twice"], cwd=project.root, check=True
-    )
+    finished("git", "add", "-A", cwd=project.root)
+    finished("git", *commit, "Oil every chain twice", cwd=project.root)
     project.mem("index")
     project.mem("index", "--history")
     task = "how often is the chain oiled"

@@ -1,10 +1,10 @@
 """The bar of long work: drawn on a terminal, gone at its end, with a total."""
 
-import subprocess
 import sys
 
 import pytest
 
+from tests.programs import finished
 from tests.terminal import read_terminal
 
 WORK = """
@@ -32,7 +32,5 @@ def test_a_bar_has_a_total_and_goes(tmp_path):
 @pytest.mark.process
 def test_a_pipe_has_no_bar(tmp_path):
     """Where stderr is no terminal nothing is drawn, and what draws is not loaded."""
-    process = subprocess.run(
-        COMMAND, cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+    process = finished(*COMMAND, cwd=tmp_path)
     assert (process.stdout, process.stderr) == ("False\n", "")
