@@ -112,7 +112,7 @@ def test_a_program_types_its_options():
     programs = [
         path
         for path in (ROOT / "tests").rglob("*.py")
-        if "\n    run(main)\n" in path.read_text()
+        if "run(main)\n" in path.read_text()
     ]
     assert len(programs) > 10
     for path in programs:

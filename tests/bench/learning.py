@@ -22,7 +22,9 @@ import tempfile
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+import typer
 
 from memcli.errors import MemError, UsageError, one_of
 from memcli.sessions.reader import read_all
@@ -392,7 +394,15 @@ def chosen(folder, part, only):
     return there
 
 
-def main(sessions, *, part, mem="mem", only="", display=False, jobs=2):
+def main(
+    sessions: Path,
+    *,
+    part: Annotated[str, typer.Option()],
+    mem: str = "mem",
+    only: str = "",
+    display: Annotated[bool, typer.Option("--show")] = False,
+    jobs: int = 2,
+):
     """Score a part with a command, whose words are split as in a shell; of sessions
     only some ids, with commas; show entries, of the part look alone."""
     one_of("--part", part, PARTS)
