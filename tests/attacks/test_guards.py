@@ -424,19 +424,6 @@ def test_a_glob_that_matches_nothing_is_a_fault(project):
     assert tried(project, str(project.home / "mine.yml")).json["decision"] == "deny"
 
 
-def test_a_guard_that_asks_instead_of_refusing_says_why(project):
-    guarded(project)
-    project.commit()
-    assert "mem guard --trust" in reason(call(project, FORCED))
-    project.ok("guard", "--trust")
-    assert "--trust" not in reason(call(project, FORCED))
-    text = project.read("MEMORY.md")
-    project.write("MEMORY.md", text.replace("--force *", "--force*"))
-    answer = call(project, FORCED)
-    assert decision(answer) == "ask"
-    assert "its words, as they are now, are not trusted" in reason(answer)
-
-
 @pytest.mark.parametrize(
     ("rule", "mode", "commands"),
     [

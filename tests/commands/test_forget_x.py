@@ -103,18 +103,6 @@ def test_what_was_written_beside_a_forgotten_entry_can_be_taken_back(project):
     assert not any("hammer" in path.read_text() for path in project.root.glob("*.md"))
 
 
-def test_undo_goes_on_past_what_was_forgotten_to_the_beginning(project):
-    """A blank line that was written with the forgotten entry is taken back, too."""
-    project.ok("init")
-    project.ok("add", "Freeze the clock in cart tests")
-    project.ok("add", "The vault of the shop opens with a hammer")
-    project.ok("forget", project.entries()[1].id[:8])
-    project.ends(5, "undo")
-    verbs = [project.ok("undo").out.split()[2] for _ in range(3)]
-    assert verbs == ["add", "add", "init"]
-    assert not project.has("MEMORY.md")
-
-
 def test_files_that_were_exported_are_named_with_what_clears_them(project):
     project.ok("add", "The vault of the shop opens with a hammer")
     project.ok("export", "json", "--out", "out.json")

@@ -97,16 +97,20 @@ def test_each_client_gets_what_it_takes(project):
 
 
 def test_a_guard_of_the_repository_asks_until_it_is_trusted(project):
-    """Trust is of the words: another pattern asks again."""
+    """It says why. Trust is of the words: another pattern asks again."""
     guarded(project)
     project.commit()
-    assert decision(call(project, FORCED)) == "ask"
+    answer = call(project, FORCED)
+    assert decision(answer) == "ask" and "mem guard --trust" in str(answer)
     assert "mem guard --trust" in project.mem("guard").out
     project.ok("guard", "--trust")
-    assert decision(call(project, FORCED)) == "deny"
+    answer = call(project, FORCED)
+    assert decision(answer) == "deny" and "--trust" not in str(answer)
     text = project.read()
     project.memory(text.replace("--force *", "--force*"))
-    assert decision(call(project, FORCED)) == "ask"
+    answer = call(project, FORCED)
+    assert decision(answer) == "ask"
+    assert "its words, as they are now, are not trusted" in str(answer)
 
 
 def test_switching_on_says_whether_it_refuses_already(project):
