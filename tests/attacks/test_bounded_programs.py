@@ -73,8 +73,7 @@ def test_what_it_started_ends_with_it():
 def test_git_reads_no_file_that_its_settings_name(kept, key):  # noqa: F811
     """The line is told, and the files of the setting are not opened."""
     kept.write("src/cart.py", "a\nb\n")
-    kept.git("add", "-A")
-    kept.git("commit", "-qm", "the cart in cents")
+    kept.commit("the cart in cents")
     kept.git("config", key, "/dev/zero")
     assert "the cart in cents" in kept.ok("why", "src/cart.py:1").out
     assert kept.mem("diff").code in (0, 1)
@@ -85,8 +84,7 @@ def test_git_reads_no_file_that_its_settings_name(kept, key):  # noqa: F811
 def test_git_holds_no_more_than_its_share(kept, where, tmp_path):  # noqa: F811
     """Where it reads a device all the same, a gigabyte is the end of it."""
     kept.write("src/cart.py", "a\n")
-    kept.git("add", "-A")
-    kept.git("commit", "-qm", "the cart in cents")
+    kept.commit("the cart in cents")
     if where == "ref":
         name = kept.git("symbolic-ref", "HEAD").strip()
         path = kept.root / ".git" / name

@@ -108,8 +108,7 @@ def test_no_file_takes_the_name_of_an_entry_elsewhere(copied):
 def test_one_repository_has_one_entry_however_many_work_trees(project):
     """A linked work tree of this repository; a submodule and a clone are others."""
     project.remembers("Zebra", "The zebra of the root.", id=ID)
-    project.git("add", "-A")
-    project.git("commit", "-qm", "x")
+    project.commit("x")
     tree = ".mem/jobs/j/tasks/t/worktree"
     project.git("worktree", "add", "-q", tree)
     assert [row["id"] for row in project.listed()] == [ID]

@@ -23,8 +23,7 @@ ENDLESS = ["packed-refs", "commondir", "shallow", "objects/info/alternates", "co
 def kept(project):
     """A repository with one entry and one commit."""
     project.remembers("Cart total", "It is kept in cents.")
-    project.git("add", "-A")
-    project.git("commit", "-qm", "true words about the cart")
+    project.commit("true words about the cart")
     return project
 
 

@@ -64,8 +64,7 @@ def test_a_work_tree_must_be_known_to_its_repository(project, tmp_path):
     """Linked work trees and submodules are; a `.git` file that a stranger packed is
     not."""
     project.memory("# Memory\n")
-    project.git("add", "-A")
-    project.git("commit", "-qm", "x")
+    project.commit("x")
     project.git("worktree", "add", "-q", str(tmp_path / "linked"))
     assert git.points_back(project.root)
     assert git.points_back(tmp_path / "linked")
@@ -88,8 +87,7 @@ def test_a_packed_folder_does_not_share_the_files_of_another_repository(
 ):
     """`commondir` in a `.git` that was packed names it: nothing is written there."""
     project.memory("# Memory\n")
-    project.git("add", "-A")
-    project.git("commit", "-qm", "x")
+    project.commit("x")
     packed = tmp_path / "packed"
     shutil.copytree(project.root / ".git", packed / ".git")
     (packed / ".git/commondir").write_text(f"{project.root}/.git\n")
@@ -109,8 +107,7 @@ def test_no_program_of_the_repository_is_run(project, key, name):
     text."""
     project.remembers("Zebra", "see `a.py`", id="aaaa1111")
     project.write("a.py", "x = 1\n")
-    project.git("add", "-A")
-    project.git("commit", "-qm", "x")
+    project.commit("x")
     project.write("a.py", "x = 2\n")
     project.write(".gitattributes", f"*.py filter={name} diff={name}\n")
     project.git("config", key.format(name), f"touch {project.home}/ran; cat")

@@ -320,8 +320,7 @@ def test_life_relations_and_pairs_are_in_it(project):
         supports=["p5"],
     )
     project.memory(five)
-    project.git("add", "-A")
-    project.git("commit", "-qm", "one")
+    project.commit("one")
     project.memory(f"{five}\n{nine}")
     project.mem("index", "--history")
     found = project.mem("browse", "--json", "--history").json

@@ -174,8 +174,7 @@ def test_a_file_with_a_line_end_in_its_name_is_no_hindrance(project):
     """Git takes such a name in no line; the lives of the others are told."""
     project.write("docs/memory/a\nb.md", "# Rule\n\nOtters swim.\n")
     project.memory(project.entry("Otters swim", id="otter"))
-    project.git("add", "-A")
-    project.git("commit", "-qm", "one")
+    project.commit("one")
     assert "added" in project.ok("log", "otter").out
 
 

@@ -4,7 +4,7 @@ touched."""
 import os
 import shlex
 import shutil
-import subprocess
+from contextlib import contextmanager
 
 import pytest
 
@@ -167,18 +167,24 @@ def test_what_may_not_leave_stops_it_before_anything_is_committed(
     assert project.git("for-each-ref", cwd=remote) == ""
 
 
+@contextmanager
+def elsewhere(project, remote, branch="main"):
+    """A clone of the remote in which somebody writes, who pushes it then."""
+    folder = remote.parent / "work"
+    project.git("clone", "-q", str(remote), str(folder))
+    yield folder
+    project.commit(cwd=folder)
+    project.git("push", "-q", "origin", f"HEAD:{branch}", cwd=folder)
+
+
 def test_a_secret_of_the_other_side_is_not_sent_on(pair, remote, project):
     """It comes into no file here, and no second address gets it."""
     _, two = pair
     two.home.joinpath("MEMORY.md").write_text("# Memory\n\nA note.\n")
     two.sync()
     token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
-    folder = remote.parent / "work"
-    project.git("clone", "-q", str(remote), str(folder))
-    with (folder / "MEMORY.md").open("a") as file:
-        file.write(f"\nkey: {token}\n")
-    project.git("commit", "-qam", "x", cwd=folder)
-    project.git("push", "-q", cwd=folder)
+    with elsewhere(project, remote) as folder:
+        (folder / "MEMORY.md").write_text(f"{two.text()}\nkey: {token}\n")
     done = two.sync()
     assert done.code == 5
     assert "holds a secret" in done.err
@@ -193,14 +199,11 @@ def test_the_other_side_lifts_no_guard_and_has_bounds(pair, remote, project, the
     guard = project.entry("Never force push", guard="deny", commands=["git push -f *"])
     two.home.joinpath("MEMORY.md").write_text(guard)
     two.sync()
-    folder = remote.parent / "work"
-    project.git("clone", "-q", str(remote), str(folder))
     text = guard.replace("guard: deny\n", "")
     if there == "crowded":
         text = guard + "---\nid: x\ntype: declarative\n---\n## A note\n\n" * 40_000
-    (folder / "MEMORY.md").write_text(text)
-    project.git("commit", "-qam", "x", cwd=folder)
-    project.git("push", "-q", cwd=folder)
+    with elsewhere(project, remote) as folder:
+        (folder / "MEMORY.md").write_text(text)
     done = two.sync()
     assert done.code == 5
     said = "would lift the guard" if there == "lifted" else "too large"
@@ -239,33 +242,26 @@ def test_a_link_inside_the_home_folder_is_written_through(pair):
 
 @pytest.mark.parametrize("name", [".bashrc", "notes/a.md", "institutional.md"])
 def test_a_repository_that_holds_more_is_refused_and_writes_nothing(
-    pair, remote, project, tmp_path, name
+    pair, remote, project, name
 ):
     """A strange file, one in a folder, a link in the place of a memory file."""
     laptop, _ = pair
-    other = tmp_path / "other"
-    project.git("clone", "-q", str(remote), str(other))
-    (other / name).parent.mkdir(exist_ok=True)
-    (other / name).symlink_to("/etc/passwd") if name[0] == "i" else (
-        other / name
-    ).write_text("x")
-    project.commit(cwd=other)
-    project.git("push", "-q", "origin", "HEAD:main", cwd=other)
+    with elsewhere(project, remote) as folder:
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.symlink_to("/etc/passwd") if name[0] == "i" else path.write_text("x")
     done = laptop.sync()
     assert done.code == 5
     assert name.partition("/")[0] in done.err
     assert list(laptop.home.iterdir()) == []
 
 
-def test_a_repository_with_another_branch_is_refused(pair, remote, project, tmp_path):
+def test_a_repository_with_another_branch_is_refused(pair, remote, project):
     """Code whose branch is called otherwise is somebody's: nothing of yours goes
     there."""
     laptop, _ = pair
-    other = tmp_path / "other"
-    project.git("clone", "-q", str(remote), str(other))
-    (other / "a.py").write_text("x = 1\n")
-    project.commit(cwd=other)
-    project.git("push", "-q", "origin", "HEAD:trunk", cwd=other)
+    with elsewhere(project, remote, "trunk") as folder:
+        (folder / "a.py").write_text("x = 1\n")
     laptop.mem("add", "--level", "global", "Prefer short branches")
     done = laptop.sync()
     assert done.code == 5
@@ -273,47 +269,46 @@ def test_a_repository_with_another_branch_is_refused(pair, remote, project, tmp_
     assert "main" not in project.git("branch", "-a", cwd=remote)
 
 
-def pushed_by_another(project, remote, tree):
-    """Make a commit of this tree the state of the remote."""
+def tree_of(remote, rows):
+    """A folder with these rows, in the remote."""
+    return finished("git", "mktree", cwd=remote, input=rows).stdout.strip()
+
+
+def pushed_by_another(project, remote, rows):
+    """Make a commit of a folder with these rows the state of the remote."""
     author = ("-c", "user.name=T", "-c", "user.email=t@example.org")
-    commit = project.git(*author, "commit-tree", "-m", "x", tree, cwd=remote)
+    made = ("commit-tree", "-m", "x", tree_of(remote, rows))
+    commit = project.git(*author, *made, cwd=remote)
     project.git("update-ref", "refs/heads/main", commit.strip(), cwd=remote)
 
 
+def blob_of(project, remote, path="/dev/null"):
+    """A file of the remote with the content of one that is here, as in a row."""
+    name = project.git("hash-object", "-w", str(path), cwd=remote)
+    return f"100644 blob {name.strip()}"
+
+
 @pytest.mark.parametrize("name", ["a", "MEMORY.md"])
-def test_folders_that_hold_themselves_are_not_entered(
-    pair, remote, project, tmp_path, name
-):
+def test_folders_that_hold_themselves_are_not_entered(pair, remote, project, name):
     """Ten folders of ten folders, twelve levels of them, weigh a few hundred bytes: to
     list them all would never end."""
     laptop, _ = pair
-    listed = tmp_path / "listed"
-    (tmp_path / "x").write_text("x\n")
-    blob = project.git("hash-object", "-w", str(tmp_path / "x"), cwd=remote).strip()
-    row = f"100644 blob {blob}"
+    row = blob_of(project, remote)
     for _ in range(12):
         rows = "".join(f"{row}\tf{number}\n" for number in range(10))
-        listed.write_text(rows)
-        with listed.open() as given:
-            row = f"040000 tree {made(remote, 'mktree', stdin=given)}"
-    listed.write_text(f"{row}\t{name}\n")
-    with listed.open() as given:
-        pushed_by_another(project, remote, made(remote, "mktree", stdin=given))
+        row = f"040000 tree {tree_of(remote, rows)}"
+    pushed_by_another(project, remote, f"{row}\t{name}\n")
     done = laptop.sync()
     assert (done.code, name in done.err) == (5, True), done.err
     assert list(laptop.home.iterdir()) == []
 
 
-def test_many_names_are_not_listed(pair, remote, project, tmp_path):
+def test_many_names_are_not_listed(pair, remote, project):
     """What names more than two files is refused by its size."""
     laptop, _ = pair
-    blob = project.git("hash-object", "-w", "/dev/null", cwd=remote).strip()
-    listed = tmp_path / "listed"
-    listed.write_text(
-        "".join(f"100644 blob {blob}\tf{number}\n" for number in range(5000))
-    )
-    with listed.open() as given:
-        pushed_by_another(project, remote, made(remote, "mktree", stdin=given))
+    row = blob_of(project, remote)
+    rows = "".join(f"{row}\tf{number}\n" for number in range(5000))
+    pushed_by_another(project, remote, rows)
     done = laptop.sync()
     assert (done.code, "more than two files" in done.err) == (5, True), done.err
 
@@ -326,22 +321,11 @@ def test_an_object_that_unpacks_to_more_than_memory_holds_is_not_taken(
     large = tmp_path / "large"
     with large.open("wb") as file:
         file.truncate(100 << 20)
-    blob = project.git("hash-object", "-w", str(large), cwd=remote).strip()
-    listed = tmp_path / "listed"
-    listed.write_text(f"100644 blob {blob}\tMEMORY.md\n")
-    with listed.open() as given:
-        pushed_by_another(project, remote, made(remote, "mktree", stdin=given))
+    row = blob_of(project, remote, large)
+    pushed_by_another(project, remote, f"{row}\tMEMORY.md\n")
     done = laptop.sync()
     assert done.code == 4, done.err  # where it came in, its size is refused (5)
     assert list(laptop.home.iterdir()) == []
-
-
-def made(remote, *words, stdin):
-    """What git in the remote makes of a file."""
-    command = ["git", *words]
-    done = subprocess.run(command, cwd=remote, stdin=stdin, capture_output=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.decode().strip()
 
 
 @pytest.mark.parametrize("anew", [False, True])

@@ -98,6 +98,15 @@ def test_terms_that_stand_together_win():
     )
 
 
+def steps(between=""):
+    """A long list with its lead, and what stands after each item."""
+    items = (
+        f"- step {number}: alpha{number} {'and so on ' * 5}\n{between}"
+        for number in range(30)
+    )
+    return "Before each release:\n\n" + "".join(items)
+
+
 def test_a_row_is_shown_below_its_head_and_an_item_below_its_lead():
     """So that a reader knows what the figures are, and when the steps are taken."""
     rows = "".join(
@@ -107,10 +116,7 @@ def test_a_row_is_shown_below_its_head_and_an_item_below_its_lead():
     found, _ = best(table, terms({"tool17": 1.0}), 60)
     assert found.startswith("| service | port | why |\n| --- |")
     assert "8017" in found and "8003" not in found
-    items = "".join(
-        f"- step {number}: alpha{number} {'and so on ' * 5}\n" for number in range(30)
-    )
-    found, _ = best(f"Before each release:\n\n{items}", terms({"alpha12": 1.0}), 60)
+    found, _ = best(steps(), terms({"alpha12": 1.0}), 60)
     assert found.startswith("Before each release:\n\n- step")
     assert "alpha12" in found
 
@@ -120,11 +126,7 @@ def test_a_row_is_shown_below_its_head_and_an_item_below_its_lead():
 )
 def test_an_item_keeps_the_lead_of_a_loose_list(between):
     """Blank lines, and paragraphs of an item, do not end its list."""
-    items = "".join(
-        f"- step {number}: alpha{number} {'and so on ' * 5}\n{between}"
-        for number in range(30)
-    )
-    found, _ = best(f"Before each release:\n\n{items}", terms({"alpha12": 1.0}), 70)
+    found, _ = best(steps(between), terms({"alpha12": 1.0}), 70)
     assert found.startswith("Before each release:\n\n")
     assert "alpha12" in found and "alpha3 " not in found
 
