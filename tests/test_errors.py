@@ -52,16 +52,15 @@ def test_every_error_ends_with_its_code_and_two_lines(cls, project, monkeypatch)
 def test_other_failures_have_codes_too(error, code, words, project, monkeypatch):
     """A bug is 70, the system's refusal 5, Ctrl-C 130; none shows a traceback."""
     monkeypatch.setattr(recall, "recall", _raising(error))
-    result = project.mem("recall", "x")
-    assert result.code == code and words in result.err
+    result = project.ends(code, "recall", "x")
+    assert words in result.err
     assert "Traceback" not in result.err
 
 
 def test_a_bug_shows_where_it_happened_when_asked(project, monkeypatch):
     """MEM_DEBUG=1 adds the traceback; the code is 70 all the same."""
     monkeypatch.setattr(recall, "recall", _raising(ValueError("boom")))
-    result = project.mem("recall", "x", env={"MEM_DEBUG": "1"})
-    assert result.code == 70
+    result = project.ends(70, "recall", "x", env={"MEM_DEBUG": "1"})
     assert "Traceback" in result.err and "ValueError: boom" in result.err
 
 

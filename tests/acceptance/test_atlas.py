@@ -221,7 +221,7 @@ def test_tombstone__laundering_sequence(project):
         project.mem("add", PORT)
     answer = told(project, "which port does the gateway listen on", "--history", "off")
     assert "9090" in answer and "8080" not in answer
-    assert project.mem("add", PORT).code == 5
+    project.ends(5, "add", PORT)
     assert "Lisbon" in told(project, "where is the archive kept")
 
 
@@ -238,7 +238,7 @@ def test_tombstone__survives_ttl_and_prune(project):
         ("index", "--rebuild"),
     ):
         project.ok(*words, env=later)
-    assert project.mem("add", PORT, env=later).code == 5
+    project.ends(5, "add", PORT, env=later)
     assert "Lisbon" in project.mem("recall", "where is the archive", env=later).out
 
 
@@ -323,8 +323,8 @@ def test_deletion__absent_after_reindex_and_restart(project, world):
     exported = project.mem("export", "json").out
     assert "zanzibarquokka" not in exported and "Lisbon" in exported
     assert [*files_with(world, project, b"zanzibarquokka")] == []
-    again = project.mem("add", secret)
-    assert again.code == 5 and "forgotten on" in again.err, "the deletion is on record"
+    again = project.ends(5, "add", secret)
+    assert "forgotten on" in again.err, "the deletion is on record"
     assert "Lisbon" in told(project, "where is the archive kept")
 
 

@@ -30,7 +30,7 @@ def logged(top, *arguments):
 def test_a_message_forges_no_other_commit(zebra):
     zebra.commit(FORGED)
     zebra.mem("index", "--history")
-    assert zebra.mem("show", OTHER[:12]).code == 2
+    zebra.ends(2, "show", OTHER[:12])
     rows = zebra.mem("why", "zebra.py", "--json").json["rows"]
     commits = [row for row in rows if row["source"] == "commit"]
     assert [row["title"] for row in commits] == ["Innocent subject"]

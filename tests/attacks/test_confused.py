@@ -66,8 +66,7 @@ def test_forget_asks_which_of_two_live_entries_is_meant(project):
     first = project.entry("First", "Zebra words.", id="aaaa1111")
     other = project.entry("Second", "Lynx words.", id="aaaa1111")
     project.memory(first + other)
-    result = project.mem("forget", "aaaa1111")
-    assert result.code == 2
+    result = project.ends(2, "forget", "aaaa1111")
     assert "MEMORY.md:11, MEMORY.md:24" in result.err
     assert project.read() == first + other
     project.memory(first)

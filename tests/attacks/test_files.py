@@ -118,8 +118,7 @@ def test_init_and_doctor_name_a_link_that_nothing_is_written_through(project, go
 def test_named_output_is_written_through_no_link(project, outside, command):
     project.remembers("x")
     (project.root / command[-1]).symlink_to(outside)
-    result = project.mem(*command)
-    assert result.code == 5, result.err
+    result = project.ends(5, *command)
     assert command[-1] in result.err
     assert SECRET in outside.read_text()
 

@@ -107,8 +107,8 @@ def bound(project):
 def test_a_guard_holds_no_secret(bound, option):
     project, entry = bound
     before = project.read()
-    refused = project.mem("guard", entry, option, f"curl -u bob:{TOKEN} *")
-    assert refused.code == 5 and "secret" in refused.err and "hint:" in refused.err
+    refused = project.ends(5, "guard", entry, option, f"curl -u bob:{TOKEN} *")
+    assert "secret" in refused.err and "hint:" in refused.err
     assert project.read() == before
 
 
@@ -146,7 +146,7 @@ def test_a_page_replaces_pages_alone(project):
     before = project.read()
     project.write("notes.txt", "keep\n")
     for name in ("MEMORY.md", "notes.txt"):
-        assert project.mem("browse", "--out", name).code == 5
+        project.ends(5, "browse", "--out", name)
     assert (project.read(), project.read("notes.txt")) == (before, "keep\n")
     for _ in range(2):
         project.ok("browse", "--out", "page.html")

@@ -27,8 +27,7 @@ def own(world):
 def test_a_configuration_that_others_may_write_is_refused(project, own, mode, part):
     target = own if part == "config.toml" else own.parent
     target.chmod(mode | 0o100)
-    result = project.mem("list")
-    assert result.code == 2
+    result = project.ends(2, "list")
     assert f"can be written by others ({target})" in result.err
     assert f"hint: chmod go-w {target}" in result.err
     rows = project.checks()
@@ -46,8 +45,7 @@ def test_a_configuration_of_another_user_is_refused(project, own, how):
         kept = target.rename(target.with_name("kept"))
         target.symlink_to(kept)
     os.lchown(target, STRANGER, STRANGER)
-    result = project.mem("list")
-    assert result.code == 2
+    result = project.ends(2, "list")
     wanted = "link of another user" if "link" in how else "belongs to another user"
     assert wanted in result.err
     assert "hint: put" in result.err
@@ -92,8 +90,7 @@ def test_a_cache_that_others_may_write_is_no_state_folder(project, world, folder
         path.mkdir(parents=True)
         path.chmod(0o777)
     project.remembers("Cart", "It is kept in cents.")
-    result = project.mem("add", "Some words to keep")
-    assert result.code == 5
+    result = project.ends(5, "add", "Some words to keep")
     assert f"hint: chmod go-w {shared[0]}" in result.err
     assert "Some words" not in project.read()
     call = f'{{"session_id": "a", "cwd": "{project.root}"}}'

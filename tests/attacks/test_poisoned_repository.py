@@ -163,8 +163,8 @@ def test_mem_db_may_not_name_a_file_of_the_user(zebra, tmp_path):
         "/dev/full",
         pipe,
     ):
-        result = zebra.mem("recall", "zebra", env={"MEM_DB": str(named)})
-        assert result.code == 2 and "MEM_DB" in result.err, (named, result)
+        result = zebra.ends(2, "recall", "zebra", env={"MEM_DB": str(named)})
+        assert "MEM_DB" in result.err, (named, result)
     assert (
         notes.read_text() == "mine\n" * 500
         and pipe.exists()
@@ -251,4 +251,4 @@ def test_huge_and_deep_entries_are_bounded(zebra):
     with zebra.app() as app:
         found = {problem.path for problem in app.problems}
     assert found >= {"tasks/bomb.md", "tasks/deep.md", "tasks/tags.md"}
-    assert zebra.mem("doctor").code == 1
+    zebra.ends(1, "doctor")

@@ -73,8 +73,7 @@ def test_a_work_tree_must_be_known_to_its_repository(project, tmp_path):
     (packed / ".git").write_text(f"gitdir: {project.root}/.git\n")
     assert not git.points_back(packed)
     before = project.data(".git/config")
-    result = project.mem("init", cwd=packed)
-    assert result.code == 5, result.err
+    result = project.ends(5, "init", cwd=packed)
     assert str(project.root / ".git") in result.err
     assert "mem init --trust" in result.err
     assert project.data(".git/config") == before
@@ -92,8 +91,7 @@ def test_a_packed_folder_does_not_share_the_files_of_another_repository(
     shutil.copytree(project.root / ".git", packed / ".git")
     (packed / ".git/commondir").write_text(f"{project.root}/.git\n")
     before = project.data(".git/config")
-    result = project.mem("init", "--git", cwd=packed)
-    assert result.code == 5, result.err
+    project.ends(5, "init", "--git", cwd=packed)
     assert project.data(".git/config") == before
     assert not project.has(".git/hooks/post-merge")
 

@@ -345,7 +345,7 @@ def test_health_is_a_part_of_the_page(project):
     assert result.code == 0
     assert "freshness" in result.out
     assert '"start":"health"' in text
-    assert project.mem("health", "--out", "no/such/folder/x.html").code == 2
+    project.ends(2, "health", "--out", "no/such/folder/x.html")
 
 
 def test_what_tells_titles_apart_is_seen(browser, tmp_path):

@@ -211,7 +211,7 @@ def test_control_c_ends_it(project):
         assert b"Traceback" not in process.stderr.read()
     with pytest.raises(ConnectionRefusedError):
         http.client.HTTPConnection("127.0.0.1", address.port).connect()
-    assert project.mem("browse", "--serve", "--out", "x.html").code == 2
+    project.ends(2, "browse", "--serve", "--out", "x.html")
 
 
 @pytest.mark.parametrize("value", ["\ud800", "a\udfffb", "\udcff"])

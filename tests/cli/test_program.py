@@ -281,15 +281,13 @@ def test_a_line_with_options_of_before_goes_on_to_work(project, line, now):
 
 
 def test_an_option_that_cannot_be_written_over_is_named(project):
-    result = project.mem("recall", "carts", "--ids-out", "ids.txt")
-    assert result.code == 2
+    result = project.ends(2, "recall", "carts", "--ids-out", "ids.txt")
     assert "hint: it is now mem recall --json" in result.err
 
 
 def test_who_asks_for_a_format_is_pointed_at_json(project):
     """Where the command can write it; one that cannot points at its help."""
-    result = project.mem("list", "--format", "json")
-    assert result.code == 2
+    result = project.ends(2, "list", "--format", "json")
     assert result.err.endswith("hint: mem list --json\n"), result
     result = project.mem("help", "--format", "json")
     assert "--json" not in result.err, result
@@ -299,8 +297,7 @@ def test_the_option_of_another_command_is_no_hint(project):
     """What `mem reinforce` or `mem extract` once had says nothing of `mem undo`."""
     elsewhere = {**EARLIER["extract"], **MOVED["reinforce"], **MOVED["guard"]}
     for option in elsewhere:
-        result = project.mem("undo", option)
-        assert result.code == 2
+        result = project.ends(2, "undo", option)
         assert result.err.startswith(f"mem: no such option: {option}"), result
         assert result.err.endswith("hint: mem undo --help\n"), result
 

@@ -32,7 +32,7 @@ def test_each_is_asked_and_named(project):
     assert "repo: Cart clock" in text
     assert "bank: Transfers" in text
     assert "short words" not in text
-    assert project.mem("list", *roots).code == 2
+    project.ends(2, "list", *roots)
 
 
 def test_a_user_may_list_them(project):
@@ -50,4 +50,4 @@ def test_a_user_may_list_them(project):
     )
     assert "bank" not in project.mem("recall", "transfers idempotent").out
     project.write(".mem.toml", f'roots = ["{bank}"]\n')
-    assert project.mem("recall", "transfers").code == 2
+    project.ends(2, "recall", "transfers")

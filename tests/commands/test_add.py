@@ -110,7 +110,7 @@ def test_levels_have_their_files(project, tmp_path):
     assert result.out.startswith("added to MEMORY.md")
     result = project.mem("add", "Upwards, to the project", cwd=inside)
     assert result.out.startswith("added to ../../../../../MEMORY.md")
-    assert project.mem("add", "x", cwd=tmp_path).code == 2
+    project.ends(2, "add", "x", cwd=tmp_path)
     project.ok("add", "x", "--level", "global", cwd=tmp_path)
 
 
@@ -138,8 +138,7 @@ def test_what_cannot_be_is_refused(project, args):
     """Unknown places and values are exit 2 with a hint, and nothing is written
     anywhere."""
     (project.root / ".mem/jobs/j/tasks").mkdir(parents=True)
-    result = project.mem("add", "Text", *args)
-    assert result.code == 2
+    result = project.ends(2, "add", "Text", *args)
     assert re.fullmatch(r"mem: .+\nhint: .+\n", result.err)
     assert not list(project.root.rglob("MEMORY.md"))
 
@@ -151,8 +150,7 @@ def test_text_comes_from_stdin(project):
     said = {b"a\nb \xff": "is not UTF-8 text (byte 4)", b"a\0": "NUL byte"}
     nothing = dict.fromkeys((b" \n ", b"<private>all of it</private>"), "hint: mem add")
     for data, why in (said | nothing).items():
-        result = project.mem("add", "-", input=data)
-        assert result.code == 2
+        result = project.ends(2, "add", "-", input=data)
         assert why in result.err
         assert len(project.entries()) == 1
 
@@ -160,7 +158,7 @@ def test_text_comes_from_stdin(project):
 def test_a_long_text_wants_a_word(project):
     """64 KB are taken; more is refused."""
     words = "word " * 14_000
-    assert project.mem("add", "-", input=words).code == 5
+    project.ends(5, "add", "-", input=words)
     assert not project.has("MEMORY.md")
     project.ok("add", "-", input="x" * (64 << 10))
 
@@ -171,10 +169,9 @@ def test_a_long_text_wants_a_word(project):
 def test_a_secret_is_refused_and_not_shown(project, option):
     """Exit 5 wherever the secret stands; nothing is written, and it is printed
     nowhere."""
-    result = project.mem(
-        "add", *([f"the key is {KEY}"] if not option else ["Text", option, KEY])
+    result = project.ends(
+        5, "add", *([f"the key is {KEY}"] if not option else ["Text", option, KEY])
     )
-    assert result.code == 5
     assert KEY not in result.out + result.err
     assert "secret" in result.err
     assert not project.has("MEMORY.md")
@@ -219,8 +216,7 @@ def test_what_stands_elsewhere_or_was_retired_is_added_when_asked(project):
     project.write(f"{tree}/MEMORY.md", project.entry(LOCK, "So."))
     project.git("init", "-q", str(project.root / tree))
     before = (project.root / tree / "MEMORY.md").read_bytes()
-    refused = project.mem("add", LOCK + "\nSo.")
-    assert refused.code == 5
+    refused = project.ends(5, "add", LOCK + "\nSo.")
     assert "was taken back; nothing is written" in refused.err
     again = project.mem("add", "--again", LOCK + "\nSo.")
     assert again.out.startswith("added to MEMORY.md"), again.err
@@ -293,19 +289,16 @@ def test_dry_run_is_a_diff_that_git_takes(project, before):
 @pytest.mark.parametrize("glob", ["[", "src/[ab", "[]", "x[!a/b"])
 def test_a_bracket_that_is_not_closed_is_no_glob(project, glob):
     """It would match nothing for ever; one that is closed or escaped is taken."""
-    refused = project.mem("add", "Freeze time", "--path", glob)
-    assert refused.code == 2
+    refused = project.ends(2, "add", "Freeze time", "--path", glob)
     assert "covers no file" in refused.err
     for good in ("src/[ab].py", "[]a].py", "x\\[.py", "[!a]*"):
-        added = project.mem("add", f"Freeze {good}", "--path", good)
-        assert added.code == 0, added.err
+        project.ok("add", f"Freeze {good}", "--path", good)
 
 
 def test_a_level_without_its_job_reinforces_nothing(project):
     """Although the project knows the very words."""
     project.mem("add", "Freeze time in cart tests")
     before = project.memory_file.read_bytes()
-    refused = project.mem("add", "--level", "job", "Freeze time in cart tests")
-    assert refused.code == 2
+    refused = project.ends(2, "add", "--level", "job", "Freeze time in cart tests")
     assert "--job" in refused.err
     assert project.memory_file.read_bytes() == before

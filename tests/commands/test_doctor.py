@@ -550,7 +550,7 @@ def test_written_ids_are_those_the_entries_went_by_and_can_be_undone(healthy):
 def test_dry_run_shows_the_diff_and_names_the_rest(healthy):
     """stdout is the diff alone, stderr names the rest; without --fix it is a
     mistake."""
-    assert healthy.mem("doctor", "--dry-run").code == 2
+    healthy.ends(2, "doctor", "--dry-run")
     healthy.write("tasks/b.md", healthy.entry(id=None))
     healthy.git("config", "--remove-section", "merge.mem")
     healthy.write("proxy.md", "Short.\n")

@@ -73,8 +73,7 @@ def test_restore_asks_for_its_words_too(gone):
     gone.mem("add", RULE, "--again")
     second = next(name for title, name in ids(gone).items() if "billing" in title)
     gone.mem("retire", second, "--because", "it moved")
-    result = gone.mem("restore", second)
-    assert result.code == 5
+    result = gone.ends(5, "restore", second)
     assert refused(result)
     assert not lives(gone)
     gone.ok("restore", second, "--again")

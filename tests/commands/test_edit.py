@@ -49,10 +49,8 @@ def test_what_the_editor_changed_is_spliced_back(project, copies):
 def test_an_editor_that_changes_nothing_writes_nothing(project, copies):
     """Exit 0, and no copy is left, nor of one that cannot be run."""
     text = filled(project)
-    assert (
-        project.mem("edit", "aaaa", env={"EDITOR": "/no/such", "VISUAL": ""}).code == 2
-    )
-    assert project.mem("edit", "", "--title", "x").code == 2
+    project.ends(2, "edit", "aaaa", env={"EDITOR": "/no/such", "VISUAL": ""})
+    project.ends(2, "edit", "", "--title", "x")
     done = edited(project, "exit 0\n", "aaaa")
     assert done.code == 0
     assert "nothing changed" in done.out
@@ -101,10 +99,10 @@ def test_options_change_values_without_an_editor(project):
     shown = project.mem("show", "bbbb2222").out
     for words in ("Better", "Clearer words.", "src/*.py", "decision", "0.9"):
         assert words in shown, shown
-    assert project.mem("edit", "bbbb", "--kind", "nonsense").code == 2
+    project.ends(2, "edit", "bbbb", "--kind", "nonsense")
     for away in ("", "../x.py", "/etc/passwd", "~/x", "!x", str(project.home / "x")):
-        assert project.mem("edit", "bbbb", "--path", away).code == 2
-        assert project.mem("add", "Else", "--path", away).code == 2
+        project.ends(2, "edit", "bbbb", "--path", away)
+        project.ends(2, "add", "Else", "--path", away)
     assert project.mem("edit", "bbbb", "--title", "Best").out.endswith("): title\n")
     assert project.mem("edit", "bbbb", "--path", "!src/*.py").out.endswith("): paths\n")
 
@@ -116,8 +114,7 @@ def test_nothing_is_no_title_and_no_text(project, option):
     for given, stdin in (("", b""), ("  ", b""), ("-", b"\n")):
         if (option, given) == ("--title", "-"):
             continue  # a title of its own
-        result = project.mem("edit", "bbbb", option, given, input=stdin)
-        assert result.code == 2
+        result = project.ends(2, "edit", "bbbb", option, given, input=stdin)
         assert result.err.startswith(f"mem: {option}: is empty\nhint: give ")
     assert project.read() == text
 

@@ -121,15 +121,14 @@ def test_what_cannot_be_read_or_asked_for_is_refused(project, name, args, code, 
     allowed."""
     project.write("~/sessions/x.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR")
     saved(project, talk(project), "s-1.jsonl")
-    result = project.mem("extract", str(project.home / "sessions" / name), *args)
-    assert result.code == code
+    result = project.ends(code, "extract", str(project.home / "sessions" / name), *args)
     assert said in result.err
     assert not project.entries()
 
 
 def test_garbage_on_standard_input_is_refused(project):
     for garbage in (b"\0\1\2", b"lorem ipsum", b'[{"role": "user", "con', b'{"a": 1}'):
-        assert project.mem("extract", "-", input=garbage).code == 3
+        project.ends(3, "extract", "-", input=garbage)
 
 
 def test_dry_run_writes_nothing(project):
@@ -695,8 +694,7 @@ def test_automatic_runs_wait_for_the_session_and_for_git(project):
     dry = project.mem("extract", "--finished", "--dry-run", "--json").json
     assert len(dry["sessions"]) == 1
     (project.root / ".git" / "MERGE_HEAD").write_text("0" * 40 + "\n")
-    result = project.mem("extract", "--finished")
-    assert result.code == 5
+    result = project.ends(5, "extract", "--finished")
     assert "merge" in result.err
     assert not project.entries()
     project.ok("extract")
@@ -791,8 +789,7 @@ def test_a_conflict_refuses_every_writer(project, args):
     project.write("talk.md", "User: Always ask first.\nAssistant: Understood.\n")
     path = project.memory(project.entry(id="old") + conflict)
     before = path.read_bytes()
-    result = project.mem(*args)
-    assert result.code == 5
+    result = project.ends(5, *args)
     assert "conflict" in result.err
     assert path.read_bytes() == before
 
@@ -805,4 +802,4 @@ def test_a_handle_of_a_file_of_talk_is_shown(project):
     assert handle == "s:talk.md.1"
     assert "Mended it" in project.ok("show", handle).out
     assert "Mended it" in project.ok("show", "s:talk.md").out
-    assert project.mem("show", "s:talk.md.7").code == 2
+    project.ends(2, "show", "s:talk.md.7")

@@ -10,7 +10,8 @@ def test_a_task_that_is_not_there_is_named(project):
     """With the folder it would have; nothing is learned into the job instead."""
     in_job(project)
     before = state(project)
-    result = project.mem(
+    result = project.ends(
+        2,
         "extract",
         saved(project, talk(project)),
         *RULES,
@@ -19,7 +20,6 @@ def test_a_task_that_is_not_there_is_named(project):
         "--task",
         "none",
     )
-    assert result.code == 2
     assert "--task none: no such task" in result.err
     assert "tasks/none" in result.err
     assert state(project) == before
@@ -30,8 +30,7 @@ def test_a_memory_file_that_is_no_text_is_named_and_the_session_learned_from(
 ):
     """What it knows cannot be looked at; it is not written to either."""
     bad = project.write("tasks/broken.md", b"---\nid: x\n---\n\xff\n")
-    result = project.mem("extract", saved(project, talk(project)), *RULES)
-    assert result.code == 3
+    result = project.ends(3, "extract", saved(project, talk(project)), *RULES)
     assert "tasks/broken.md:4" in result.err
     assert any(
         "imperative mood" in entry.body

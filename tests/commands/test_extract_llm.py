@@ -108,8 +108,7 @@ def test_a_reply_of_no_use_fails_and_the_rules_take_the_session(project, api, wh
     again."""
     api.steps.append(BAD[what])
     path = saved(project, talk(project))
-    result = project.mem("extract", path, *LLM)
-    assert result.code == 4
+    result = project.ends(4, "extract", path, *LLM)
     assert "observations" in result.out + result.err
     assert [entry.kind for entry in project.entries()] == ["preference"]
     sent = len(api.seen)

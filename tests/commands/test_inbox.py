@@ -116,18 +116,17 @@ def test_undo_of_a_keep_lets_the_proposal_wait_again(project):
     learn(project)
     before = waiting(project)
     first = before[0]["id"][:8]
-    assert project.mem("keep", first).code == 0
+    project.ok("keep", first)
     assert waiting(project) == []
     again = project.mem("keep", first)
     assert (again.code, f"{first}: kept already" in again.err) == (2, True)
-    assert project.mem("undo", "--dry-run").code == 0
+    project.ok("undo", "--dry-run")
     assert waiting(project) == []
-    undone = project.mem("undo")
-    assert undone.code == 0
+    undone = project.ok("undo")
     assert "mem inbox" in undone.out
     assert waiting(project) == before
     assert not project.entries()
-    assert project.mem("keep", first).code == 0
+    project.ok("keep", first)
     assert [entry.id for entry in project.entries()] == [before[0]["id"]]
 
 
@@ -157,13 +156,12 @@ def test_keep_takes_several_or_none(project):
     given = slip(project).user("No, don't use the moment library.").agent("Sorry.")
     project.mem("extract", saved(project, given, "s-1.jsonl"))
     ids = [proposal["id"][:8] for proposal in waiting(project)]
-    result = project.mem("keep", ids[0], "ffffffff")
-    assert result.code == 2
+    result = project.ends(2, "keep", ids[0], "ffffffff")
     assert "mem inbox" in result.err
     assert not project.entries()
-    assert project.mem("keep", *ids, "--title", "Both").code == 2
-    assert project.mem("keep", *ids, "--level", "nowhere").code == 2
-    assert project.mem("keep", *ids, "--level", "task").code == 2
+    project.ends(2, "keep", *ids, "--title", "Both")
+    project.ends(2, "keep", *ids, "--level", "nowhere")
+    project.ends(2, "keep", *ids, "--level", "task")
     project.ok("keep", *ids)
     assert len(project.entries()) == 2
 
@@ -266,8 +264,7 @@ def test_a_torn_state_file_loses_proposals_and_no_entry(project):
     assert result.code == 0
     assert "proposed" in result.err
     assert len(project.entries()) == 1
-    result = project.mem("inbox")
-    assert result.code == 5
+    result = project.ends(5, "inbox")
     assert "state file" in result.err
     path.unlink()
     result = project.ok("inbox")

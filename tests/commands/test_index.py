@@ -59,8 +59,7 @@ def test_json_lists_every_file_with_its_place(project):
 def test_an_embedder_that_cannot_work_is_exit_4_and_the_index_is_up_to_date(project):
     """A missing key is named, with what to do; --json says the same."""
     project.remembers("A")
-    result = project.mem("index", "--json", env={"MEM_EMBEDDER": "openai"})
-    assert result.code == 4
+    result = project.ends(4, "index", "--json", env={"MEM_EMBEDDER": "openai"})
     assert "OPENAI_API_KEY" in result.err
     assert result.json["vectors"]["failed"]
     assert (result.json["vectors"]["have"], result.json["vectors"]["chosen"]) == (0, 1)

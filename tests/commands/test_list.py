@@ -22,7 +22,7 @@ def test_recent_cuts_and_total_counts_all(project):
     assert [row["date"] for row in found["entries"]] == ["2026-11-07", "2026-11-06"]
     assert (found["total"], found["version"]) == (7, 1)
     for number in ("0", "-3", "x"):
-        assert project.mem("list", "--limit", number).code == 2
+        project.ends(2, "list", "--limit", number)
 
 
 def test_a_row_has_the_values_of_the_entry(project):

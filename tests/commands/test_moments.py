@@ -27,7 +27,6 @@ def test_a_job_is_named_by_its_folder_alone(project, verb, job):
 def test_a_note_that_cannot_be_read_is_not_written_over(project, name, verb):
     """Its line is named, and its bytes stay."""
     path = project.write(name, b"one\ntwo \xff\n")
-    result = project.mem(*verb)
-    assert result.code == 3
+    result = project.ends(3, *verb)
     assert f"{name}:2:" in result.err
     assert path.read_bytes() == b"one\ntwo \xff\n"

@@ -37,8 +37,7 @@ def test_log_tells_a_life(project):
     assert rows[2]["detail"] == "body"
     project.mem("restore", "a1b2c3d4")
     assert project.mem("log", "a1b2", "--json").json["rows"][0]["commit"] == ""
-    unknown = project.mem("log", "zzzz")
-    assert unknown.code == 2
+    unknown = project.ends(2, "log", "zzzz")
     assert "no entry has that id" in unknown.err
 
 
@@ -56,8 +55,7 @@ def test_log_knows_what_no_commit_had_alive(project):
         assert row["path"] == "MEMORY.archive.md"
         assert "archived" in project.mem("log", "zz11").out
     entries = project.listed()
-    prose = project.mem("log", entries[0]["id"])
-    assert prose.code == 2
+    prose = project.ends(2, "log", entries[0]["id"])
     assert "is a section of prose" in prose.err
 
 
@@ -124,7 +122,7 @@ def test_as_of_a_moment(project):
     assert len(project.listed("--at", "HEAD~2")) == 1
     assert project.git("status", "--short") == before
     for wrong in ("nonsense", "1999-01-01", "--output=x"):
-        assert project.mem("recall", "x", f"--at={wrong}").code == 2
+        project.ends(2, "recall", "x", f"--at={wrong}")
 
 
 def test_before_there_was_memory_nothing_is_advised(project):
@@ -153,10 +151,10 @@ def test_why_a_file_is_as_it_is(project):
     assert "off by one" in told["rows"][0]["title"]
     assert {row["source"] for row in told["rows"]} == {"memory", "commit"}
     assert "a1b2c3d4" in project.mem("why", "src/cart.py").out
-    assert project.mem("why", "no/such.py").code == 2
-    beyond = project.mem("why", "src/cart.py:99999")
-    assert beyond.code == 2 and "the file has 3 lines" in beyond.err
-    assert project.mem("why", "src/cart.py:0").code == 2
+    project.ends(2, "why", "no/such.py")
+    beyond = project.ends(2, "why", "src/cart.py:99999")
+    assert "the file has 3 lines" in beyond.err
+    project.ends(2, "why", "src/cart.py:0")
     long = f"Round the {'very ' * 20}last cent"
     for text in ("# 1\n", "# 2\n"):
         project.write("src/cart.py", text)

@@ -136,7 +136,7 @@ def test_what_cannot_be_asked_for_is_a_usage_error(project):
         "a --set reinforce_mode=aligned",
         "a=worked",
     ):
-        assert project.mem("reinforce", *args.split()).code == 2, args
+        project.ends(2, "reinforce", *args.split())
     for verdict, count in (("worked", 1), ("failed", 0), ("failed", 0)):
         project.mem("reinforce", f"w={verdict}")
         assert entry_of(project, "w").extra["success_count"] == count

@@ -17,7 +17,7 @@ def test_retire_and_restore_give_the_file_back(project):
         "retired",
         "the zoo closed",
     )
-    assert project.mem("recall", "zebra", "--ranked", "--check").code == 1
+    project.ends(1, "recall", "zebra", "--ranked", "--check")
     project.ok("restore", "z")
     assert path.read_text() == text
 
@@ -41,11 +41,10 @@ def test_unknown_and_ambiguous_ids_are_usage_errors(project):
     """Exit 2, nothing written, the candidates named."""
     path = project.memory(project.entry(id="abc1"), project.entry(id="abc2"))
     before = path.read_bytes()
-    assert project.mem("retire", "nope").code == 2
-    both = project.mem("retire", "abc")
-    assert both.code == 2
+    project.ends(2, "retire", "nope")
+    both = project.ends(2, "retire", "abc")
     assert "abc1, abc2" in both.err
-    assert project.mem("retire", "abc1", "nope").code == 2
+    project.ends(2, "retire", "abc1", "nope")
     assert path.read_bytes() == before
 
 
@@ -80,7 +79,7 @@ def test_undo_leaves_what_was_written_by_hand_beside_it(project):
         "",
     ):
         path.write_text(text)
-        assert project.mem("undo").code == 5
+        project.ends(5, "undo")
         assert path.read_text() == text
 
 
@@ -104,8 +103,7 @@ def test_undo_takes_back_the_last_write_and_then_the_one_before(project):
     first = project.ok("undo")
     assert path.read_bytes() == states[0]
     assert "before it" not in first.out
-    nothing = project.mem("undo")
-    assert nothing.code == 1
+    nothing = project.ends(1, "undo")
     assert "nothing to undo" in nothing.out
 
 
@@ -117,17 +115,16 @@ def test_undo_goes_past_what_was_forgotten(project):
     project.mem("add", "Keep the lights on at night")
     project.mem("add", "The zebra crossing is painted on Mondays", "--kind", "fact")
     zebra = next(row["id"] for row in project.listed() if "zebra" in row["title"])
-    assert project.mem("forget", zebra).code == 0
+    project.ok("forget", zebra)
     stands = project.memory_file.read_bytes()
     project.mem("add", "Deploys go out on Tuesdays")
-    assert project.mem("undo").code == 0
+    project.ok("undo")
     assert project.memory_file.read_bytes() == stands
-    refused = project.mem("undo")
-    assert refused.code == 5
+    refused = project.ends(5, "undo")
     assert "mem forget of" in refused.err and "another mem undo" in refused.err
     assert project.memory_file.read_bytes() == stands
     while project.read().encode() != begun:
-        assert project.mem("undo").code == 0
+        project.ok("undo")
         assert "zebra" not in project.read()
 
 
@@ -140,7 +137,7 @@ def test_undo_of_another_root_has_no_forgotten_words_either(project, world, tmp_
     record = next(state_dir().joinpath("undo").rglob("*.json"))
     killed = record.with_name(f".{record.name}.mem-tmp-999999999-0")
     killed.write_bytes(record.read_bytes())
-    assert project.mem("forget", found[0]["id"]).code == 0
+    project.ok("forget", found[0]["id"])
     assert not killed.exists()
     with_words = [
         path
@@ -167,5 +164,5 @@ def test_undo_of_nothing_clears_the_note_of_a_killed_one(project):
     project.ok("undo")
     lock = state_dir() / "write.lock"
     lock.write_text('{"pid": 1, "verb": "undo", "since": "2026-11-21"}')
-    assert project.mem("undo").code == 1
+    project.ends(1, "undo")
     assert lock.read_text() == ""

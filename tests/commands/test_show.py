@@ -81,7 +81,7 @@ def test_the_proxy_store_is_private(filled):
             "Manner", "Short answers.", id="eeeeeeee-0000-4000-8000-000000000009"
         ),
     )
-    assert filled.mem("show", "eeee").code == 2
+    filled.ends(2, "show", "eeee")
     assert filled.mem("show", "eeee", "--proxy").out.startswith("Manner\n")
 
 

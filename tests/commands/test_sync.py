@@ -58,8 +58,7 @@ def test_a_home_of_its_own_has_a_repository_of_its_own(project, tmp_path, monkey
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     trial = tmp_path / "trial"
     trial.mkdir()
-    said = project.mem("sync", "--git", "", env={"MEM_HOME": str(trial)})
-    assert said.code == 0, said.err
+    project.ok("sync", "--git", "", env={"MEM_HOME": str(trial)})
     assert (trial / ".local/share/mem/home.git").is_dir()
 
 

@@ -84,8 +84,8 @@ def test_confirming_follows_lines_that_moved(project):
 )
 def test_a_place_that_is_none_is_refused(project, place, said):
     project.write("src/cart.py", CODE)
-    result = project.mem("add", "Note", "--rests-on", place)
-    assert result.code == 2 and said in result.err and "hint:" in result.err
+    result = project.ends(2, "add", "Note", "--rests-on", place)
+    assert said in result.err and "hint:" in result.err
     assert not project.has("MEMORY.md")
 
 

@@ -313,7 +313,7 @@ def test_interrupted_work_goes_on_where_it_stopped(project, server, monkeypatch)
     monkeypatch.setattr(module, "PAID_BATCH", 1)
     two(project)
     server.answers = [lambda body: Answer(body=server.speak(body)), FAULTS["wrong key"]]
-    assert project.mem("index").code == 4
+    project.ends(4, "index")
     assert embedded(project) == {"Alpha"}
     project.ok("index")
     inputs = [body["input"] for body in server.bodies]
@@ -361,8 +361,7 @@ def test_a_model_that_changed_behind_its_name_is_refused(project, server):
     server.speak = lambda body: bad([[1.0] * 7] * len(body["input"])).body
     assert "dimension 7" in recalled(project).err
     project.write("tasks/c.md", project.entry("Gamma", "okapi"))
-    result = project.mem("index")
-    assert result.code == 4
+    result = project.ends(4, "index")
     assert "dimension 7, not 4 as before" in result.err
     assert {
         row[0] for row in sql(project, "SELECT length(vector) FROM embedding_cache")

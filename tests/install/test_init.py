@@ -90,8 +90,7 @@ def test_remove_restores_every_byte(project, text):
 def test_from_is_for_the_workflow_alone(project):
     """Without one it would go without a word."""
     before = snapshot(project.root)
-    refused = project.mem("init", "--from", "mem==1")
-    assert refused.code == 2
+    refused = project.ends(2, "init", "--from", "mem==1")
     assert "mem init --ci --from SPEC" in refused.err
     assert snapshot(project.root) == before
 
@@ -103,7 +102,7 @@ def test_undo_of_a_removal_says_that_it_is_one(project):
     before = snapshot(project.root)
     project.mem("init", "--git", "--claude", "--codex", "--agents")
     wired = (project.root / ".claude/settings.local.json").read_bytes()
-    assert project.mem("init", "--remove", "--all").code == 0
+    project.ok("init", "--remove", "--all")
     assert snapshot(project.root) == before
     project.mem("add", "Use uv")
     assert "init --remove (what it took out" in project.mem("undo").out
@@ -111,7 +110,7 @@ def test_undo_of_a_removal_says_that_it_is_one(project):
     assert "took back init --remove of" in back.out
     assert "mem init --remove takes it out" in back.out
     assert (project.root / ".claude/settings.local.json").read_bytes() == wired
-    assert project.mem("init", "--remove", "--all").code == 0
+    project.ok("init", "--remove", "--all")
     assert snapshot(project.root) == before
 
 
@@ -216,7 +215,7 @@ def test_the_user_has_hooks_without_a_project(project, tmp_path):
     """Outside of any repository --user is all there is; without it that is an error."""
     nowhere = tmp_path / "nowhere"
     nowhere.mkdir()
-    assert project.mem("init", "--claude", cwd=nowhere).code == 2
+    project.ends(2, "init", "--claude", cwd=nowhere)
     moved = {
         "CLAUDE_CONFIG_DIR": str(tmp_path / "cc"),
         "CODEX_HOME": str(tmp_path / "cx"),
@@ -252,8 +251,8 @@ def test_broken_settings_stop_everything_before_it_begins(project, text):
     """The file and the line are named, and nothing at all was written."""
     project.write(".claude/settings.local.json", text)
     before = snapshot(project.root)
-    done = project.mem("init", "--all")
-    assert done.code == 2 and "settings.local.json:3: not valid JSON" in done.err
+    done = project.ends(2, "init", "--all")
+    assert "settings.local.json:3: not valid JSON" in done.err
     assert snapshot(project.root) == before
 
 
@@ -349,8 +348,8 @@ def test_a_link_that_leaves_the_repository_is_refused(project, tmp_path):
         link = project.root / name
         link.parent.mkdir(exist_ok=True)
         link.symlink_to(aim)
-        done = project.mem("init", "--claude", "--agents")
-        assert done.code == 5 and "where mem does not write" in done.err
+        done = project.ends(5, "init", "--claude", "--agents")
+        assert "where mem does not write" in done.err
         assert aim.read_text() == "{}\n"
         link.unlink()
 
@@ -526,8 +525,8 @@ def test_ci_is_told_what_to_install(project, monkeypatch):
     without."""
     monkeypatch.setattr(distribution, "for_ci", FOR_CI)
     before = snapshot(project.root)
-    done = project.mem("init", "--ci")
-    assert done.code == 2 and "--from" in done.err and snapshot(project.root) == before
+    done = project.ends(2, "init", "--ci")
+    assert "--from" in done.err and snapshot(project.root) == before
     assert (
         "no workflow for CI: name what it installs" in project.mem("init", "--all").out
     )
