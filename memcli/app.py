@@ -19,6 +19,7 @@ from memcli.project.context import Project, moment
 from memcli.storage.files import folder_of, state_dir
 
 if TYPE_CHECKING:
+    from memcli.index.anchors import Checked
     from memcli.index.vectors import Chosen
     from memcli.providers.configured import Providers
     from memcli.providers.llm.ledger import Call
@@ -235,6 +236,22 @@ class App:
             if not self.kept.embed(providers.embedder, self.count):
                 providers.embedder = None
         return done
+
+    def check_names(
+        self, *, seconds: float = 20, again: bool = False
+    ) -> "Checked | None":
+        """Hold what entries name against the code, as far as git can tell in time; None
+        without a project."""
+        from memcli.index import anchors
+
+        root = self.project.root
+        if root is None:
+            return None
+        return self.guarded(
+            lambda: anchors.update(
+                self.index, root, self.count, seconds=seconds, again=again
+            )
+        )
 
     @property
     def chosen(self) -> "Chosen":

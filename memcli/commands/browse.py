@@ -13,7 +13,7 @@ from memcli.diagnostics.health import HealthReport, health
 from memcli.errors import MemError
 from memcli.extraction import proposals
 from memcli.history.record import opened
-from memcli.index import anchors, vectors
+from memcli.index import vectors
 from memcli.memory.docs import Doc
 from memcli.memory.filters import Filters
 from memcli.memory.parser import sections
@@ -120,9 +120,7 @@ def _items(app: App, rows: Sequence[ListRow]) -> list[Item]:
     uses = _seen(app)
     life = lives(app.project)
     ids = [row.id for row in rows]
-    root = app.project.root
-    if root is not None:
-        app.guarded(lambda: anchors.update(app.index, root, app.count, seconds=SECONDS))
+    app.check_names(seconds=SECONDS)
     outdated = app.guarded(lambda: app.index.entries.gone(ids))
     similar = _similar(app, ids)
     items = []

@@ -49,10 +49,7 @@ def index(app: App, *, rebuild: bool = False) -> IndexReport:
         what = f"the index is busy: another process is writing it ({app.index.path})"
         raise RefusedError(what, "run again")
     vectors = _embed(app)
-    names = None
-    root = app.project.root
-    if root is not None:
-        names = app.guarded(lambda: anchors.update(app.index, root, app.count))
+    names = app.check_names()
     report = app.guarded(lambda: _report(app, refreshed))
     return report._replace(vectors=vectors, names=names)
 

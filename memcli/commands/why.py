@@ -13,7 +13,6 @@ from memcli.commands.show import list_entries
 from memcli.errors import UsageError
 from memcli.history.commits import read_commits
 from memcli.history.record import opened
-from memcli.index import anchors
 from memcli.memory.docs import Doc
 from memcli.memory.filters import Filters
 from memcli.memory.values import plain_id
@@ -139,8 +138,7 @@ def _memory(app: App, path: str, within: tuple[str, ...]) -> Iterator[WhyRow]:
 
 def _naming(app: App, path: str, within: tuple[str, ...]) -> set[str]:
     """The ids of entries whose text names the file, or one of the names `within`."""
-    root = need_root(app.project)
-    app.guarded(lambda: anchors.update(app.index, root, app.count))
+    app.check_names()
     naming = set()
     anchored = "SELECT entry, kind, name FROM anchored"
     for entry, kind, name in app.index.db.execute(anchored):

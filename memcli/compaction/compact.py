@@ -71,11 +71,10 @@ def compact(app: App, request: CompactRequest) -> CompactReport:
 def renamed_files(app: App) -> dict[str, dict[str, str]]:
     """The new names of files that git saw renamed, by entry. The index is refreshed
     first."""
-    root = app.project.root
-    if root is None or not app.project.listing.files:
+    if app.project.root is None or not app.project.listing.files:
         return {}
     app.refresh(embed=False)
-    app.guarded(lambda: anchors.update(app.index, root, app.count))
+    app.check_names()
     return anchors.moves(anchors.gone(app.index))
 
 

@@ -118,13 +118,10 @@ def _gone(scene: Scene) -> _Gone | None:
     """By entry, the names it holds that are gone, from an index that is brought up
     to date; None without git."""
     app = scene.app
-    root = app.project.root
-    if root is None or not _head(scene):
+    if app.project.root is None or not _head(scene):
         return None
     app.refresh(embed=False)
-    app.guarded(
-        lambda: anchors.update(app.index, root, app.count, seconds=60, again=True)
-    )
+    app.check_names(seconds=60, again=True)
     return anchors.gone(app.index)
 
 

@@ -70,12 +70,8 @@ def work(root: str, environ: Mapping[str, str], *, wait: bool) -> str:
                     *(_told(app, spool, item) for item in spool.waiting()),
                     _learn(app, ()),
                 ]
-            from memcli.index import anchors
-
             # What entries name is held against the new commits.
-            app.guarded(
-                lambda: anchors.update(app.index, Path(root), app.count, seconds=60)
-            )
+            app.check_names(seconds=60)
             return "; ".join(filter(None, [*done, synced])) or "nothing to learn"
 
 
