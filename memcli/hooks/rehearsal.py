@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memcli.app import App, P
+from memcli.app import App
 from memcli.memory.values import Patch
 from memcli.project import levels_on_disk
 from memcli.project.context import Project
@@ -117,22 +117,8 @@ class Rehearsal(App):
 
     @cached_property
     def workspace(self) -> "Workspace":
-        """One that keeps nobody out."""
-        return _NoWriter(self.real.workspace)  # type: ignore[return-value]
-
-    def write(
-        self,
-        plan: Callable[[], P],
-        verb: str,
-        *,
-        dry_run: bool = False,
-        note: Callable[[P], Sequence[str]] = lambda report: (),
-    ) -> P:
-        """Plan, and let the files be so."""
-        report = plan()
-        if not dry_run:
-            self.project.take(report.patches)
-        return report
+        """One that keeps nobody out, and lets the files be so in memory alone."""
+        return _NoWriter(self.real.workspace, self.project)  # type: ignore[return-value]
 
     @contextmanager
     def state(
@@ -156,8 +142,15 @@ class Rehearsal(App):
 class _NoWriter:
     """A workspace that keeps nobody out: nothing is written."""
 
-    def __init__(self, real: "Workspace") -> None:
+    def __init__(self, real: "Workspace", project: RehearsedProject) -> None:
         self.notes = real.notes
+        self.project = project
 
     def hold(self, verb: str) -> AbstractContextManager[None]:
         return nullcontext()
+
+    def write(
+        self, patches: Sequence[Patch], verb: str, note: Sequence[str]
+    ) -> list[str]:
+        self.project.take(patches)
+        return []
