@@ -305,6 +305,11 @@ class Project:
         """Run a command line as a process of its own."""
         return self._started([], args, input, cwd, env)
 
+    def hook(self, event: str, session: str = "s", **said: Any) -> Result:
+        """Call a hook here as an agent does, as a process of its own."""
+        payload = {"session_id": session, "cwd": str(self.root), **said}
+        return self.shell("hook", event, input=json.dumps(payload))
+
     def powerless(self, *args: str, env: Mapping[str, str] | None = None) -> Result:
         """Run a command line as a process that permissions hold for, even when root
         runs the tests."""

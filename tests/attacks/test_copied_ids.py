@@ -1,7 +1,5 @@
 """A repository that copies the id of what the person keeps in the home folder."""
 
-import json
-
 import pytest
 
 ID = "6f1c8a2e-5555-4aaa-8bbb-0123456789ab"
@@ -21,10 +19,7 @@ def copied(project):
 
 def told(project, monkeypatch):
     monkeypatch.setenv("MEM_HOOK_SECONDS", "120")
-    call = json.dumps(
-        {"session_id": "s", "cwd": str(project.root), "source": "startup"}
-    )
-    return project.shell("hook", "session-start", input=call).out
+    return project.hook("session-start", source="startup").out
 
 
 @pytest.mark.parametrize(

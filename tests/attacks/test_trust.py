@@ -1,6 +1,5 @@
 """Rule 3 of docs/security.md: whose file it is decides what it may do."""
 
-import json
 import os
 import shutil
 import sys
@@ -165,10 +164,7 @@ def test_a_project_bounds_its_own_part_of_the_block_alone(project, monkeypatch):
     assert "Own norms" in out
     assert "Fridays" not in out
     assert "deploy deploy" not in out
-    call = json.dumps(
-        {"session_id": "s", "cwd": str(project.root), "source": "startup"}
-    )
-    told = project.shell("hook", "session-start", input=call).out
+    told = project.hook("session-start", source="startup").out
     assert "Never force push" in told
     assert "Fridays" not in told
     assert (

@@ -1,7 +1,5 @@
 """mem import: what other memories know, taken over once."""
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -405,14 +403,9 @@ def test_rules_of_a_folder_hold_for_its_files(project):
     assert "payment" in standing and "footer" not in standing
     told = {}
     for number, name in enumerate(("pkg/web/a.py", "pkg/a.py", "pkg/[id]/a.py")):
-        call = {
-            "session_id": f"s{number}",
-            "cwd": str(project.root),
-            "hook_event_name": "PreToolUse",
-            "tool_name": "Write",
-            "tool_input": {"file_path": str(project.root / name), "content": "1"},
-        }
-        told[name] = project.mem("hook", "pre-tool", input=json.dumps(call)).out
+        file = {"file_path": str(project.root / name), "content": "1"}
+        call = {"tool_name": "Write", "tool_input": file}
+        told[name] = project.hook("pre-tool", f"s{number}", **call).out
     assert "render the footer" in told["pkg/web/a.py"]
     assert told["pkg/a.py"] == ""
     assert "Never sleep" in told["pkg/[id]/a.py"]

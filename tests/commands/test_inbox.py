@@ -39,8 +39,7 @@ def waiting(project):
 
 def started(project, session):
     """What the start of a session tells the agent."""
-    payload = {"session_id": session, "cwd": str(project.root), "source": "startup"}
-    result = project.shell("hook", "session-start", input=json.dumps(payload))
+    result = project.hook("session-start", session, source="startup")
     told = json.loads(result.out or "{}").get("hookSpecificOutput", {})
     return str(told.get("additionalContext", ""))
 

@@ -1,7 +1,5 @@
 """An old value is told by no layer and no hook once the new one is known."""
 
-import json
-
 import pytest
 
 from tests.commands.talk import Talk, saved
@@ -41,11 +39,6 @@ VALUES = [
 WRITTEN = "service.py"
 
 
-def hook(project, event, **more):
-    payload = {"session_id": f"s-{event}", "cwd": str(project.root), **more}
-    return project.shell("hook", event, input=json.dumps(payload)).out
-
-
 def everything_told(project, task):
     """What recall, the start, a prompt and the moment before a tool tell of it."""
     edit = {
@@ -56,9 +49,9 @@ def everything_told(project, task):
     return "\n".join((
         project.mem("recall", task).out,
         project.mem("recall", task, "--ranked").out,
-        hook(project, "session-start", source="startup"),
-        hook(project, "prompt", prompt=f"{task}?"),
-        hook(project, "pre-tool", tool_name="Edit", tool_input=edit),
+        project.hook("session-start", "a", source="startup").out,
+        project.hook("prompt", "b", prompt=f"{task}?").out,
+        project.hook("pre-tool", "c", tool_name="Edit", tool_input=edit).out,
     ))  # fmt: skip
 
 

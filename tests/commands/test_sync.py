@@ -64,8 +64,7 @@ def test_a_home_of_its_own_has_a_repository_of_its_own(project, tmp_path, monkey
 
 def in_step(*machines):
     for each in (*machines, *machines):
-        done = each.sync()
-        assert done.code == 0, done.err
+        each.ok("sync")
 
 
 def test_without_an_address_nothing_is_called_in_step(project, remote, tmp_path):
@@ -76,8 +75,7 @@ def test_without_an_address_nothing_is_called_in_step(project, remote, tmp_path)
     begun = laptop.sync("--git")
     assert begun.code == 0
     assert "nothing leaves this machine" in begun.err
-    done = laptop.sync()
-    assert done.code == 0
+    done = laptop.ok("sync")
     assert "on this machine alone" in done.out
     assert "mem sync --git URL" in done.out
     assert laptop.sync("--json").json["address"] is False
@@ -159,8 +157,7 @@ def test_what_may_not_leave_stops_it_before_anything_is_committed(
         path.symlink_to(laptop.folder / "elsewhere.md")
     else:
         path.write_text("<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n")
-    done = laptop.sync()
-    assert done.code == 5
+    done = laptop.ends(5, "sync")
     assert "MEMORY.md" in done.err
     assert "hint:" in done.err
     assert project.git("for-each-ref", cwd=remote) == ""
@@ -184,8 +181,7 @@ def test_a_secret_of_the_other_side_is_not_sent_on(pair, remote, project):
     token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
     with elsewhere(project, remote) as folder:
         (folder / "MEMORY.md").write_text(f"{two.text()}\nkey: {token}\n")
-    done = two.sync()
-    assert done.code == 5
+    done = two.ends(5, "sync")
     assert "holds a secret" in done.err
     assert "the other side" in done.err
     assert token not in two.text()
@@ -203,8 +199,7 @@ def test_the_other_side_lifts_no_guard_and_has_bounds(pair, remote, project, the
         text = guard + "---\nid: x\ntype: declarative\n---\n## A note\n\n" * 40_000
     with elsewhere(project, remote) as folder:
         (folder / "MEMORY.md").write_text(text)
-    done = two.sync()
-    assert done.code == 5
+    done = two.ends(5, "sync")
     said = "would lift the guard" if there == "lifted" else "too large"
     assert said in done.err
     assert two.text() == guard
@@ -220,8 +215,7 @@ def test_a_guard_that_the_other_side_calls_otherwise_is_taken_in(pair, project):
     path = one.home / "MEMORY.md"
     path.write_text(path.read_text().replace("Never force", "Do not force"))
     one.sync()
-    done = two.sync()
-    assert done.code == 0, done.err
+    two.ok("sync")
     assert "Do not force push" in two.text() and "guard: deny" in two.text()
 
 
@@ -249,8 +243,7 @@ def test_a_repository_that_holds_more_is_refused_and_writes_nothing(
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.symlink_to("/etc/passwd") if name[0] == "i" else path.write_text("x")
-    done = laptop.sync()
-    assert done.code == 5
+    done = laptop.ends(5, "sync")
     assert name.partition("/")[0] in done.err
     assert list(laptop.home.iterdir()) == []
 
@@ -262,8 +255,7 @@ def test_a_repository_with_another_branch_is_refused(pair, remote, project):
     with elsewhere(project, remote, "trunk") as folder:
         (folder / "a.py").write_text("x = 1\n")
     laptop.mem("add", "--level", "global", "Prefer short branches")
-    done = laptop.sync()
-    assert done.code == 5
+    done = laptop.ends(5, "sync")
     assert "holds a branch 'trunk'" in done.err
     assert "main" not in project.git("branch", "-a", cwd=remote)
 
@@ -369,8 +361,7 @@ def test_a_failed_network_costs_nothing(pair, remote):
     laptop, desktop = pair
     laptop.learns()
     remote.rename(remote.with_name("away"))
-    done = laptop.sync()
-    assert done.code == 4
+    done = laptop.ends(4, "sync")
     assert "what is here is committed" in done.err
     remote.with_name("away").rename(remote)
     in_step(laptop, desktop)
@@ -395,8 +386,7 @@ def test_the_users_hooks_run_and_may_refuse(pair):
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho not today >&2\nexit 1\n")
     hook.chmod(0o755)
-    done = laptop.sync()
-    assert done.code == 5
+    done = laptop.ends(5, "sync")
     assert "not today" in done.err
     hook.unlink()
     assert "1 commit sent" in laptop.sync().out

@@ -511,8 +511,7 @@ def test_recall_marks_and_lowers_it(project):
         and "gone" not in hits[0]
     )
     assert "gone since" in project.mem("recall", "how are widgets painted").out
-    call = {"session_id": "s", "cwd": str(project.root)}
-    told = project.shell("hook", "session-start", input=json.dumps(call)).out
+    told = project.hook("session-start").out
     assert f"{second['id']}_call" in told and f"{first['id']}_call" not in told
 
 

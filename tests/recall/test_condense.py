@@ -1,8 +1,6 @@
 """`query = "llm"`: the model condenses the task, its words are what is searched, a
 failure costs nothing."""
 
-import json
-
 import pytest
 
 from memcli.providers.llm import anthropic
@@ -192,15 +190,8 @@ def test_hooks_never_ask(project, api, monkeypatch):
     """Whatever the user's own configuration says."""
     monkeypatch.setenv("MEM_QUERY", "llm")
     monkeypatch.setenv("MEM_LLM", "anthropic")
-    event = {
-        "session_id": "s",
-        "cwd": str(project.root),
-        "prompt": "zebra index stripes",
-    }
-    assert (
-        project.mem("hook", "prompt", input=json.dumps(event)).code == 0
-        and not api.seen
-    )
+    assert project.hook("prompt", prompt="zebra index stripes").code == 0
+    assert not api.seen
 
 
 def test_a_repository_may_not_choose_it(project):
