@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import NamedTuple
 
 from memcli.app import App
@@ -242,7 +241,7 @@ def try_call(app: App, line: str, path: str) -> TryReport:
     if not app.project.listing.files:
         return TryReport(decision=None, call=call)
     refresh_found(app)
-    use = _use(app, line, [path] if path else [])
+    use = _use(app, line, path)
     trusted = _trusted(app)
     verdict = app.guarded(lambda: strictest(app, use, trusted))
     if verdict is None:
@@ -259,14 +258,13 @@ def try_call(app: App, line: str, path: str) -> TryReport:
     )
 
 
-def _use(app: App, line: str, paths: Sequence[str]) -> ToolUse:
-    """A shell line with the files it changes, or changes of files."""
+def _use(app: App, line: str, path: str) -> ToolUse:
+    """A shell line with the files it changes, or a change of a file."""
     from memcli.sessions.tools import tool_call
 
     root = app.project.root or app.project.cwd
-    call = tool_call({"command": line}, str(app.project.cwd))
-    given = (str(Path(app.project.cwd, path)) for path in paths)
-    return tool_use(root, line, call._replace(files=(*call.files, *given)))
+    call = tool_call({"command": line, "path": path}, str(app.project.cwd))
+    return tool_use(root, line, call)
 
 
 def suggest_guards(app: App, prefix: str = "") -> SuggestReport:
@@ -330,13 +328,13 @@ def replay(app: App, prefix: str = "") -> ReplayedGuards:
     for guard in app.guarded(lambda: find_guards(app)):
         if not plain_id(guard.entry).startswith(prefix) or not guard.binds:
             continue
-        deny = guard.mode == DENY and may_deny(app, guard, trusted)
+        can_deny = may_deny(app, guard, trusted)
         for call, verdict in _stops(app, guard, calls):
             stopped.append(
                 Stopped(
                     id=plain_id(guard.entry),
                     title=guard.title,
-                    decision=DENY if deny else ASK,
+                    decision=verdict.mode if can_deny else ASK,
                     date=call.date,
                     handle=call.handle,
                     call=verdict.met,
@@ -349,7 +347,7 @@ def _stops(
     app: App, guard: Guard, calls: Sequence[PastCall]
 ) -> Iterator[tuple[PastCall, Verdict]]:
     for call in calls:
-        verdict = judge(guard, _use(app, call.line, [call.path] if call.path else []))
+        verdict = judge(guard, _use(app, call.line, call.path))
         if verdict is not None and verdict.mode:
             yield call, verdict
 

@@ -9,13 +9,12 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain
+from functools import partial
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
 from memcli.app import App
-from memcli.guard.folders import MOST_INSIDE, files_inside, folder_names
-from memcli.guard.folders import lies_in as lies_in
 from memcli.guard.patterns import (
     CommandPattern,
     is_everything,
@@ -34,7 +33,8 @@ from memcli.named import NamedTuple
 from memcli.project import git, globs
 from memcli.project.config import user_file
 from memcli.sessions.foreseen import texts_after
-from memcli.sessions.tools import MOST, ToolCall, places
+from memcli.sessions.tools import MOST, ToolCall
+from memcli.sessions.tools import places as places_of
 from memcli.storage.files import Unreadable, is_mine, read_file
 from memcli.text.shell import ShellCommand, Words, read_line
 
@@ -42,6 +42,8 @@ ASK = "ask"
 DENY = "deny"
 MOST_PATTERNS = 5_000
 """So many patterns are compared with one call, in the order of their files."""
+MOST_WALKED = 200_000
+"""So many entries of folders that a call changes are looked at for guarded files."""
 MODES = tuple(STRICTNESS)
 KEYS = ("commands", "paths", "unless")
 """The values of an entry that hold the patterns of its guard."""
@@ -80,27 +82,29 @@ class Guard(NamedTuple):
 
 class ToolUse(NamedTuple):
     """What a tool is about to do: a shell line's simple commands, and the files that
-    it changes, relative to the root (several names where links lead to one); `brings`
-    are folders in which anything may appear. `unread` says why it may do more than
-    that, "" where all of it is seen, `crowd` why it may change more files."""
+    it names to change, relative to the root (several names where links lead to one);
+    `places` are the folders and patterns whose files it may change, `walk` tells which
+    these are. `unread` says why it may do more than that, "" where all of it is seen."""
 
     commands: tuple[Words, ...] = ()
     files: tuple[str, ...] = ()
-    brings: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    walk: globs.Walk | None = None
     unread: str = ""
-    crowd: str = ""
 
 
 class Verdict(NamedTuple):
     """What a guard says of a call: `mode` deny, ask or "" (it lets it pass), what was
-    `met`, and the pattern of `unless` that let it pass. Of a call that cannot be read to
-    its end `met` says why; no pattern was met."""
+    `met`, and the pattern of `unless` that let it pass; `is_place` of a folder or pattern
+    that may hold what is guarded. Of a call that cannot be read to its end `met` says
+    why; no pattern was met."""
 
     guard: Guard
     mode: str
     met: str
     pattern: str
     unless: str = ""
+    is_place: bool = False
 
 
 def read_guard(
@@ -230,69 +234,68 @@ def _guard_of(candidate: Candidate, path: str, root: Path | None) -> Guard:
 def tool_use(root: Path, line: str, call: ToolCall, away: str = "") -> ToolUse:
     """What a shell line and a tool's changes of files are, as guards see it. Where the
     agent stands in a folder that is `away`, it is what they do below the root."""
-    names: list[str] = []
-    brings: list[str] = []
-    crowd = ""
-    for path in call.files:
-        names += git.names_of(root, path)
-    for path in call.wholes:
-        inside, is_cut = files_inside(root, path)
-        names += inside
-        if is_cut:
-            crowd = f"it changes a folder of {MOST_INSIDE:,} files and more"
-    for path in call.brings:
-        brings += folder_names(root, path)
+    places: list[str] = []
+    named = map(partial(git.names_of, root), (*call.files, *call.brings))
+    for path in (*call.wholes, *call.brings):
+        is_around = lies_in(Path(os.path.realpath(path)), str(root))
+        places += [""] if is_around else git.names_of(root, path)
     reading = read_line(line)
     is_long = len(call.files) >= MOST
     commands = [each for each in reading.commands if _acts_below(root, away, each)]
     return ToolUse(
         commands=tuple(with_branches(root, commands)),
-        files=tuple(dict.fromkeys(names)),
-        brings=tuple(brings),
+        files=tuple(dict.fromkeys(chain.from_iterable(named))),
+        places=tuple(dict.fromkeys(places)),
+        walk=globs.Walk(str(root), MOST_WALKED),
         unread=f"it changes {MOST} files and more" if is_long else reading.unread,
-        crowd=crowd,
     )
+
+
+def lies_in(root: Path, *parts: str) -> bool:
+    """Whether a path, in parts, leads into the root."""
+    path = os.path.realpath(os.path.join(*parts))
+    return f"{path}{os.sep}".startswith(f"{root}{os.sep}")
 
 
 def _acts_below(root: Path, away: str, command: ShellCommand) -> bool:
     """Whether a command runs something that may change what is below the root."""
     if not command.words:
         return False
-    return not away or any(lies_in(root, away, each) for each in places(command))
+    return not away or any(lies_in(root, away, each) for each in places_of(command))
 
 
 def judge(guard: Guard, use: ToolUse) -> Verdict | None:
     """What one guard says of a call; None when it has nothing to do with it."""
     verdict: Verdict | None = None
-    for met, pattern, unless in chain(_run(guard, use), _touched(guard, use)):
-        mode = "" if unless else guard.mode
-        verdict = Verdict(
-            guard=guard, mode=mode, met=met, pattern=pattern, unless=unless
-        )
-        if not unless:
+    for verdict in chain(_run(guard, use), _touched(guard, use)):
+        if not verdict.unless:
             break
     return verdict
 
 
-def _run(guard: Guard, use: ToolUse) -> Iterator[tuple[str, str, str]]:
-    """Each command of a call that the guard is of, the pattern of it, and the one of
-    `unless` that allows it, "" without one."""
+def _run(guard: Guard, use: ToolUse) -> Iterator[Verdict]:
+    """The verdict on each command of a call that the guard is of."""
     for command in use.commands:
-        pattern = _first(guard.commands, command)
-        if pattern:
-            yield " ".join(command), pattern, _first(guard.allowed_commands, command)
+        if pattern := _first(guard.commands, command):
+            unless = _first(guard.allowed_commands, command)
+            yield _verdict(guard, " ".join(command), pattern, unless)
 
 
-def _touched(guard: Guard, use: ToolUse) -> Iterator[tuple[str, str, str]]:
-    """The same of each file, or folder, and the globs of it."""
-    for name in use.files:
-        for glob in guard.paths:
-            if globs.covers([glob], name):
-                yield name, glob, _allowed(guard, use, name)
-    for name in use.brings:
-        for glob in guard.paths:
-            if globs.reaches(glob, name):
-                yield name, glob, _allowed(guard, use, name)
+def _touched(guard: Guard, use: ToolUse) -> Iterator[Verdict]:
+    """The same of each file that it names, or folder of which all is guarded; then of
+    the places that hold, or may hold, what the guard asks about."""
+    for name, glob in product(use.files, guard.paths):
+        if any(globs.covers([glob], each) for each in (name, f"{name}/*")):
+            yield _verdict(guard, name, glob, _allowed(guard, use, name))
+    for name, glob in product(use.places, guard.paths):
+        if use.walk and use.walk.reaches(glob, name):
+            verdict = _verdict(guard, name, glob, _allowed(guard, use, name))
+            yield verdict._replace(mode=verdict.mode and ASK, is_place=True)
+
+
+def _verdict(guard: Guard, met: str, pattern: str, unless: str) -> Verdict:
+    mode = "" if unless else guard.mode
+    return Verdict(guard=guard, mode=mode, met=met, pattern=pattern, unless=unless)
 
 
 def _first(patterns: Sequence[CommandPattern], command: Words) -> str:
@@ -330,7 +333,7 @@ def strictest(app: App, use: ToolUse, trusted: Iterable[str]) -> Verdict | None:
     verdicts = []
     known = frozenset(trusted)
     patterns = 0
-    is_known = not (use.unread or use.crowd or use.brings)
+    is_known = not (use.unread or use.places)
     for candidate, path in guarded_entries(app, use if is_known else None):
         guard = _guard_of(candidate, path, app.project.root)
         patterns += len(guard.written)
@@ -352,10 +355,8 @@ def _cautious(guard: Guard, use: ToolUse) -> Verdict | None:
     """What a guard that binds says of a call; it asks where it would let one pass of
     which not all is seen."""
     verdict = judge(guard, use)
-    is_stopped = verdict is not None and bool(verdict.mode)
-    unread = use.unread or (use.crowd if guard.paths else "")
-    if unread and not is_stopped:
-        return Verdict(guard=guard, mode=ASK, met=unread, pattern="")
+    if use.unread and not (verdict and verdict.mode):
+        return Verdict(guard=guard, mode=ASK, met=use.unread, pattern="")
     return verdict
 
 
@@ -398,46 +399,31 @@ def lifts(
     for command in commands:
         if fault := _lifts(app, _as_mem(command)):
             return fault
-    guarded = {path for _, path in guarded_entries(app)} if call.files else set()
-    name = _weakened(app, guarded, call, given) or (
-        guarded and _reset(app, call, given)
-    )
-    return f"this change of {name} would touch a guard" if name else ""
-
-
-def _weakened(
-    app: App, guarded: Iterable[str], call: ToolCall, given: Mapping[str, Any]
-) -> str:
-    """The first of the files with guards that may bind less after a call."""
+    changes = call.files or call.wholes
+    guarded = {path for _, path in guarded_entries(app)} if changes else set()
+    # A command has no texts, whatever stands beside it.
+    texts = {} if call.commands else given
+    # What takes memory out of view lifts its guards, too.
+    own = {".mem.toml", str(user_file(app.project.home, app.project.environ))}
     replaced = [path for path in call.files if path not in call.appends]
-    for name in sorted(guarded):
+    for name in (*sorted(guarded), *own, *HOOKED) if guarded else ():
         path = app.project.path_of(name)
-        is_changed = _is_among(path, replaced) and _may_lift(path, given)
-        if is_changed or _lies_within(path, call):
-            return name
+        changed = replaced if name in guarded else call.files
+        is_worse = loses_hooks if name in HOOKED else _may_lift
+        is_met = any(_is_file(path, each) for each in changed)
+        is_touched = is_met or _lies_within(path, call)
+        if is_touched and (name in own or is_worse(path, texts)):
+            return f"this change of {name} would touch a guard"
     return ""
-
-
-def _reset(app: App, call: ToolCall, given: Mapping[str, Any]) -> str:
-    """The first file of settings that a call changes: what takes memory out of view
-    lifts its guards, and so does what takes an agent's hooks away."""
-    own = (".mem.toml", str(user_file(app.project.home, app.project.environ)))
-    for name in (*own, *HOOKED):
-        path = app.project.path_of(name)
-        is_touched = _is_among(path, call.files) or _lies_within(path, call)
-        if is_touched and (name in own or loses_hooks(path, given)):
-            return name
-    return ""
-
-
-def _is_among(path: str, changed: Iterable[str]) -> bool:
-    return any(_is_file(path, each) for each in changed)
 
 
 def _lies_within(path: str, call: ToolCall) -> bool:
-    """Whether a file is in a folder that a call changes as a whole."""
-    folders = map(os.path.realpath, call.wholes)
-    return any(lies_in(Path(folder), path) for folder in folders)
+    """Whether a file is in a folder, or meets a pattern, whose files a call changes."""
+    file = os.path.realpath(path)
+    return any(
+        lies_in(Path(place), file) or globs.covers([place], file)
+        for place in map(os.path.realpath, call.wholes)
+    )
 
 
 def _may_lift(path: str, given: Mapping[str, Any]) -> bool:

@@ -22,8 +22,10 @@ def unindexed_guards(app: App, changed: Sequence[FoundFile]) -> str:
         for problem in row.problems
         if problem.severity == "unreadable"
     }
-    known = _known_guards(app) if doubtful else {}
-    for file in app.project.listing.files if doubtful else ():
+    if not doubtful:
+        return ""
+    known = _known_guards(app)
+    for file in app.project.listing.files:
         if file.name in doubtful and guards_in(file) > known.get(file.name, 0):
             return file.name
     return ""
@@ -40,11 +42,18 @@ def _known_guards(app: App) -> dict[str, int]:
 
 
 def guards_in(file: FoundFile) -> int:
-    """How many lines of a file are the key of a guard."""
+    """How many entries of a file bind; where not all of it can be parsed, how many lines
+    are the key of a guard."""
+    from memcli.memory.binding import binds  # few calls come so far
+    from memcli.memory.parser import parse
+
     with suppress(OSError, Unreadable), open_file(file.path, file.base) as opened:
-        text = decode_anyhow(opened.read(MOST_BYTES))
-        if "guard" in text:
-            return len(_key().findall(text))
+        memory = parse(decode_anyhow(opened.read(MOST_BYTES)), file.name)
+        is_whole = all(each.severity == "defaulted" for each in memory.problems)
+        found = (
+            filter(binds, memory.entries) if is_whole else _key().finditer(memory.text)
+        )
+        return len([*found])
     return 0
 
 

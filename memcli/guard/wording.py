@@ -23,7 +23,8 @@ def reason(verdict: Verdict) -> str:
     if allowed:
         names = ", ".join(quoted(text) for text in dict.fromkeys(allowed))
         parts.append(f"allowed: {names}")
-    if guard.mode == DENY != verdict.mode and verdict.pattern:
+    is_untrusted = guard.mode == DENY != verdict.mode and not verdict.is_place
+    if is_untrusted and verdict.pattern:
         parts.append(UNTRUSTED)
     parts.append(f"a person lifts it with: mem guard --off {guard.entry[:8]}")
     return "; ".join(parts)
@@ -34,7 +35,8 @@ def met(verdict: Verdict) -> str:
     if not verdict.pattern:
         return f"this call cannot be read to its end: {verdict.met}"
     name = verdict.met or "."  # the root itself
-    return f"{quoted(name)} is {quoted(verdict.pattern)}"
+    verb = "may hold" if verdict.is_place else "is"
+    return f"{quoted(name)} {verb} {quoted(verdict.pattern)}"
 
 
 def quoted(text: str) -> str:

@@ -3,8 +3,10 @@ the command."""
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,13 +24,11 @@ from memcli.index.passages import passage
 from memcli.index.view import Candidate, Scope
 from memcli.memory.filters import Filters
 from memcli.memory.words import body_of
-from memcli.named import NamedTuple
 from memcli.project import git, globs
 from memcli.project.roots import roots_around
 from memcli.sessions.tools import (
     ToolCall,
-    is_reading,
-    named_paths,
+    is_writer,
     shell_line,
     takes_away,
     tool_call,
@@ -37,7 +37,6 @@ from memcli.storage.state import SessionLog, State, settled
 from memcli.text.shell import commands_of
 
 if TYPE_CHECKING:
-    from memcli.guard.guards import ToolUse
     from memcli.recall.hit import Hit
 
 OF_MEM = re.compile(r"(?:\S*/)?mem (?:add|edit|keep)\b")
@@ -74,8 +73,8 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
 def _note_writing(app: HookApp, state: State, call: HookCall, tool: ToolCall) -> None:
     """Note which memory files the agent changes, so that its own words are not told
     back to it."""
-    paths = () if is_reading(call.tool, call.input) else tool.files
-    names = {app.project.name_of(path) for path in paths if path.endswith(".md")}
+    paths = [path for path in acting(call).files if path.endswith(".md")]
+    names = set(map(app.project.name_of, paths))
     if any(OF_MEM.match(line) for line in tool.commands):
         names.add("")
     if not names:
@@ -120,14 +119,13 @@ def _told(
 
 
 def acting(call: HookCall) -> ToolCall:
-    """What a call may change: of a tool that is not known all that it names."""
-    if is_reading(call.tool, call.input):
-        return ToolCall()
+    """What a call may change; nothing where its tool is not known as one that does."""
     tool = tool_call(call.input, call.cwd)
     if tool.commands:
         return tool
-    named = (*tool.files, *named_paths(call.input, call.cwd))
-    return tool._replace(files=named, wholes=named if takes_away(call.tool) else ())
+    if not is_writer(call.tool):
+        return ToolCall()
+    return tool._replace(wholes=tool.files) if takes_away(call.tool) else tool
 
 
 def elsewhere(app: HookApp, call: HookCall) -> Told:
@@ -143,42 +141,46 @@ def elsewhere(app: HookApp, call: HookCall) -> Told:
         *tool.wholes,
         *tool.brings,
     )
-    roots: dict[Path, Path] = {}
-    for folder in (here, *map(Path, map(os.path.realpath, acted))):
-        for root in roots_around(folder, app.project.home):
-            roots.setdefault(root, folder)
-    others = [
-        (root, around) for root, around in roots.items() if root != app.project.root
-    ]
-    for number, (root, around) in enumerate(others, 1):
-        environ = {**os.environ, "MEM_ROOT": str(root)}
-        with HookApp(app.options, environ, around, HookProject) as other:
-            other.half = app.half
-            other.say = app.say
-            other.owe = app.owe
-            if number > MOST_ROOTS:
-                text = f"mem: this call acts in more than {MOST_ROOTS} projects"
-                stopped = _asking(other, text)
-            elif has_memory(other):
-                away = "" if here.is_relative_to(root) else str(here)
-                judged = partial(_stopped, other, call, away=away)
-                stopped = other.from_state(judged, Told())
-            else:
-                continue
-            if stopped.decision:
-                return stopped
+    folders = [here, *map(Path, map(os.path.realpath, acted))]
+    for number, other in enumerate(_others(app, folders), 1):
+        root = other.project.root or here
+        if number > MOST_ROOTS:
+            text = f"mem: this call acts in more than {MOST_ROOTS} projects"
+            stopped = _asking(other, text)
+        elif has_memory(other):
+            away = "" if here.is_relative_to(root) else str(here)
+            judged = partial(_stopped, other, call, away=away)
+            stopped = other.from_state(judged, Told())
+        else:
+            continue
+        if stopped.decision:
+            return stopped
     return Told()
 
 
 def unjudged(app: HookApp) -> Told:
     """What is said of a call that could not be read or judged: guards of the projects
     around the working directory ask, read without index and state."""
-    asked = _asking(app, UNJUDGED)
-    for root in roots_around(app.project.cwd, app.project.home):
+    apps = chain([app], _others(app, [app.project.cwd]))
+    asked = (_asking(each, UNJUDGED) for each in apps)
+    return next(filter(attrgetter("decision"), asked), Told())
+
+
+def _others(app: HookApp, folders: Iterable[Path]) -> Iterator[HookApp]:
+    """The other projects that these folders lie in, one open at a time."""
+    roots: dict[Path, Path] = {}
+    for folder in folders:
+        for root in roots_around(folder, app.project.home):
+            roots.setdefault(root, folder)
+    for root, folder in roots.items():
+        if root == app.project.root:
+            continue
         environ = {**os.environ, "MEM_ROOT": str(root)}
-        with HookApp(app.options, environ, app.project.cwd, HookProject) as other:
-            asked = asked if asked.decision else _asking(other, UNJUDGED)
-    return asked
+        with HookApp(app.options, environ, folder, HookProject) as other:
+            other.half = app.half
+            other.say = app.say
+            other.owe = app.owe
+            yield other
 
 
 def _asking(app: HookApp, text: str) -> Told:
@@ -195,15 +197,20 @@ def _stopped(app: HookApp, call: HookCall, state: State, away: str = "") -> Told
     tool = acting(call)
     if not any(tool):
         return Told()
-    if app.guarded(lambda: has_guards(app.index.db)):
-        app.owe(Told(text=UNJUDGED, decision="ask"))
+
+    def is_bound() -> bool:
+        return app.guarded(lambda: has_guards(app.index.db))
+
+    question = Told(text=UNJUDGED, decision="ask")
+    if is_bound():
+        app.owe(question)
     app.is_ready()
     from memcli.guard.unindexed import unindexed_guards
 
     stopped = Told()
     unknown = app.guarded(lambda: unindexed_guards(app, app.unindexed))
-    if app.guarded(lambda: has_guards(app.index.db)):
-        app.owe(Told(text=UNJUDGED, decision="ask"))
+    if is_bound():
+        app.owe(question)
         stopped = _judged(app, call, state, tool, away)
     if unknown and not stopped.decision:
         from memcli.guard.wording import quoted
@@ -226,55 +233,34 @@ def _judged(
         inside = tuple(path for path in tool.files if guards.lies_in(root, path))
         tool = tool._replace(files=inside)
     use = guards.tool_use(root, line, tool, away)
-    stop = app.guarded(lambda: _decided(app, state, use, call, tool))
-    if not stop.decision:
+    lifted = app.guarded(lambda: guards.lifts(app, use.commands, tool, call.input))
+    trusted = state.trusted()
+    verdict = (
+        None if lifted else app.guarded(lambda: guards.strictest(app, use, trusted))
+    )
+    if not lifted and (verdict is None or not verdict.mode):
         return Told()
-    from memcli.guard import stops
+    from memcli.guard import stops, wording
     from memcli.hooks import told
     from memcli.text.secrets import redact_secrets  # few calls are stopped
 
+    if verdict is None:
+        stopped = Told(text=f"mem: {lifted}. {wording.LIFTED}", decision=guards.ASK)
+        item = _item("", lifted)
+    else:
+        stopped = Told(text=wording.reason(verdict), decision=verdict.mode)
+        item = _item(verdict.guard.entry, verdict.guard.title)
     first = (line or ", ".join(use.files)).splitlines()[0]
     met = redact_secrets(first[: 8 * SHOWN])[:SHOWN]
     occasion = told.Occasion(
-        context=call.context, event=stops.EVENT, why=f"{stop.decision}: {met}"
+        context=call.context, event=stops.EVENT, why=f"{stopped.decision}: {met}"
     )
 
     def remembered(state: State) -> Told:
-        told.remember(app, SessionLog(state), occasion, [_item(stop.entry, stop.title)])
-        return Told(text=stop.reason, decision=stop.decision)
+        told.remember(app, SessionLog(state), occasion, [item])
+        return stopped
 
     return app.settled(state, remembered)
-
-
-class _Stop(NamedTuple):
-    """What a guard decides of a call, "" for nothing, and why; which entry it is."""
-
-    decision: str = ""
-    reason: str = ""
-    entry: str = ""
-    title: str = ""
-
-
-def _decided(
-    app: HookApp, state: State, use: "ToolUse", call: HookCall, tool: ToolCall
-) -> _Stop:
-    from memcli.guard import guards
-
-    lifted = guards.lifts(app, use.commands, tool, call.input)
-    verdict = None if lifted else guards.strictest(app, use, state.trusted())
-    if not lifted and (verdict is None or not verdict.mode):
-        return _Stop()
-    from memcli.guard import wording  # few calls are stopped
-
-    if verdict is None:
-        reason = f"mem: {lifted}. {wording.LIFTED}"
-        return _Stop(decision=guards.ASK, reason=reason, title=lifted)
-    return _Stop(
-        decision=verdict.mode,
-        reason=wording.reason(verdict),
-        entry=verdict.guard.entry,
-        title=verdict.guard.title,
-    )
 
 
 def _item(entry: str, title: str, text: str = "") -> "Hit":

@@ -148,7 +148,9 @@ class Instructions:
         is_whole = "\n" in text.strip()
         if is_whole and _on_one_line(text.lower()) in self._whole:
             return True
-        parts = [each for each in re.split(_SENTENCES, text) if _is_said_much(each)]
+        parts = [
+            each for each in re.split(_SENTENCES, text) if len(each.split()) >= FEWEST
+        ]
         own_title = title.rpartition(" > ")[2]  # without the headings above it
         return all(map(self._says, parts or [own_title]))
 
@@ -168,10 +170,6 @@ class Instructions:
 
 def _on_one_line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _is_said_much(sentence: str) -> bool:
-    return len(sentence.split()) >= FEWEST
 
 
 def _are_one(sentence: str, line: str) -> bool:

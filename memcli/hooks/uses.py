@@ -138,11 +138,8 @@ def _spoken(turn: Turn) -> str:
 
 def _words(text: str) -> set[str]:
     """The words of a text that may say something of their own."""
-    return {word for word in stems(text) - _common() if _is_long(word)}
-
-
-def _is_long(word: str) -> bool:
-    return len(word) >= SHORT or not word.isascii()
+    rare = stems(text) - _common()
+    return {word for word in rare if len(word) >= SHORT or not word.isascii()}
 
 
 @cache

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from fnmatch import translate
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, takewhile
 
 from memcli.named import NamedTuple
 from memcli.storage.files import ENTRIES, SMALL_BYTES, Unreadable, read_text
@@ -117,19 +117,6 @@ def covers(patterns: Iterable[str], path: str) -> bool:
     decides."""
     rules = map(_rule, islice(patterns, MOST))
     return _decided(rules, _names(path.replace(os.sep, "/")), decided=False)
-
-
-def reaches(pattern: str, folder: str) -> bool:
-    """Whether a pattern in gitignore syntax may cover anything in a folder."""
-    rule = _rule(pattern)
-    if rule is None:
-        return False
-    reached = _past_stars({0}, rule.parts)
-    for name in _names(folder):
-        reached = _step(rule.parts, reached, name)
-        if len(rule.parts) in reached:
-            return True
-    return bool(reached)
 
 
 def _names(path: str) -> list[str]:
@@ -249,19 +236,38 @@ class Walk:
         folders."""
         if len(pattern) > LONGEST:
             return []
-        found = self._found(_names(pattern))
+        parts = list(map(_folder_name, _names(pattern)))
+        found = self._found(parts, "", _past_stars({0}, parts))
         return sorted(name for name in found if not name.startswith(".git/"))
 
-    def _found(self, names: Sequence[str]) -> list[str]:
-        """The paths by the names of a pattern's parts, in the order of the walk."""
-        parts = list(map(_folder_name, names))
+    def reaches(self, pattern: str, place: str) -> bool:
+        """Whether a pattern in gitignore syntax covers a file that lies in a place: a
+        folder, or what a pattern of a shell names; true, where it may, of a walk that was
+        cut short."""
+        rule = _rule(pattern)
+        if rule is None:
+            return False
+        folder = ""
+        reached = _past_stars({0}, rule.parts)
+        for name in takewhile(WILD.isdisjoint, _names(place)):
+            folder = f"{folder}{name}/"
+            reached = _step(rule.parts, reached, name)
+        if len(rule.parts) in reached:
+            return os.path.lexists(f"{self.root}/{folder[:-1]}")
+        found = self._found(rule.parts, folder, reached)
+        is_held = any(not place or covers([f"/{place}"], path) for path in found)
+        return is_held or (self.cut and bool(reached))
+
+    def _found(self, parts: Parts, folder: str, reached: set[int]) -> list[str]:
+        """The paths in a folder by the parts of a pattern, in the order of the walk,
+        from the places of the pattern that are reached there."""
         finish = len(parts)
         matching = []
-        pending = [("", _past_stars({0}, parts))]
+        pending = [(folder, reached)]
         while pending and not self.cut:
             folder, reached = pending.pop()
-            wanted = {names[place] for place in reached - {finish}}
-            is_known = set("*?[").isdisjoint("".join(wanted))
+            wanted = {parts[place] or "*" for place in reached - {finish}}
+            is_known = WILD.isdisjoint("".join(wanted))
             entries = self._named if is_known else self._entries
             for name, is_folder in entries(folder, wanted):
                 path = f"{folder}{name}"

@@ -3,47 +3,39 @@ shell line."""
 
 import os
 import shlex
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from memcli.named import NamedTuple
-from memcli.sessions.writers import Written, written_by
+from memcli.sessions.writers import written_by
 from memcli.text.matching import verbose
 from memcli.text.shell import ShellCommand, Words, read_line
+from memcli.text.shell_words import is_option
 
 if TYPE_CHECKING:
     from memcli.sessions.model import Turn
 
-PATHS = (
-    "file_path",
-    "notebook_path",
-    "path",
-    "filePath",
-    "absolute_path",
-    "target_file",
-)
-"""Where the edit tools of agents name their file."""
 LINES = ("command", "cmd", "script", "commands")
 PATCH = "*** Begin Patch"
 PATCHES = ("patch", "input", "patchText")
-ARGUMENTS = frozenset({*LINES, *PATHS, *PATCHES})  # all that is looked at of a call
-LOOKING = frozenset(
-    {"read", "view", "glob", "grep", "ls", "list", "search", "fetch", "open", "get"}
-)
-"""What the names of tools that change no file have among their words."""
-LONGEST_NAME = 1_000  # characters of what may be a path
+ARGUMENTS = frozenset({
+    *LINES, *PATCHES,
+    "file_path", "notebook_path", "path", "filePath", "absolute_path", "target_file",
+})  # fmt: skip
+"""All that is kept of a call: so the edit tools of agents name their file."""
 MOST = 200  # files of one call that are looked at
 LONGEST = 20_000  # characters of a command that are looked at
 
 
 class ToolCall(NamedTuple):
     """The files that a tool will change or show, absolute; its shell command, and each
-    simple one in it; `reads` are files that a shell command shows, `wholes` those that
-    it changes with all that they hold, if they are folders, `brings` folders in which
-    anything may appear, `appends` files that it only adds to, `folders` where its
-    commands are called, all absolute."""
+    simple one in it; `reads` are files that a shell command shows, `wholes` the folders
+    and patterns whose files it changes, `brings` the folders in which anything may
+    appear, `appends` files that it only adds to, `folders` where its commands are called,
+    all absolute."""
 
     files: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
@@ -56,33 +48,39 @@ class ToolCall(NamedTuple):
 
 def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
     """What a tool's input says of files and of a command."""
-    command = shell_line(given)
-    files = [
-        name
-        for key, name in _within(given)
-        if key in PATHS and isinstance(name, str) and name
+    lines = _lines_of(given)
+    command = _without_patches(lines)
+    named = [
+        _strings(value) for key, value in _within(given) if _place().fullmatch(key)
     ]
-    for text in (command, *map(given.get, PATCHES)):
+    files = [*chain.from_iterable(named)]
+    for text in (*lines, *map(given.get, PATCHES)):
         if isinstance(text, str) and PATCH in text:
             files += _patched().findall(text)
-    # A line of a shell that speaks of a patch is a line all the same.
-    if command.lstrip().startswith(PATCH):
-        command = ""
     if not command:
         return ToolCall(_absolute(cwd, files))
     simple = read_line(command).commands
-    written = _changed(simple)
-    changed = _absolute(cwd, [*files, *written.files])
-    appended = _absolute(cwd, _appended(simple))
-    return ToolCall(
-        files=tuple(dict.fromkeys((*changed, *appended))),
-        appends=tuple(path for path in appended if path not in changed),
+    found: dict[str, list[str]] = defaultdict(list, files=files)
+    for each in simple:
+        for kind, names in _changed(each):
+            known = (name for name in names if not name.startswith("/dev/"))
+            found[kind] += [os.path.join(each.folder, name) for name in known]
+        found["folders"] += places(each)
+    call = ToolCall(**{kind: _absolute(cwd, names) for kind, names in found.items()})
+    appends = tuple(path for path in call.appends if path not in call.files)
+    return call._replace(
+        files=(*call.files, *appends),
+        appends=appends,
         commands=parse_command(command, simple),
-        reads=_absolute(cwd, _read(simple)),
-        wholes=_absolute(cwd, written.wholes),
-        brings=_absolute(cwd, written.brings),
-        folders=_absolute(cwd, list(chain.from_iterable(map(places, simple)))),
     )
+
+
+def _changed(command: ShellCommand) -> Iterator[tuple[str, Iterable[str]]]:
+    """What a command changes and shows, in its words, for each field of a call."""
+    yield from written_by(command.words)
+    yield "files", command.writes
+    yield "appends", command.appends
+    yield "reads", _looked_at(command.words)
 
 
 def places(command: ShellCommand) -> tuple[str, ...]:
@@ -91,9 +89,24 @@ def places(command: ShellCommand) -> tuple[str, ...]:
 
 
 def shell_line(given: Mapping[str, Any]) -> str:
-    """The shell commands of a call, each on a line; "" for another tool."""
+    """The shell commands of a call, each on a line; "" for another tool. A patch is
+    none; a line that speaks of one is."""
+    return _without_patches(_lines_of(given))
+
+
+def _without_patches(lines: Iterable[str]) -> str:
+    return "\n".join(line for line in lines if not line.lstrip().startswith(PATCH))
+
+
+def _lines_of(given: Mapping[str, Any]) -> list[str]:
     lines = (_lines(key, value) for key, value in _within(given) if key in LINES)
-    return "\n".join(dict.fromkeys(filter(None, chain.from_iterable(lines))))
+    return list(dict.fromkeys(filter(None, chain.from_iterable(lines))))
+
+
+def _strings(value: object) -> list[str]:
+    """A text, or each of several; none that is empty."""
+    texts = value if isinstance(value, (list, tuple)) else [value]
+    return [text for text in texts if isinstance(text, str) and text]
 
 
 def _lines(key: str, value: object) -> Iterator[str]:
@@ -124,34 +137,17 @@ def _within(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         level = below
 
 
-def is_reading(tool: str, given: Mapping[str, Any]) -> bool:
-    """Whether a tool changes no file: it is given no command, a word of its name says
-    that it looks, and none that it writes, takes away or does something else, too. The
-    name of a server is none of its words."""
-    name = tool.rpartition("__")[2]
-    words = {word.lower() for word in _word().findall(name)}
-    acts = "and" in words or _edits().search(name.lower()) or takes_away(name)
-    return not (acts or words.isdisjoint(LOOKING) or shell_line(given))
-
-
-def named_paths(given: Mapping[str, Any], cwd: str) -> tuple[str, ...]:
-    """All that may be the name of a file in what a tool is given, absolute: a guard of
-    a file asks also about a tool that it does not know."""
-    found: list[str] = []
-    for _, value in _within(given):
-        texts = value if isinstance(value, (list, tuple)) else [value]
-        found += [text for text in texts if isinstance(text, str) and _is_name(text)]
-    return _absolute(cwd, found)
+def is_writer(tool: str) -> bool:
+    """Whether the name of a tool says that it changes files. The name of a server is
+    none of its words."""
+    name = tool.rpartition("__")[2].lower()
+    return _edits().search(name) is not None or takes_away(name)
 
 
 def takes_away(tool: str) -> bool:
     """Whether a tool of this name moves or removes what it is given, with all that it
     holds."""
     return _taking().search(tool.lower()) is not None
-
-
-def _is_name(text: str) -> bool:
-    return 0 < len(text) <= LONGEST_NAME and "\n" not in text
 
 
 def changed_by(turn: "Turn", *, shell: bool = False) -> tuple[str, ...]:
@@ -191,61 +187,17 @@ def _local(name: str) -> str:
     return name if path == name else unquote(path.removeprefix("localhost"))
 
 
-def _changed(commands: Sequence[ShellCommand]) -> Written:
-    """What simple commands change, as far as their words say."""
-    files: list[str] = []
-    wholes: list[str] = []
-    brings: list[str] = []
-    for command in commands:
-        written = written_by(command.words)
-        files += _in_folder(command, (*command.writes, *written.files))
-        wholes += _in_folder(command, written.wholes)
-        brings += _in_folder(command, written.brings)
-    return Written(files=tuple(files), wholes=tuple(wholes), brings=tuple(brings))
-
-
-def _in_folder(command: ShellCommand, names: Iterable[str]) -> list[str]:
-    known = (name for name in names if not name.startswith("/dev/"))
-    return [os.path.join(command.folder, name) for name in known]
-
-
-def _appended(commands: Sequence[ShellCommand]) -> list[str]:
-    """The files at whose end redirections go on."""
-    return list(
-        chain.from_iterable(_in_folder(each, each.appends) for each in commands)
-    )
-
-
-def _without_options(words: Words) -> list[str]:
-    return [word for word in words[1:] if not word.startswith("-")]
-
-
-def _read(commands: Sequence[ShellCommand]) -> list[str]:
-    """The files at which commands look that look at one file and do nothing else."""
-    read_files: list[str] = []
-    for command in commands:
-        names = _looked_at(command.words)
-        if len(names) == 1:
-            read_files.append(os.path.join(command.folder, names[0]))
-    return read_files
-
-
 def _looked_at(words: Words) -> list[str]:
-    """The files among the words of a command that shows them."""
-    program = words[0] if words else ""
-    names = _without_options(words)
-    if program not in READERS:
-        return []
-    if program == "sed":
-        return names[1:] if "-n" in words else []
-    if program in ("head", "tail"):
-        return [name for name in names if not name.lstrip("+").isdigit()]
-    return names
+    """The file at which a command looks that looks at one and does nothing else."""
+    names = [word for word in words[1:] if not is_option(word)]
+    if words[:1] == ("sed",):
+        names = names[1:] if "-n" in words else []
+    elif words[:1] in (("head",), ("tail",)):
+        names = [name for name in names if not name.lstrip("+").isdigit()]
+    return names if len(names) == 1 and words[0] in READERS else []
 
 
-READERS = frozenset(
-    {"cat", "sed", "head", "tail", "nl", "bat", "batcat", "less", "more"}
-)
+READERS = frozenset("cat sed head tail nl bat batcat less more".split())
 
 
 @verbose(lines=True)
@@ -254,16 +206,18 @@ def _patched() -> str:
     return r"^ [^\S\n]* \*\*\* [ ] (?: (?:Add|Update|Delete) [ ] File | Move [ ] to ) : [ ] (.+?) \s* $"
 
 
-@verbose
-def _word() -> str:
-    """A word in the name of a tool: `read_file`, `ReadFile`."""
-    return r"[A-Z]? [a-z]+ | [A-Z]+"
+@verbose(ignore_case=True)
+def _place() -> str:
+    """What tools call a file, or several."""
+    return (
+        r"\w* (?: path | file | uri ) s? | path \w* | source | destination | from | to"
+    )
 
 
 @verbose
 def _edits() -> str:
     """What the names of tools that edit have in them."""
-    return r"edit | write | patch | replace | create_file | insert"
+    return r"edit | write | patch | replace | create (?: $ | .* file ) | insert"
 
 
 @verbose

@@ -3,19 +3,12 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 
 from memcli.named import NamedTuple
 from memcli.text.matching import verbose
 from memcli.text.shell import Words, found_by
-
-
-class Written(NamedTuple):
-    """What a command changes, in the words of the line."""
-
-    files: tuple[str, ...] = ()
-    wholes: tuple[str, ...] = ()
-    brings: tuple[str, ...] = ()
+from memcli.text.shell_words import is_option
 
 
 class _Given(NamedTuple):
@@ -24,11 +17,6 @@ class _Given(NamedTuple):
     operands: Sequence[str]
     folder: str
     words: Sequence[str]
-
-    @property
-    def sources(self) -> Sequence[str]:
-        """What is put somewhere."""
-        return self.operands if self.folder else self.operands[:-1]
 
     @property
     def target(self) -> str:
@@ -40,38 +28,38 @@ Names = Iterable[str]
 Choice = Callable[[_Given], Names]
 
 
+def _nothing(given: _Given) -> Names:
+    """No file."""
+    return ()
+
+
 def _operands(given: _Given) -> Names:
     """Every operand."""
     return given.operands
 
 
-def _sources(given: _Given) -> Names:
+def _sources(given: _Given) -> Sequence[str]:
     """Every operand that is put somewhere."""
-    return given.sources
+    return given.operands if given.folder else given.operands[:-1]
 
 
 def _targets(given: _Given) -> Names:
     """The file that is written last, or the files in it if it is a folder."""
-    if not given.sources:
+    if not _sources(given):
         return ()
-    return [given.target, *_inside(given.target, given.sources)]
+    return [given.target, *_inside(given.target, _sources(given))]
 
 
 def _moved(given: _Given) -> Names:
     """What is put somewhere, and where."""
-    return [*given.sources, *_targets(given)]
+    return [*_sources(given), *_targets(given)]
 
 
-def _local_target(given: _Given) -> Names:
-    """The target, unless it is on another machine."""
-    is_local = ":" not in given.target
-    return [given.target] if given.sources and is_local else ()
-
-
-def _copied_tree(given: _Given) -> Names:
-    """The target, if whole folders are copied to it."""
+def _copied_trees(given: _Given) -> Names:
+    """Where folders are copied to with all that they hold, on this machine."""
     is_tree = any(map(_copies_trees().fullmatch, given.words))
-    return [given.target] if is_tree else ()
+    is_local = ":" not in given.target
+    return _inside(given.target, _sources(given)) if is_tree and is_local else ()
 
 
 def _downloads(given: _Given) -> Names:
@@ -80,14 +68,29 @@ def _downloads(given: _Given) -> Names:
 
 
 def _edited(given: _Given) -> Names:
-    """The operands, without the script of an editor that stands before them."""
-    is_joined = any(map(_joined_script().fullmatch, given.words))
-    return given.operands if is_joined else given.operands[1:]
+    """The operands, without the scripts of an editor."""
+    pairs = pairwise((*given.words, ""))
+    options = [(_script().fullmatch(option), value) for option, value in pairs]
+    scripts = [match[1] or value for match, value in options if match]
+    files = [word for word in given.operands if word and word not in scripts]
+    return files if scripts else files[1:]
 
 
 def _found(given: _Given) -> Names:
-    """What find is told to find."""
-    return found_by(given.words)
+    """What find is told to find, but folders, which it takes away when empty alone."""
+    is_of_folders = ("-type", "d") in pairwise(given.words)
+    return () if is_of_folders else found_by(given.words)
+
+
+def _pathspecs(given: _Given) -> Names:
+    """What stands behind `--`: before it may be a branch."""
+    return dropwhile("--".__ne__, given.words)
+
+
+def _patched(given: _Given) -> Names:
+    """The files that a patch is for; the folder where it names them itself."""
+    names_itself = any(word.startswith(("-i", "--input")) for word in given.words)
+    return _folder(given) if names_itself else _operands_or_folder(given)
 
 
 def _folder(given: _Given) -> Names:
@@ -100,193 +103,150 @@ def _operands_or_folder(given: _Given) -> Names:
     return given.operands or _folder(given)
 
 
-def _but_all(given: _Given) -> Names:
-    """The operands but the folder itself: of all that is in it a program that formats
-    takes what its own settings name."""
-    return [each for each in given.operands if each.rstrip("/") != "."]
-
-
 def _inside(folder: str, names: Sequence[str]) -> list[str]:
     return [os.path.join(folder, os.path.basename(name)) for name in names]
 
 
 class Writer(NamedTuple):
-    """What a program changes: which `files`, which `wholes` with all that they hold, and
-    in which folders anything may appear that it `brings`. `into` are options with the
-    folder in which it works; it changes nothing without an option that matches `when`,
-    or with one that matches `unless`."""
+    """What a program changes: the `files` that it names, the folders and patterns whose
+    files it changes (`wholes`), and in which folders anything may appear that it
+    `brings`. `into` are options with the folder in which it works; it changes nothing
+    without an option, or first word, that matches `when`, or with one that matches
+    `unless`."""
 
-    files: Choice | None = None
-    wholes: Choice | None = None
-    brings: Choice | None = None
-    into: str = ""
-    when: str = ""
-    unless: str = ""
+    files: Choice = _nothing
+    wholes: Choice = _nothing
+    brings: Choice = _nothing
+    into: str = "(?!)"
+    when: str = ".*"
+    unless: str = "(?!)"
 
 
-_TARGET = "-t|--target-directory"
-_EDITOR = Writer(files=_edited, wholes=_edited, when=r"-[a-zA-Z0-9]*i.*|--in-place.*")
+_TARGET = "-[a-zA-Z]*t|--target-directory"
+_EDITOR = Writer(
+    files=_edited, wholes=_edited, when=r"-[nErsuzlpaw0-9]*i.*|--in-place.*"
+)
+"""An option with a value (`-Ilib`, `-Mstrict`, `-rjson`) has no `i` of its own."""
+_OPERANDS = Writer(files=_operands)
 _REMOVER = Writer(files=_operands, wholes=_operands)
-_IN_PLACE = Writer(files=_operands, when="-i.*|--in-?place.*|inplace")
-_FIXER = Writer(
-    files=_operands,
-    wholes=_but_all,
-    when="-w|--write|--fix.*|--unsafe-fixes|format",
-    unless="--check|--diff|-d|--fix-dry-run",
-)
-_FORMATTER = Writer(
-    files=_operands, wholes=_but_all, unless="-c|--check.*|--diff|--version|--help"
-)
-_SCREEN = Writer(files=_operands, unless="-R|--version|--help")
-WRITERS = {
-    "rm": _REMOVER,
-    "shred": _REMOVER,
-    "truncate": _REMOVER,
-    "unlink": _REMOVER,
-    "trash": _REMOVER,
-    "trash-put": _REMOVER,
-    "gio": Writer(files=_operands, wholes=_operands, when="trash"),
-    "rmdir": Writer(files=_operands, wholes=_operands),
-    "sponge": Writer(files=_operands),
-    "tee": Writer(files=_operands),
-    "touch": Writer(files=_operands),
-    "gzip": Writer(files=_operands),
-    "gunzip": Writer(files=_operands),
-    "mv": Writer(files=_moved, wholes=_sources, into=_TARGET),
-    "cp": Writer(files=_targets, brings=_copied_tree, into=_TARGET),
-    "ln": Writer(files=_targets, into=_TARGET),
-    "install": Writer(files=_targets, into=_TARGET),
-    "rsync": Writer(files=_targets, brings=_local_target),
-    "sed": _EDITOR,
-    "perl": _EDITOR,
-    "ruby": _EDITOR,
-    "awk": _IN_PLACE,
-    "gawk": _IN_PLACE,
-    "yq": _IN_PLACE,
-    "gofmt": _FIXER,
-    "goimports": _FIXER,
-    "shfmt": _FIXER,
-    "prettier": _FIXER,
-    "eslint": _FIXER,
-    "ruff": _FIXER,
-    "black": _FORMATTER,
-    "isort": _FORMATTER,
-    "rustfmt": _FORMATTER,
-    "vi": _SCREEN,
-    "vim": _SCREEN,
-    "nvim": _SCREEN,
-    "ed": _SCREEN,
-    "ex": _SCREEN,
-    "find": Writer(files=_found, wholes=_found, when="-delete"),
-    "patch": Writer(files=_operands, brings=_operands_or_folder, into="-d|--directory"),
-    "tar": Writer(
-        brings=_folder,
-        into="-C|--directory",
-        when=r"-[a-zA-Z]*x.*|--extract|--get|[zjJv]*x[a-zA-Z]*",
+_LOOKER = Writer()
+_ROWS = {
+    "rm, rmdir, shred, truncate, unlink, trash, trash-put, git checkout-index": _REMOVER,
+    "gio": _REMOVER._replace(when="trash"),
+    "git rm": _REMOVER._replace(unless="--cached"),
+    "git restore": _REMOVER._replace(unless=r"(?:-S|--staged)(?!\s(?s:.*)--worktree)"),
+    "git checkout": Writer(files=_pathspecs, wholes=_operands, unless="-[bB]"),
+    "git clean": Writer(
+        files=_operands, wholes=_operands_or_folder, unless="-[a-zA-Z]*n.*|--dry-run"
     ),
-    "unzip": Writer(brings=_folder, into="-d", unless="-[a-zA-Z]*[lptvZ]"),
+    "find": Writer(files=_found, wholes=_found, when="-delete"),
+    "sed, perl, ruby": _EDITOR,
+    "awk, gawk, yq": _OPERANDS._replace(when="-i.*|--in-?place.*|inplace"),
+    "sponge, tee, touch": _OPERANDS,
+    "gzip, gunzip": _OPERANDS._replace(
+        unless="-[a-zA-Z0-9]*[cltk].*|--(?:to-)?stdout|--list|--test|--keep"
+    ),
+    "vi, vim, nvim, ed, ex": _OPERANDS._replace(unless="-R|--version|--help"),
+    # Of a folder a program that formats takes what its own settings name: it changes
+    # the files that are named, and folders of which a guard covers all.
+    "black, isort, rustfmt": _OPERANDS._replace(
+        unless="-c|--check.*|--diff|--version|--help"
+    ),
+    "gofmt, goimports, shfmt, prettier, eslint, ruff": _OPERANDS._replace(
+        when="-w|--write|--fix.*|--unsafe-fixes|format",
+        unless="--check|--diff|-d|--fix-dry-run",
+    ),
+    "mv, git mv": Writer(files=_moved, wholes=_sources, into=_TARGET),
+    "cp": Writer(files=_targets, brings=_copied_trees, into=_TARGET),
+    "ln, install": Writer(files=_targets, into=_TARGET),
+    "rsync": Writer(
+        files=_targets, brings=_copied_trees, unless="-[a-zA-Z]*n[a-zA-Z]*|--dry-run"
+    ),
     "curl": Writer(
         files=_downloads, into="--output-dir", when=r"-[a-zA-Z]*O|--remote-name.*"
     ),
     "wget": Writer(
         files=_downloads,
-        into="-P|--directory-prefix",
+        into="-[a-zA-Z]*P|--directory-prefix",
         unless=r"-[a-zA-Z]*O.*|--output-document.*|--spider",
     ),
-    "git mv": Writer(files=_operands, wholes=_operands),
-    "git rm": Writer(files=_operands, wholes=_operands, unless="--cached"),
-    "git checkout": Writer(files=_operands, wholes=_operands),
-    "git restore": Writer(files=_operands, wholes=_operands),
-    "git clean": Writer(wholes=_operands_or_folder, unless=r"-[a-zA-Z]*n.*|--dry-run"),
-    "git apply": Writer(brings=_folder, unless="--check|--stat|--numstat|--cached"),
+    "patch": Writer(
+        files=_operands, brings=_patched, into="-d|--directory", unless="--dry-run"
+    ),
+    "tar": Writer(
+        brings=_folder,
+        into="-[a-zA-Z]*C|--directory",
+        when=r"-[a-zA-Z]*x.*|--extract|--get|[zjJv]*x[a-zA-Z]*",
+    ),
+    "unzip": Writer(brings=_folder, into="-[a-zA-Z]*d", unless="-[a-zA-Z]*[lptvZ]"),
+    "git apply": Writer(
+        brings=_folder, unless="--check|--(?:num)?stat|--summary|--cached"
+    ),
     "git am": Writer(brings=_folder, unless="--abort|--quit|--skip|--continue"),
-    "git checkout-index": Writer(files=_operands, wholes=_operands),
+    "grep, egrep, rg, ag, git grep": _LOOKER,
 }
+WRITERS = dict[str, Writer]()
 """By the program, of git with its subcommand."""
+for _names, _row in _ROWS.items():
+    WRITERS.update(dict.fromkeys(_names.split(", "), _row))
 _NOTHING = Writer()
 EDITORS = frozenset(name for name, row in WRITERS.items() if row is _EDITOR)
 """Programs that change the files they are given when an option says "in place"."""
 
 
-def written_by(words: Words) -> Written:
-    """What a command changes, as far as its words say."""
-    is_git = words[:1] == ("git",)
-    head = words[:2] if is_git else words[:1]
-    writer = WRITERS.get(" ".join(head), _NOTHING)
-    rest = words[len(head) :]
-    outputs = tuple(_outputs(rest, clusters=writer.files is _downloads))
-    if not _acts(writer, rest):
-        return Written(files=outputs)
-    folder, operands = _parted(rest, writer)
-    given = _Given(operands=operands, folder=folder, words=rest)
-    wholes = _chosen(writer.wholes, given)
-    # What `xargs` gives it stands nowhere.
-    if (writer is _REMOVER or writer is _EDITOR) and not wholes:
-        wholes = (".",)
-    return Written(
-        files=_chosen(writer.files, given) + outputs,
-        wholes=wholes,
-        brings=_chosen(writer.brings, given),
-    )
+def written_by(words: Words) -> Iterator[tuple[str, Names]]:
+    """What a command changes, as far as its words say: `files`, `wholes` and `brings`
+    as a row of the table has them."""
+    number = 1 + (words[:1] == ("git",))
+    writer = WRITERS.get(" ".join(words[:number]), _NOTHING)
+    rest = words[number:]
+    if writer is not _LOOKER:
+        yield "files", _outputs(rest)
+    if _acts(writer, rest):
+        folder, operands = _parted(rest, writer)
+        given = _Given(operands=operands, folder=folder, words=rest)
+        yield "files", writer.files(given)
+        yield "wholes", writer.wholes(given)
+        yield "brings", writer.brings(given)
 
 
 def _acts(writer: Writer, words: Sequence[str]) -> bool:
     """Whether the options of a program let it change anything."""
-    if writer.unless and any(re.fullmatch(writer.unless, word) for word in words):
-        return False
-    return not writer.when or any(re.fullmatch(writer.when, word) for word in words)
+    options = "\n".join([*words[:1], *filter(is_option, words[1:])])
+
+    def has(pattern: str) -> bool:
+        return re.search(rf"^(?:{pattern})$", options, re.MULTILINE) is not None
+
+    return has(writer.when) and not has(writer.unless)
 
 
 def _parted(words: Sequence[str], writer: Writer) -> tuple[str, list[str]]:
     """The folder that an option names, "" for none, and the operands."""
     folder = ""
     operands: list[str] = []
-    names = writer.into.split("|") if writer.into else []
-    short = "" if writer.into.startswith("--") else writer.into[:2]
     rest = iter(words)
     for word in rest:
-        name, is_joined, value = word.partition("=")
+        match = re.fullmatch(rf"(?:{writer.into})=?(.*)", word)
         if word == "--":
             operands += rest
-        elif name in names or _ends_in(word, short):
-            folder = value if is_joined else next(rest, "")
-        elif short and word.startswith(short) and word != short:
-            folder = word[2:]
-        elif not word.startswith("-"):
+        elif match:
+            folder = match[1] or next(rest, "")
+        elif not is_option(word):
             operands.append(word)
     return folder, operands
 
 
-def _ends_in(word: str, short: str) -> bool:
-    """Whether this option of one letter is the last of several in a word."""
-    return bool(short[1:]) and re.fullmatch(rf"-[a-zA-Z]+{short[1:]}", word) is not None
-
-
-def _chosen(choice: Choice | None, given: _Given) -> tuple[str, ...]:
-    """The names that a row of the table means."""
-    return tuple(choice(given)) if choice else ()
-
-
-def _outputs(words: Sequence[str], *, clusters: bool) -> Iterator[str]:
+def _outputs(words: Sequence[str]) -> Iterator[str]:
     """The files that an option names as the place of what comes out."""
     for option, value in pairwise((*words, "")):
-        match = _output().fullmatch(option)
-        if match is None and clusters:
-            match = _clustered_output().fullmatch(option)
-        if match:
+        if match := _output().fullmatch(option):
             yield match[1] or value
 
 
 @verbose
 def _output() -> str:
     """An option that names a file to write, with the file in it or behind it."""
-    return r"(?: -[oO] | --out (?: put )? (?: -file | -document )? =? | of= ) (.*)"
-
-
-@verbose
-def _clustered_output() -> str:
-    """The same behind other letters: `-sSLo`."""
-    return r"- [a-zA-Z]+ [oO] (.*)"
+    return r"(?: -[fkLqsS]*[oO] | --out (?: put )? (?: -file | -document )? =? | of= ) (.*)"
 
 
 @verbose
@@ -296,6 +256,6 @@ def _copies_trees() -> str:
 
 
 @verbose
-def _joined_script() -> str:
-    """An option that has the script of an editor in the same word."""
-    return r"- [a-zA-Z0]*? [ef] .+ | -- (?: expression | file ) = .*"
+def _script() -> str:
+    """An option that has the script of an editor in the same word, or behind it."""
+    return r"(?: - [a-zA-Z0-9]*? [ef] | -- (?: expression | file ) = ) (.*)"

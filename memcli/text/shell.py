@@ -6,7 +6,7 @@ that is said."""
 
 import posixpath
 from collections.abc import Collection, Iterator, Sequence
-from itertools import dropwhile, pairwise, takewhile
+from itertools import chain, dropwhile, pairwise, takewhile
 
 from memcli.named import NamedTuple
 from memcli.text.matching import verbose
@@ -64,30 +64,29 @@ WRAPPERS = {
     "caffeinate": Wrapper("tw"),
     "function": Wrapper(operands=1),
 }
-VALUED = {
-    "git": frozenset({
-        "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path",
-        "--config-env", "--attr-source", "--super-prefix",
-    }),
-    "docker": frozenset({
-        "-c", "-H", "-f", "-p", "--context", "--host", "--file", "--project-name",
-        "--profile", "--env-file", "--project-directory",
-    }),
-    "kubectl": frozenset({"-n", "--namespace", "--context", "--kubeconfig"}),
-    "helm": frozenset({"-n", "--namespace", "--kube-context"}),
-    "npm": frozenset({
-        "-C", "-w", "--prefix", "--workspace", "--loglevel", "--registry", "--cache",
-        "--userconfig", "--globalconfig", "--tag", "--omit", "--include",
-    }),
-    "pnpm": frozenset({"-C", "-F", "--dir", "--filter"}),
-    "make": frozenset({"-C", "-f", "-j"}),
-}  # fmt: skip
+_VALUED = {
+    "git": "-C -c --git-dir --work-tree --namespace --exec-path --config-env"
+    " --attr-source --super-prefix",
+    "docker": "-c -H -f -p --context --host --file --project-name --profile --env-file"
+    " --project-directory",
+    "kubectl": "-n --namespace --context --kubeconfig",
+    "helm": "-n --namespace --kube-context",
+    "npm": "-C -w --prefix --workspace --loglevel --registry --cache --userconfig"
+    " --globalconfig --tag --omit --include",
+    "pnpm": "-C -F --dir --filter",
+    "make": "-C -f -j",
+}
+VALUED = {program: frozenset(options.split()) for program, options in _VALUED.items()}
 VALUED["docker-compose"] = VALUED["docker"]
 """Options before a program's subcommand that take the next word as their value."""
 ENTERING = frozenset({"-C", "--prefix", "--dir", "--project-directory"})
 """Options that name the folder in which a program works."""
-ABOUT = frozenset({"--git-dir", "--work-tree", "GIT_DIR", "GIT_WORK_TREE", "MEM_ROOT"})
+ABOUT = frozenset("--git-dir --work-tree GIT_DIR GIT_WORK_TREE MEM_ROOT".split())
 """Options and variables that name a repository whatever the folder is."""
+PASSING = frozenset("grep egrep rg sort uniq head tail".split())
+"""Programs that hand on some of the lines they are given."""
+LISTERS = {"grep": 2, "rg": 2, "git grep": 3, "ls": 1}
+"""Programs that list files, and how many words stand before where they look."""
 NESTED = frozenset({"compose"})
 """Subcommands that have options of their own before what they are told to do."""
 
@@ -174,8 +173,9 @@ class _LineReader:
         if len(simple.words) > MOST_WORDS:
             self.miss(f"a command of it has more than {MOST_WORDS:,} words")
         into = self.found
-        if "xargs" in simple.words:
-            simple.words += (simple.input() or "").split()
+        is_fed = simple.before is not None or simple.words[:1] == ["xargs"]
+        if is_fed and "xargs" in simple.words:
+            simple.words = _filled(simple.words, _handed_on(simple) or ["."])
         for words in _unwrapped(simple.words[:MOST_WORDS]):
             self._words += len(words)
             if self._words > MOST_READ:
@@ -352,22 +352,59 @@ def _executed(words: Sequence[str]) -> Iterator[list[str]]:
     found = found_by(words[1:])
     for place, word in enumerate(words):
         if word in ("-exec", "-execdir", "-ok", "-okdir"):
-            run = []
-            for each in words[place + 1 :]:
-                if each in (";", "+"):
-                    break
-                run += found if each == "{}" else [each]
-            yield run
+            run = list(
+                takewhile(lambda each: each not in (";", "+"), words[place + 1 :])
+            )
+            yield _filled(run, found) if "{}" in run else run
+
+
+def _filled(words: Sequence[str], found: Sequence[str]) -> list[str]:
+    """The words of a command that is given what was found: in its place, else last."""
+    if "{}" not in words:
+        return [*words, *found]
+    return list(
+        chain.from_iterable(found if each == "{}" else [each] for each in words)
+    )
+
+
+def _handed_on(simple: SimpleCommand) -> Sequence[str]:
+    """What xargs is given: words that are printed, or where the files lie that another
+    program lists; nothing where the line does not tell."""
+    printed = simple.input()
+    before = simple.before
+    if printed or before is None:
+        return (printed or "").split()
+    while before.before and PASSING.issuperset(before.words[:1]):
+        before = before.before
+    words = before.words
+    if words[:1] == ["find"]:
+        return found_by(words[1:])
+    head = " ".join(words[: 2 if words[:1] == ["git"] else 1])
+    is_told = all(map(_plain().fullmatch, filter(is_option, words)))
+    operands = [word for word in words if not is_option(word)]
+    return operands[LISTERS.get(head, len(words)) :] if is_told else []
+
+
+@verbose
+def _plain() -> str:
+    """An option of a program that lists files which takes no word of its own."""
+    return r"- [acdEFhHiIlnoPrRsvwzZ0]* | -- (?: \S+=.* | hidden | null | .*-matches )?"
 
 
 def found_by(words: Sequence[str]) -> list[str]:
-    """What find is told to find: files of a name, as if they lay where it begins, or
-    all that is there."""
-    starts = list(takewhile(lambda word: not is_option(word), words)) or ["."]
-    names = [value for option, value in pairwise(words) if option == "-name"]
-    if not names or not {"!", "-not", "-o", "-or"}.isdisjoint(words):
+    """What find is told to find: patterns of files by their names, or all that lies
+    where it begins."""
+    starts = list(takewhile(lambda word: word[:1] not in "-!(", words)) or ["."]
+    names = [
+        value
+        for before, (option, value) in zip(("", *words), pairwise(words), strict=False)
+        if option in ("-name", "-iname") and before not in ("!", "-not")
+    ]
+    choices = words.count("-o") + words.count("-or")
+    is_nested = choices or "(" in words
+    if len(names) <= choices or (is_nested and {"!", "-not", "-prune"} & set(words)):
         return starts
-    return [posixpath.join(start, name) for start in starts for name in names]
+    return [posixpath.join(start, "**", name) for start in starts for name in names]
 
 
 def _subcommand_first(words: Sequence[str], valued: frozenset[str]) -> list[str]:

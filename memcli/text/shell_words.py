@@ -13,9 +13,7 @@ from memcli.text.matching import verbose
 
 MOST_COMMANDS = 2_000
 """So many commands of a list are looked at."""
-KEYWORDS = frozenset({
-    "then", "do", "else", "elif", "if", "while", "until", "coproc", "!", "{", "}",
-})  # fmt: skip
+KEYWORDS = frozenset("then do else elif if while until coproc ! { }".split())
 """What stands before a command without being one."""
 _BEFORE = KEYWORDS | {"command", "builtin"}
 PRINTERS = frozenset({"echo", "printf"})

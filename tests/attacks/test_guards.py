@@ -95,6 +95,7 @@ def test_a_hook_that_fails_while_it_judges_asks(project, monkeypatch, capfd, whe
 def test_a_call_that_is_hard_to_read_is_judged_or_asked_about(project, content, said):
     guarded(project, commands=None, paths=["gen/**"])
     given = {"session_id": "one", "cwd": str(project.root)}
+    given["tool_name"] = "Write"
     given["tool_input"] = {"file_path": "gen/api.py", "content": "HERE"}
     whole = json.dumps(given).replace('"HERE"', content)
     assert decision(project.mem("hook", "pre-tool", input=whole).json) == said
@@ -131,6 +132,18 @@ def test_guards_of_files_too_large_to_index_ask(project):
     assert decision(call(project, "ls")) == "ask"
     project.memory_file.write_bytes(b"x" * (17 << 20))
     assert call(project, "ls") == ""
+
+
+def test_an_entry_that_binds_no_more_asks_about_no_call(project):
+    """Nor one that is shown in a fence, where a call cannot be read."""
+    text = guarded(project) and project.read("MEMORY.md")
+    assert decision(project.mem("hook", "pre-tool", input="{").json) == "ask"
+    for other in (
+        text.replace("guard: deny", "guard: deny\nstatus: retired"),
+        f"# Notes\n\n```yaml\n{text}```\n",
+    ):
+        project.write("MEMORY.md", other)
+        assert project.mem("hook", "pre-tool", input="{").out == ""
 
 
 def test_patterns_that_do_not_count_are_named(project):
@@ -223,152 +236,209 @@ def client(project) -> Project:
     return project
 
 
-WRITING = [
-    "find gen -delete",
-    "find gen -name '*.py' -exec rm {} +",
-    "find . -type f -exec sed -i s/1/2/ {} ';'",
-    "find gen -name '*.py' | xargs rm -f",
-    "ls gen | xargs -I{} rm gen/{}",
-    "rm -rf .",
-    "rm -rf ../" + "{root}",
-    "rsync -a other/ .",
-    "rsync --archive other/api.py gen/api.py",
-    "rsync -a --delete other/ gen/",
-    "git apply --index other.patch",
-    "git am --3way other.patch",
-    "cp -r other/. gen",
-    "cp -t gen other/api.py",
-    "cp --target-directory=gen other/api.py",
-    "mv -t gen other/api.py",
-    "install -m 644 other/api.py gen/api.py",
-    "install -Dt gen other/api.py",
-    "git clean -fdx",
-    "git checkout other -- gen/api.py",
-    "git restore --source other gen",
-    "git restore .",
-    "git checkout .",
-    "git apply other.patch",
-    "wget -O gen/api.py https://e.example/a",
-    "wget -qO gen/api.py https://e.example/a",
-    "wget -P gen https://e.example/api.py?raw=1",
-    "curl -o gen/api.py https://e.example/a",
-    "curl -fsSLo gen/api.py https://e.example/a",
-    "cd gen && curl -sO https://e.example/api.py",
-    "curl --output-dir gen -O https://e.example/api.py",
-    "dd if=/dev/zero of=gen/api.py",
-    "truncate -s 0 gen/api.py",
-    "echo x | tee -a src/a gen/api.py",
-    "echo x | sponge gen/api.py",
-    "tar xzf a.tgz",
-    "tar -xf a.tar -C gen",
-    "tar --extract --file a.tar --directory=gen",
-    "unzip -o a.zip",
-    "unzip a.zip -d gen",
-    "patch -p1 < other.patch",
-    "patch gen/api.py other.patch",
-    "sed -i.bak s/1/2/ gen/api.py",
-    "sed -Ei 's/1/2/' gen/api.py",
-    "sed -i --expression=s/1/2/ gen/api.py",
-    "sed -i -es/1/2/ gen/api.py",
-    "sed --in-place=.bak -e s/1/2/ gen/api.py",
-    "perl -i -pe s/1/2/ gen/api.py",
-    "perl -pi.bak -e s/1/2/ gen/api.py",
-    "perl -0777pi -e s/1/2/ gen/api.py",
-    "rm key.pem",
-    "gzip key.pem",
-    "rmdir gen",
-    "gio trash gen/api.py",
-    "trash gen",
-    "git checkout-index -f gen/api.py",
-    "awk -i inplace '{print}' gen/api.py",
-    "yq -i .a=1 gen/api.py",
-    "gofmt -w gen/api.py",
-    "prettier --write gen",
-    "eslint --fix gen/api.py",
-    "ruff check --fix gen/api.py",
-    "ruff format gen",
-    "black gen",
-    "vim -c wq gen/api.py",
-    "ed -s gen/api.py",
-]
-HARMLESS = [
-    "black .",
-    "git switch other",
-    "git checkout -",
-    "git checkout --detach",
-    "git am --abort",
-    "git stash push README.md",
-    "find . -name '*.py'",
-    "rm -rf src",
-    "rsync -a gen/ /tmp/there/",
-    "cp -r gen /tmp/there",
-    "git stash list",
-    "git switch same",
-    "git switch -c topic",
-    "git checkout -b topic",
-    "git status",
-    "git reset HEAD~0",
-    "git clean -n",
-    "git apply --check other.patch",
-    "tar czf /tmp/a.tgz gen",
-    "tar -tf a.tar",
-    "unzip -l a.zip",
-    "curl https://e.example/api.py",
-    "sed -n 1p gen/api.py",
-    "perl -ne print gen/api.py",
-    "wget -O- https://e.example/key.pem",
-    "cat gen/api.py | tee /tmp/a",
-    "gio info gen/api.py",
-    "awk '{print}' gen/api.py",
-    "yq .a gen/api.py",
-    "gofmt -l gen/api.py",
-    "prettier --check gen",
-    "ruff check gen",
-    "ruff format --diff gen",
-    "black --check gen",
-    "black src",
-    "vim -R gen/api.py",
-]
+WRITING = r"""
+find gen -delete
+find gen -name '*.py' -exec rm {} +
+find gen -name '*.py' | xargs rm -f
+ls gen | xargs -I{} rm gen/{}
+rsync --archive other/api.py gen/api.py
+rsync -a --delete other/ gen/
+cp -r other/. gen
+cp -t gen other/api.py
+cp --target-directory=gen other/api.py
+mv -t gen other/api.py
+install -m 644 other/api.py gen/api.py
+install -Dt gen other/api.py
+git checkout other -- gen/api.py
+git restore --source other gen
+git restore --staged --worktree gen/api.py
+wget -O gen/api.py https://e.example/a
+wget -qO gen/api.py https://e.example/a
+wget -P gen https://e.example/api.py?raw=1
+curl -o gen/api.py https://e.example/a
+curl -fsSLo gen/api.py https://e.example/a
+cd gen && curl -sO https://e.example/api.py
+curl --output-dir gen -O https://e.example/api.py
+dd if=/dev/zero of=gen/api.py
+truncate -s 0 gen/api.py
+echo x | tee -a src/a gen/api.py
+echo x | sponge gen/api.py
+tar -xf a.tar -C gen
+tar --extract --file a.tar --directory=gen
+unzip a.zip -d gen
+patch gen/api.py other.patch
+sed -i.bak s/1/2/ gen/api.py
+sed -Ei 's/1/2/' gen/api.py
+sed -i --expression=s/1/2/ gen/api.py
+sed -i -es/1/2/ gen/api.py
+sed --in-place=.bak -e s/1/2/ gen/api.py
+perl -i -pe s/1/2/ gen/api.py
+perl -pi.bak -e s/1/2/ gen/api.py
+perl -0777pi -e s/1/2/ gen/api.py
+rm key.pem
+gzip key.pem
+rmdir gen
+gio trash gen/api.py
+trash gen
+git checkout-index -f gen/api.py
+awk -i inplace '{print}' gen/api.py
+yq -i .a=1 gen/api.py
+gofmt -w gen/api.py
+prettier --write gen
+eslint --fix gen/api.py
+ruff check --fix gen/api.py
+ruff format gen
+black gen
+vim -c wq gen/api.py
+ed -s gen/api.py
+""".strip().splitlines()
+ASKED = r"""
+find . -type f -exec sed -i s/1/2/ {} ';'
+rm -rf .
+rm -rf ../{root}
+rsync -a other/ .
+git apply --index other.patch
+git am --3way other.patch
+git clean -fdx
+git restore .
+git checkout .
+git apply other.patch
+tar xzf a.tgz
+unzip -o a.zip
+patch -p1 < other.patch
+patch -p1 -i other.patch
+git checkout gen/api.py
+git ls-files | xargs sed -i s/1/2/
+grep -rl 1 . | sort | xargs sed -i s/1/2/
+find . -name 'api*' -delete
+find . ! -name '*.md' -type f -delete
+find . -name src -prune -o -type f -exec rm {} +
+rm -rf */
+rm -f */*.py
+""".strip().splitlines()
+HARMLESS = r"""
+black .
+prettier --write .
+git restore --staged gen/api.py
+git checkout gen-2
+git checkout -b gen/topic
+git clean -fdx src
+grep -o gen/api.py README.md
+rg -o gen/api.py
+gzip -c gen/api.py
+perl -Ilib -Mstrict -we 1 gen/api.py
+ruby -Ilib:test gen/api.py
+sed -i -e s/1/2/ -e s/x/gen/api.py/ src/main.py
+tar czf o.tgz xsd
+rsync -avn other/ .
+patch --dry-run -p1 < other.patch
+cp -r /tmp/utils src/
+rm -rf src/*
+rg -l 1 src | xargs sed -i s/1/2/
+grep -rl 1 src --include='*.py' | head | xargs sed -i s/1/2/
+git grep -l 1 -- src | xargs perl -pi -e s/1/2/
+find . -name '*.pyc' | xargs rm -f
+find . -iname '*.PYC' -not -path './src/*' -delete
+find . \( -name '*.pyc' -o -name '*.pyo' \) -delete
+find . -type d -empty -delete
+git switch other
+git checkout -
+git checkout --detach
+git am --abort
+git stash push README.md
+find . -name '*.py'
+rm -rf src
+rsync -a gen/ /tmp/there/
+cp -r gen /tmp/there
+git stash list
+git switch same
+git switch -c topic
+git checkout -b topic
+git status
+git reset HEAD~0
+git clean -n
+git apply --check other.patch
+tar czf /tmp/a.tgz gen
+tar -tf a.tar
+unzip -l a.zip
+curl https://e.example/api.py
+sed -n 1p gen/api.py
+perl -ne print gen/api.py
+wget -O- https://e.example/key.pem
+cat gen/api.py | tee /tmp/a
+gio info gen/api.py
+awk '{print}' gen/api.py
+yq .a gen/api.py
+gofmt -l gen/api.py
+prettier --check gen
+ruff check gen
+ruff format --diff gen
+black --check gen
+black src
+vim -R gen/api.py
+""".strip().splitlines()
 
 
 def test_what_changes_a_guarded_file_is_stopped(client):
-    """By whatever program, as a whole or by name; each line alone."""
+    """By name it is refused, by a folder, a pattern or what is not known it is asked
+    about; each line alone."""
 
-    def stops(line: str) -> bool:
+    def decided(line: str) -> str:
         line = line.replace("{root}", client.root.name)
-        return tried(client, line).json["decision"] == "deny"
+        return tried(client, line).json["decision"]
 
-    assert [line for line in WRITING if not stops(line)] == []
-    assert [line for line in HARMLESS if stops(line)] == []
-
-
-ANY_TOOL = [
-    ("x", {"action": {"command": ["rm", KEPT]}}),
-    ("x", {"commands": ["ls", f"rm {KEPT}"]}),
-    ("x", {"command": "ls", "cmd": f"rm {KEPT}"}),
-    ("x", {"edits": [{"file_path": KEPT}]}),
-    ("x", {"files": [{"name": KEPT}]}),
-    ("x", {"uri": f"file://{{root}}/{KEPT}"}),
-    ("mcp__ide__open_terminal", {"command": f"rm {KEPT}"}),
-    ("mcp__ide__open_and_truncate", {"path": KEPT}),
-]
-READING = [
-    ("mcp__ide__open_file", {"path": KEPT}),
-    ("mcp__ide__get_shell", {"command": f"cat {KEPT}"}),
-    ("TodoWrite", {"todos": [{"content": f"look at {KEPT}", "status": "pending"}]}),
-]
+    assert [line for line in WRITING if decided(line) != "deny"] == []
+    assert [line for line in ASKED if decided(line) != "ask"] == []
+    assert [line for line in HARMLESS if decided(line)] == []
 
 
-def test_a_tool_is_judged_by_all_it_is_given(client):
-    """However deep a command or a file stands in it, and whatever the tool is called."""
+PATCH = (
+    r"*** Begin Patch\n*** Update File: {}\n@@\n git push --force\n+it's\n*** End Patch"
+)
+TOOLS = r"""
+x {"action": {"command": ["rm", "gen/api.py"]}}
+x {"commands": ["ls", "rm gen/api.py"]}
+x {"command": "ls", "cmd": "rm gen/api.py"}
+mcp__ide__open_terminal {"command": "rm gen/api.py"}
+x_edit {"edits": [{"file_path": "gen/api.py"}]}
+mcp__fs__write {"uri": "file://{root}/gen/api.py"}
+mcp__fs__move_file {"source": "src/main.py", "destination": "gen/api.py"}
+mcp__serena__replace_symbol_body {"relative_path": "gen/api.py", "body": "x"}
+write_to_file {"TargetFile": "gen/api.py"}
+apply_patch {"command": "{patch}"}
+shell {"command": ["apply_patch", "{patch}"]}
+""".strip().splitlines()
+OTHERS = r"""
+Read {"file_path": "gen/api.py"}
+LSP {"filePath": "gen/api.py"}
+mcp__search-server__put {"path": "gen/api.py"}
+mcp__serena__find_symbol {"relative_path": "gen/api.py"}
+mcp__ide__get_shell {"command": "cat gen/api.py"}
+TodoWrite {"todos": [{"content": "gen/api.py", "activeForm": "gen/api.py"}]}
+AskUserQuestion {"questions": [{"question": "gen/api.py"}]}
+update_plan {"plan": [{"step": "gen/api.py"}], "explanation": "MEMORY.md"}
+Edit {"file_path": "a", "old_string": "gen/api.py", "new_string": "MEMORY.md"}
+Write {"file_path": ".dockerignore", "content": "MEMORY.md"}
+NotebookEdit {"notebook_path": "a.ipynb", "new_source": "gen/api.py"}
+MultiEdit {"file_path": "a", "edits": [{"old_string": "gen/api.py"}]}
+apply_patch {"command": "{other}"}
+""".strip().splitlines()
 
-    def stops(tool: str, given: object) -> bool:
-        text = json.dumps(given).replace("{root}", str(client.root))
-        answer = call(client, "", tool_name=tool, tool_input=json.loads(text))
-        return decision(answer) == "deny"
 
-    assert [each for each in ANY_TOOL if not stops(*each)] == []
-    assert [each for each in READING if stops(*each)] == []
+def test_a_tool_is_judged_by_the_files_that_it_writes(client):
+    """However deep a command or a file stands in it; what is written is no file, nor is
+    what other tools are given."""
+    guarded(client)
+
+    def decided(row: str) -> str:
+        tool, _, given = row.partition(" ")
+        text = given.replace("{root}", str(client.root))
+        text = text.replace("{patch}", PATCH.format(KEPT))
+        text = text.replace("{other}", PATCH.format("src/main.py"))
+        return decision(call(client, "", tool_name=tool, tool_input=json.loads(text)))
+
+    assert [row for row in TOOLS if decided(row) != "deny"] == []
+    assert [row for row in OTHERS if decided(row)] == []
 
 
 @pytest.mark.parametrize(
@@ -464,13 +534,18 @@ def test_what_takes_other_files_away_touches_no_guard(project):
     project.write("docs/a.md", "x")
     for line in (
         "find . -name '*.pyc' -exec rm -rf {} +",
-        "find . -name '*.pyc' -delete",
+        "find . -not -path './src/*' -name '*.pyc' -delete",
         "find src -type f -exec sed -i s/1/2/ {} +",
         "cp -r docs .",
         "rsync -a docs/ .",
     ):
         assert call(project, line) == "", line
-    for line in ("find . -name MEMORY.md -delete", "find . -type f -exec rm {} +"):
+    for line in (
+        "find . -name '*.md' -delete",
+        "find . -type f -exec rm {} +",
+        "cat list | xargs sed -i s/1/2/",
+        "rm -f *.md",
+    ):
         assert decision(call(project, line)) == "ask", line
 
 
