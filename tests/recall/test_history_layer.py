@@ -3,9 +3,11 @@
 import pytest
 
 from memcli.history.record import opened
+from memcli.index.fulltext import standing_in
 from memcli.index.past import FoundPast, search
 from memcli.index.view import Candidate
 from memcli.memory.docs import Doc
+from memcli.project.config import Config
 from memcli.recall.budget import write
 from memcli.recall.history_layer import HistoryLayer
 from memcli.recall.hit import Hit
@@ -39,6 +41,13 @@ def exchange(unit, turn, person, agent):
     )
 
 
+def layer_of(record, asked, found):
+    texts = record.parts()
+    counts = {term: standing_in(asked[term], texts) for term in asked}
+    past = FoundPast(asked, found, {}, TASK, texts, counts)
+    return HistoryLayer(past, Config().inject_min)
+
+
 def learned_from(event):
     return Candidate(
         rowid=1,
@@ -64,7 +73,7 @@ def test_what_an_entry_was_learned_from_is_not_told_beside_it(record):
             exchange("one", 2, "And the metrics exporter port stays?", "It does."),
         ]
     )
-    layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
+    layer = layer_of(record, *search(record, TASK))
     entry = Hit(key="entry", layer="ranked", head="Exporter", text="A rule.")
     assert [item.key for item in layer.items(400, [entry])]
     layer.learned({"entry": learned_from("one-1")})
@@ -82,7 +91,7 @@ def test_what_sums_up_is_shown_before_what_has_more_words_of_the_task(record):
             exchange("one", 2, "The one above 9000.", decided),
         ]
     )
-    [item] = HistoryLayer(FoundPast(*search(record, TASK), {})).items(70)
+    [item] = layer_of(record, *search(record, TASK)).items(70)
     assert item.text == f"agent: {decided}"
 
 
@@ -92,7 +101,7 @@ def test_the_subject_of_a_commit_takes_no_room_of_what_is_below_it(record):
     reason = "The metrics exporter must use port 9464 since both proxies bind what is below 9400."
     said = (("person", f"{subject}\n\n{reason}"),)
     record.add([commit("c0ffee1", subject)._replace(said=said)])
-    layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
+    layer = layer_of(record, *search(record, TASK))
     assert layer.shown(layer.hits[0], 60).text == reason
 
 
@@ -107,14 +116,14 @@ def test_a_list_goes_on_below_the_gate_where_something_passes_it(tmp_path):
             for number in range(30)
         )
         asked, found = search(record, TASK)
-    layer = HistoryLayer(FoundPast(asked, found, {}))
-    weak = [hit._replace(strength=0.0, met=1) for hit in found]
+        layer = layer_of(record, asked, found)
+        weak = [hit._replace(strength=0.0) for hit in found if hit.doc.unit != "one"]
+        assert layer_of(record, asked, weak).listed() == []
+        mixed = [weak[0], weak[1]._replace(strength=1.0)]
+        assert layer_of(record, asked, mixed).hits == mixed
     assert len(layer.items(4000)) == len(layer.hits) == 1
     assert len(layer.listed()) > 1
     assert layer.listed()[0].key == layer.items(4000)[0].key
-    assert HistoryLayer(FoundPast(asked, weak, {})).listed() == []
-    mixed = [weak[0], found[1]._replace(strength=1.0)]
-    assert HistoryLayer(FoundPast(asked, mixed, {})).hits == mixed
 
 
 def test_one_list_is_numbered_through():
@@ -182,7 +191,7 @@ def test_a_commit_that_says_what_an_entry_says_is_left_out(record):
             commit("4" * 40, "Metrics exporter port 9464 behind nginx", "a.py"),
         ]
     )
-    layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
+    layer = layer_of(record, *search(record, TASK))
     entry = Hit(
         key="entry", layer="ranked", head=rule, title=rule, text="", path="MEMORY.md"
     )
@@ -198,7 +207,7 @@ def test_a_commit_is_shown_below_its_subject(record):
     noted = commit("1" * 40, f"{subject[:99]}…", "a.py")
     noted = noted._replace(said=(("person", f"{subject}\n\n{body}"),))
     record.add([noted])
-    (item,) = HistoryLayer(FoundPast(*search(record, TASK), {})).items(800)
+    (item,) = layer_of(record, *search(record, TASK)).items(800)
     assert item.text.split("\n")[0] == "The old one is taken."
     assert "- The exporter uses port 9464" in item.text.split("\n")
 
@@ -219,7 +228,7 @@ def test_an_exchange_in_which_an_entry_was_said_is_left_out(record):
             )
         ]
     )
-    layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
+    layer = layer_of(record, *search(record, TASK))
     entry = Hit(key="entry", layer="ranked", head="", title="Ports", text=f"{rule}.")
     told = {str(item.id).partition(".")[0] for item in layer.items(900, [entry])}
     assert told == {"s:two", "s:three"}
