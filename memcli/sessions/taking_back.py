@@ -35,10 +35,12 @@ def forgetting() -> str:
     """The person asks that something be forgotten, or says that it was wrong."""
     return r"""
         \A (?: (?: ok(?:ay)? | no | hey | sorry | actually | please | bitte | also ) [,.!]? \s )*
-        (?: forget | ignore | disregard | drop | scratch ) \s
-        (?: (?P<every> everything | anything | all ) (?: \s (?:that\s)? I \s (?:ever\s)? (?:said|told \s you) )?
-          | what(?:ever)? \s I \s (?:just\s)? (?: said | told \s you ) (?: \s (?:before|earlier) )?
-          | the \s (?: rule | note | thing | fact | part ) )
+        (?: forget \s (?P<every> everything | anything | all )
+          | (?: forget | ignore | disregard | drop | scratch ) \s
+            (?: (?P<every_said> everything | anything | all )
+                \s (?:that\s)? I \s (?:ever\s)? (?:said|told \s you)
+              | what(?:ever)? \s I \s (?:just\s)? (?: said | told \s you ) (?: \s (?:before|earlier) )?
+              | the \s (?: rule | note ) ) )
         \s (?: about | on | regarding | concerning | that \s says ) \s (?P<about> .+? )
         (?: [,.;] \s (?: I \s misspoke | that \s was \s wrong | it \s was \s wrong
             | it['’]?s \s (?: wrong | no \s longer \s true ) ) .* )?
@@ -76,6 +78,7 @@ def misspoken() -> str:
         (?P<instead>
             (?: please \s )? (?: do \s not | don['’]?t | never | (?: we | you ) \s (?: do \s not | don['’]?t
                 | should \s not | shouldn['’]?t | must \s not | mustn['’]?t ) ) \s
+            (?! (?: mind | worry | bother ) \b )                 # no order at all
             (?P<about> [^,;.!—–]+ ) .* )
         \Z
     """
@@ -83,11 +86,13 @@ def misspoken() -> str:
 
 @verbose(ignore_case=True)
 def no_longer() -> str:
-    """What is said to hold no more, or to have been wrong."""
+    """What is said to hold no more, or to have been wrong. "The eslint rule is wrong"
+    is of ESLint's rule: only what holds no longer is a rule that was remembered."""
     return r"""
         \A (?: actually | no | sorry | by \s the \s way )? [,.]? \s*
-        (?: (?: the \s (?: rule | note ) \s (?: about | on | that ) \s (?P<about> .+? )
-              | (?: the | our | my ) \s (?P<named> [^,;.]+? ) \s (?: rule | note )
+        (?: (?: the | our | my ) \s (?P<named> [^,;.]+? ) \s (?: rule | note )
+              \s is \s no \s longer \s (?: true | valid | needed )
+          | (?: the \s (?: rule | note ) \s (?: about | on | that ) \s (?P<about> .+? )
               | what \s I \s (?: said | told \s you ) \s about \s (?P<said> .+? ) )
             \s
             (?: is \s no \s longer \s (?: true | valid | needed )

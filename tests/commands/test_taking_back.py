@@ -1,5 +1,7 @@
 """What a person takes back stays back: in a session, by retiring, by forgetting."""
 
+import pytest
+
 WORDS = "The staging key word is zanzibarquokka tonight."
 
 
@@ -24,6 +26,25 @@ def test_what_takes_back_is_no_lesson_and_no_title(project):
     )
     assert titles(project) == []
     assert "invoice" not in project.mem("recall", "which tests to run").out
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I was wrong, never mind.",
+        "I misspoke, don't worry about the migrations.",
+        "The eslint rule is wrong.",
+        "Drop the part about migrations.",
+        "Ignore everything about eslint here.",
+    ],
+)
+def test_talk_takes_no_entry_back(project, said):
+    """What is no more than talk, or of the work at hand, retires nothing."""
+    kept = ["mind the migrations", "worry about migrations", "eslint: no semicolons"]
+    for title in kept:
+        project.mem("add", title)
+    session(project, "talk", said)
+    assert set(kept) <= set(titles(project))
 
 
 def test_retire_names_the_episode_that_goes_with_it(project):
