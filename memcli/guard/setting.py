@@ -1,9 +1,11 @@
 """The values that switch an entry's guard on or off."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from memcli.errors import UsageError
+from memcli.guard.clauses import parts_of
 from memcli.guard.guards import ASK, DENY, KEYS, read_guard
 from memcli.guard.suggest import Suggestion, for_entry, in_folders, suggest
 from memcli.memory.values import Entry
@@ -80,10 +82,16 @@ def _suggested_for(entry: Entry, given: dict[str, object]) -> dict[str, object]:
     is_beside = is_given and "session_id" in entry.extra
     left = {key: None for key in KEYS if is_beside}
     made = patterns_of(entry.title, body, {**entry.extra, **left})
-    if not (made.commands or made.paths or is_given):
+    was_guard = bool(entry.extra.get("guard"))
+    # without a ban its `paths` say where the rule holds, not what may not be changed
+    bans = was_guard or bool(list(parts_of(f"{entry.title}\n{body}")))
+    is_clear = bool(made.commands) or (bool(made.paths) and bans)
+    if not (is_given or is_clear):
         what = f"{entry.id[:8]}: what it forbids is not clear from its words"
-        hint = f"mem guard {entry.id[:8]} --command 'git push --force*'"
-        raise UsageError(what, hint)
+        stopped = "--command 'git push --force*'"
+        if made.paths:
+            stopped = f"--path {shlex.quote(made.paths[0])}"
+        raise UsageError(what, f"mem guard {entry.id[:8]} {stopped}")
     replaced = [key for key in KEYS if key in entry.extra and key not in given]
     patterns = dict.fromkeys(replaced)
     return patterns | suggested_values(made, given)

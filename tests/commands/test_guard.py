@@ -422,6 +422,20 @@ def test_unclear_lessons_are_refused_with_a_hint(project):
     assert "guard" not in project.read()
 
 
+def test_where_a_rule_holds_is_no_ban(project):
+    """The paths of an entry that forbids nothing bind when a person names them."""
+    title = "Release notes go under the unreleased version"
+    project.mem("add", title, "--path", "CHANGES*")
+    found = project.listed()[0]["id"][:8]
+    hint = f"hint: mem guard {found} --path 'CHANGES*'"
+    assert hint in project.ends(2, "guard", found).err
+    project.ok("guard", found, "--path", "CHANGES*")
+    project.ok("guard", found, "--ask")
+    project.mem("add", "Never edit generated files", "--path", "src/gen/**")
+    bans = project.listed("--path", "src/gen/a.py")[0]["id"]
+    assert "src/gen/**" in project.ok("guard", bans[:8]).out
+
+
 def test_a_guard_outlives_a_merge_of_branches(project):
     """Lifted or weakened on one branch, it binds on the merged one."""
     project.mem("init", "--git")
