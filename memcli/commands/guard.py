@@ -215,11 +215,12 @@ def set_guard(
     is_own_by_this = root is not None and git.work_tree(root) is None
     if mode in MODES and is_own_by_this and not app.dry_run:
         trust(app, report.id)
-    if report.mode != DENY or app.dry_run:
+    if app.dry_run:
         return report
     app.project.relist()
     refresh_found(app)
-    return report._replace(waits=_waits(app, report.id))
+    waits = report.mode == DENY and _waits(app, report.id)
+    return report._replace(waits=waits)
 
 
 def _waits(app: App, entry: str) -> bool:

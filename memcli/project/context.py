@@ -393,7 +393,7 @@ def task_folder(project: Project, job: str, task: str) -> str:
 
 def _named(project: Project, what: str, name: str, folders: list[str]) -> str:
     root = need_root(project)
-    hint = f"its folder would be {folders[-1]}"
+    hint = f"mkdir -p {folders[-1]} makes it"
     if name in (".", "..") or "/" in name or os.sep in name or "\0" in name:
         raise UsageError(
             f"--{what} {name}: no name of a {what}", "give the name of its folder"

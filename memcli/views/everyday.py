@@ -99,7 +99,7 @@ def list_text(report: ListReport) -> str:
             row.id[:8],
             row.date or "-",
             row.level,
-            row.kind or row.type,
+            row.kind or "-",
             # An order in the title takes its cell, not the id.
             safe(f"[retired] {row.title}" if row.status == "retired" else row.title),
             f"{row.path}:{row.line}",

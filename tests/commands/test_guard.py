@@ -431,6 +431,9 @@ def test_where_a_rule_holds_is_no_ban(project):
     assert hint in project.ends(2, "guard", found).err
     project.ok("guard", found, "--path", "CHANGES*")
     project.ok("guard", found, "--ask")
+    assert "1 in force" in project.mem("doctor").out
+    project.ok("guard", found, "--off")
+    assert "in force" not in project.mem("doctor").out
     project.mem("add", "Never edit generated files", "--path", "src/gen/**")
     bans = project.listed("--path", "src/gen/a.py")[0]["id"]
     assert "src/gen/**" in project.ok("guard", bans[:8]).out
