@@ -293,7 +293,7 @@ def told(found: OwnMatching, text: str, amended: Collection[str] = ()) -> Bearin
     learned in a session among the `amended`."""
     words = found.source
     sought = evidence.sought(text, words.counts, words.size())
-    if sought is None:
+    if not sought.text:
         return Bearing([], [])
     found.look(sought.text)
     layers = Layers(found)

@@ -92,11 +92,9 @@ class Sought(NamedTuple):
         return terms(self.weights)
 
 
-def sought(
-    prompt: str, counts: Callable[..., Sequence[int]], total: int
-) -> Sought | None:
-    """What of a prompt is looked for, its questions where it has any; None for a prompt
-    without words."""
+def sought(prompt: str, counts: Callable[..., Sequence[int]], total: int) -> Sought:
+    """What of a prompt is looked for, its questions where it has any; nothing of a
+    prompt without words."""
     asking = "\n".join(questions(prompt))
     if asking:
         text, said = focus(asking, counts, total, weights.ASKED)
@@ -104,7 +102,7 @@ def sought(
             return Sought(text=text, weights=said, asks=True)
     # "… fails. Why?" asks about the rest.
     text, said = focus(prompt, counts, total, weights.STATED)
-    return Sought(text=text, weights=said, asks=False) if text else None
+    return Sought(text=text, weights=said, asks=False)
 
 
 def focus(

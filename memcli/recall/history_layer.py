@@ -34,10 +34,9 @@ class HistoryLayer:
         asked = past.asked
         self._weights = {stem(term): rarity for term, rarity in asked.items()}
         counts = past.counts
-        sought = evidence.sought(
+        self._sought = evidence.sought(
             past.task, lambda terms: [counts.get(term, 0) for term in terms], past.texts
         )
-        self._sought = sought or evidence.Sought(text="", weights={}, asks=False)
         self._terms = self._sought.terms
         passing = [hit for hit in past.hits if self._verdict(hit) != evidence.LEFT]
         if passing and passing[0] is not past.hits[0]:
