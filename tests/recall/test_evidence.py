@@ -46,8 +46,9 @@ def test_one_gate_tells_points_at_or_leaves():
     """Nothing is told that has no words of a prompt; a question, and half of a task,
     are enough to be pointed at."""
     found = [(0.3, 0.3), (0.0, 0.6), (0.2,), (0.2, 0, 0, True), (0, 0, 0, False, 0.5)]
-    verdicts = [evidence.gate(evidence.Evidence(*each), 0.5) for each in found]
-    assert verdicts == ["told", "pointed", "left", "pointed", "pointed"]
+    assert [evidence.gate(evidence.Evidence(*each), 0.5) for each in found] == (
+        ["told", "pointed", "left", "pointed", "pointed"]
+    )
 
 
 def test_the_sentence_that_matters_is_searched():
