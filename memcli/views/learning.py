@@ -164,7 +164,7 @@ def eval_text(report: ReplayReport) -> str:
     """How many corrections could have been prevented, and each with what was known
     before."""
     if not report.sessions:
-        return "no session of an agent is kept here, so nobody was corrected"
+        return "nothing to replay: mem index --history has found no session of an agent"
     corrections = report.corrections
     replayed = f"{count(report.replayed, 'session')}, {report.corrected} of them"
     number = count(len(corrections), "correction")

@@ -45,6 +45,8 @@ def test_what_was_known_before_a_session_is_told_apart_from_what_was_not(
     """Neither session is prevented by its own words; it ends after its time and says
     so."""
     assert "mem index --history" in project.mem("eval").err
+    project.mem("index", "--history")
+    assert "nothing to replay" in project.mem("eval").out
     said(project, "s-old", "2026-10-01", "Look at the web shop, please.", RULE)
     project.mem("extract", "--all")
     said(project, "s-new", "2026-11-01", "Install packages of the web shop with npm, please.",
