@@ -96,6 +96,10 @@ function find() {
   $("tally").textContent = shown.length === items.length ? counted() : `${shown.length.toLocaleString("en")} of ${items.length.toLocaleString("en")}`;
   $("rows").style.height = `${Math.max(1, shown.length) * ROW}px`;
   $("list").scrollTop = 0;
+  if (innerWidth > 860) {  // there is room beside the list
+    if (!shown.includes(chosen)) chosen = shown.find((item) => item.what === "entry") || shown[0] || null;
+    detail();
+  }
   draw();
 }
 
@@ -123,7 +127,7 @@ function draw() {
   const last = Math.min(shown.length, first + Math.ceil(list.clientHeight / ROW) + 12);
   const rows = [];
   for (let i = first; i < last; i++) rows.push(row(shown[i], i));
-  if (!shown.length) rows.push(el("p", { class: "none" }, items.length ? "Nothing fits. Fewer words, or fewer filters?" : "Nothing is remembered here yet."));
+  if (!shown.length) rows.push(el("p", { class: "none" }, items.length ? "Nothing fits. Fewer words, or fewer filters?" : ["Nothing is remembered here yet. Begin with ", el("code", {}, 'mem add "what you learned"')]));
   $("rows").replaceChildren(...rows);
   const at = shown.indexOf(chosen);
   if (at >= first && at < last) list.setAttribute("aria-activedescendant", `row-${at}`);
@@ -146,35 +150,31 @@ function leafFirst(title) {
 }
 function move(by) {
   const at = shown.indexOf(chosen), to = Math.min(shown.length - 1, Math.max(0, at >= 0 ? at + by : Math.abs(by) > 1 ? by : 0));
-  if (!shown[to]) return;
-  open(shown[to], true);
-  const list = $("list"), top = to * ROW;
+  if (shown[to]) open(shown[to], true);
+}
+function reveal() {
+  const at = shown.indexOf(chosen), list = $("list"), top = at * ROW;
+  if (at < 0) return;
   if (top < list.scrollTop) list.scrollTop = top;
   else if (top + ROW > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW - list.clientHeight;
-  draw();
 }
 
 // --- one entry
 
 function open(item, stay = false) {
-  chosen = item;
-  history.replaceState(null, "", `#/e/${encodeURIComponent(item.id)}`);
-  show("entries");
-  if (!stay) $("entries").classList.add("open");
-  detail();
-  draw();
-  if (!stay && getComputedStyle($("detail")).display !== "none" && innerWidth <= 860) $("detail").focus();
+  address(`e/${encodeURIComponent(item.id)}`, stay);
+  if (!stay && innerWidth <= 860) $("detail").focus();
 }
 const link = (id) => byId.has(id) ? button(titled(named(id)), () => open(byId.get(id)), { class: "plain", dir: "auto" }) : el("code", {}, id);
 
 function detail() {
   const item = chosen, box = $("detail");
-  if (!item) return box.replaceChildren(el("p", { class: "none" }, "Choose an entry: ", el("kbd", {}, "j"), " and ", el("kbd", {}, "k"), " go down and up, ", el("kbd", {}, "/"), " searches."));
-  const chips = [["kind " + item.kind, item.kind || item.what], ["", item.level], item.what !== "entry" && ["", item.what],
+  if (!item) return refill(box, shown.length > 0 && el("p", { class: "none" }, "Choose an entry: ", el("kbd", {}, "j"), " and ", el("kbd", {}, "k"), " go down and up, ", el("kbd", {}, "/"), " searches."));
+  const chips = [["kind " + item.kind, item.kind || item.what], ["", item.level], item.kind && item.what === "prose" && ["", item.what],
     item.past && ["bad", item.what === "archive" ? "archived" : "retired"], item.priority && ["", item.priority], ...item.tags.map((tag) => ["", "#" + tag])];
   const place = item.line ? `${item.path}:${item.line}` : item.path;
   refill(box,
-    button("← All", () => { $("entries").classList.remove("open"); draw(); }, { class: "back" }),
+    button("← All", () => go("entries"), { class: "back" }),
     el("h2", { dir: "auto" }, titled(item.title)),
     el("div", { class: "chips" }, chips.filter((chip) => chip && chip[1]).map(([kind, text]) => el("span", { class: `chip ${kind}` }, text))),
     place ? el("p", { class: "where" }, el("span", {}, place), button("Copy", () => copy(place))) : "",
@@ -188,7 +188,7 @@ function detail() {
 function facts(item) {
   const from = item.from || {};
   const rows = [
-    ["Learned", item.created || item.date], ["Used", item.count ? `${item.count}×, last ${item.used || "unknown"}` : item.what === "entry" ? "not yet" : ""],
+    [item.who ? "Date" : "Learned", item.created || item.date], ["Used", item.count ? `${item.count}×, last ${item.used || "unknown"}` : item.what === "entry" ? "not yet" : ""],
     ["Told", item.told.length ? `${item.told.length}×, last ${item.told[0][0].replace("T", " ")}` : ""], ["Shown", item.shown.length ? `${item.shown.length}×, last ${item.shown[0][0]}` : ""],
     ["Standing", item.score && `${item.score} of importance ${item.importance}`], ["Phase", item.phase === "unknown" ? "" : item.phase], ["By", item.who],
     ["Files", item.paths.join(", ")], ["On commands", (item.commands || []).join(", ")],
@@ -247,7 +247,7 @@ function prose(text) {
   let para = [], list = null;
   const end = () => { if (para.length) out.push(el("p", {}, inline(para.join("\n")))); para = []; list = null; };
   for (let i = 0; i < lines.length; i++) {
-    const line = lines[i], fence = /^\s*(```+|~~~+)/.exec(line), item = /^(\s*)(?:[-*+]|\d{1,3}[.)])\s+(.*)/.exec(line), head = /^#{1,6}\s+(.*)/.exec(line);
+    const line = lines[i], fence = /^\s*(```+|~~~+)/.exec(line), item = /^(\s*)(?:[-*+]|(\d{1,3}[.)]))\s+(.*)/.exec(line), head = /^#{1,6}\s+(.*)/.exec(line);
     if (fence) {
       end();
       const code = [];
@@ -256,22 +256,33 @@ function prose(text) {
     } else if (head) { end(); out.push(el("strong", { class: "head" }, inline(head[1]))); }
     else if (item) {
       if (!list) { end(); out.push(list = el("ul")); }
-      list.append(el("li", item[1].length > 1 ? { class: "deep" } : {}, inline(item[2])));
+      const [, deep, number, words] = item;
+      list.append(el("li", deep.length > 1 ? { class: "deep" } : {}, el("span", { class: "bullet" }, number || "•"), inline(words)));
     } else if (list && /^\s+\S/.test(line)) list.lastChild.append(" ", ...inline(line.trim()));
     else if (line.startsWith(">")) { end(); out.push(el("blockquote", {}, inline(line.slice(1).trim()))); }
-    else if (line.startsWith("|")) { end(); out.push(el("pre", {}, line)); }
+    else if (line.trim().startsWith("|")) {
+      end();
+      const rows = [line];
+      while (lines[i + 1]?.trim().startsWith("|")) rows.push(lines[++i]);
+      out.push(grid(rows));
+    }
     else if (line.trim()) { if (list) end(); para.push(line); }
     else end();
   }
   end();
   return out;
 }
+function grid(lines) {
+  const rows = lines.filter((line) => !/^[\s|:-]+$/.test(line)).map((line) => line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/));
+  return el("div", { class: "grid" }, el("table", {}, rows.map((cells, i) => el("tr", {}, cells.map((cell) => el(i ? "td" : "th", {}, inline(cell.trim().replaceAll("\\|", "|"))))))));
+}
 const titled = (text) => text.split(/(`[^`\n]+`)/).flatMap((part, i) => i % 2 ? el("code", {}, lit(part.slice(1, -1))) : lit(part));
 function inline(text) {
-  return text.split(/(`[^`\n]+`|\*\*[^*\n]+\*\*|\[[^\]\n]+\]\([^)\n]+\))/).flatMap((part, i) => {
+  return text.split(/(`[^`\n]+`|\*\*[^*\n]+\*\*|(?<![*\w])\*(?![\s*])[^*\n]*[^*\s]\*(?![*\w])|\[[^\]\n]+\]\([^)\n]+\))/).flatMap((part, i) => {
     if (i % 2 === 0) return lit(part);
     if (part[0] === "`") return [el("code", {}, lit(part.slice(1, -1)))];
-    if (part[0] === "*") return [el("strong", {}, lit(part.slice(2, -2)))];
+    if (part.startsWith("**")) return [el("strong", {}, lit(part.slice(2, -2)))];
+    if (part[0] === "*") return [el("em", {}, lit(part.slice(1, -1)))];
     const [, words, address] = /^\[([^\]]+)\]\((.+)\)$/.exec(part);
     return [...lit(words), " ", el("code", {}, address)];
   });
@@ -322,13 +333,13 @@ function timeline() {
   refill($("timeline"),
     el("div", { class: "bar" }, el("label", {}, "Last ", select(Object.entries(SPANS).map(([key, [name]]) => [key, name]), span, (value) => { span = value; bucket = null; timeline(); }, "Span")),
       Object.entries(EVENTS).map(([what, name]) => legend(what, name, hidden, timeline))),
-    el("div", { class: "panel" }, chart),
-    el("div", { class: "panel" }, el("h3", {}, bucket === null ? many(all.length, "event") : `${many(listed.length, "event")} there`, bucket === null ? "" : button(" show all", () => { bucket = null; timeline(); }, { class: "plain" })),
+    all.length ? el("div", { class: "panel" }, chart) : el("p", { class: "none" }, `Nothing of these${+span ? ` in ${SPANS[span][0]}` : ""}.`),
+    all.length > 0 && el("div", { class: "panel" }, el("h3", {}, bucket === null ? many(all.length, "event") : `${many(listed.length, "event")} there`, bucket === null ? "" : button(" show all", () => { bucket = null; timeline(); }, { class: "plain" })),
       el("ul", { class: "events" }, listed.slice(0, 300).map((event) => el("li", {}, el("time", {}, new Date(event.at).toISOString().slice(0, 10)), el("b", { class: event.what }, EVENTS[event.what]), link(event.item.id)))),
       listed.length > 300 ? el("p", { class: "soft" }, `and ${many(listed.length - 300, "more", "more")}: choose a bar`) : ""));
 }
 function legend(what, name, off, redraw) {
-  const box = el("input", { type: "checkbox", change: () => { box.checked ? off.delete(what) : off.add(what); redraw(); } });
+  const box = el("input", { type: "checkbox", name: what, change: () => { box.checked ? off.delete(what) : off.add(what); redraw(); $(tab).querySelector(`input[name="${what}"]`)?.focus(); } });
   box.checked = !off.has(what);
   return el("label", { class: what }, box, el("span", { class: "dot", "aria-hidden": "true" }), name);
 }
@@ -340,7 +351,7 @@ function select(options, value, change, label) {
 
 // --- relations: at most so many nodes, the best linked ones, laid out once
 
-const NODES = 220, unlinked = new Set();
+const unlinked = new Set();
 function graph() {
   const edges = [], degree = new Map(), known = new Set();
   for (const item of items) for (const [kind, other] of item.links) {
@@ -350,7 +361,9 @@ function graph() {
   const kinds = [...new Set(edges.map((edge) => edge[2]))];
   const used = edges.filter((edge) => !unlinked.has(edge[2]));
   for (const [a, b] of used) for (const id of [a, b]) degree.set(id, (degree.get(id) || 0) + 1);
-  const ids = [...degree.keys()].sort((a, b) => degree.get(b) - degree.get(a) || (a < b ? -1 : 1)).slice(0, NODES);
+  const weight = ([a, b]) => degree.get(a) + degree.get(b), linked = new Set();
+  for (const [a, b] of [...used].sort((one, two) => weight(two) - weight(one))) if (linked.size < (innerWidth > 860 ? 220 : 24)) linked.add(a).add(b);
+  const ids = [...linked].sort((a, b) => degree.get(b) - degree.get(a) || (a < b ? -1 : 1));
   const nodes = new Map(ids.map((id, i) => [id, { id, x: 12 * Math.sqrt(i) * Math.cos(i * 2.4), y: 12 * Math.sqrt(i) * Math.sin(i * 2.4), r: 7 + Math.min(9, Math.sqrt(degree.get(id)) * 2), u: 0, v: 0 }]));
   const drawn = used.filter(([a, b]) => nodes.has(a) && nodes.has(b)).map(([a, b, kind]) => [nodes.get(a), nodes.get(b), kind]);
   settle([...nodes.values()], drawn);
@@ -412,9 +425,9 @@ function labels(items) {
 }
 // Circles move apart until no label lies on another one.
 function spread(nodes, labelled) {
-  const half = (node) => labelled.has(node) ? [74 * large(), node.r / 2 + 20 * large()] : [node.r, node.r];
+  const half = (node) => labelled.has(node) ? [74 * large(), node.r + 15 * large(), 15 * large()] : [node.r, node.r, 0];
   for (let turn = 0; turn < 80; turn++) for (const [i, a] of nodes.entries()) for (const b of nodes.slice(i + 1)) {
-    const x = b.x - a.x, y = b.y - a.y, [aw, ah] = half(a), [bw, bh] = half(b);
+    const [aw, ah, down] = half(a), [bw, bh, low] = half(b), x = b.x - a.x, y = b.y + low - a.y - down;
     const overX = aw + bw - Math.abs(x), overY = ah + bh - Math.abs(y);
     if (overX <= 0 || overY <= 0) continue;
     if (overX < overY) { const by = Math.sign(x || 1) * overX / 2; a.x -= by; b.x += by; }
@@ -429,7 +442,7 @@ function settle(nodes, edges) {
         const b = nodes[k], x = a.x - b.x || .1, y = a.y - b.y || .1, push = Math.min(6, 900 / (x * x + y * y));
         a.u += x * push * .05; a.v += y * push * .05; b.u -= x * push * .05; b.v -= y * push * .05;
       }
-      a.u -= a.x * (innerWidth > 860 ? .007 : .02); a.v -= a.y * (innerWidth > 860 ? .014 : .007);
+      a.u -= a.x * (innerWidth > 860 ? .007 : .014); a.v -= a.y * (innerWidth > 860 ? .014 : .01);
     }
     for (const [a, b] of edges) {
       const x = b.x - a.x, y = b.y - a.y, pull = (Math.hypot(x, y) - 80) * .0009 * 20 / (20 + a.r + b.r);
@@ -443,7 +456,7 @@ function settle(nodes, edges) {
 }
 function view(stage, nodes) {
   const xs = nodes.map((node) => node.x), ys = nodes.map((node) => node.y), [left, right, top, foot] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-  const width = Math.max(right - left + 180, 340), height = Math.max(foot - top + 120, 340);  // a few circles stay small
+  const width = Math.max(right - left + 160 * large(), 340), height = Math.max(foot - top + 120, 340);  // a few circles stay small
   const box = [(left + right - width) / 2, (top + foot - height) / 2, width, height];
   const set = () => stage.setAttribute("viewBox", box.join(" "));
   stage.zoom = (by) => { box[0] += box[2] * (1 - by) / 2; box[1] += box[3] * (1 - by) / 2; box[2] *= by; box[3] *= by; set(); };
@@ -471,13 +484,14 @@ function pairOf({ what, path, detail, two: [a, b] }) {
   const terms = (item) => new Set(`${item.title} ${item.text}`.toLowerCase().match(/[\p{L}\p{N}_.-]+/gu));
   const sides = [[a, b], [b, a]].map(([one, other]) => {
     const theirs = terms(other);
-    const marked = `${one.text || ""}`.split(/([\p{L}\p{N}_.-]+)/u).map((part, i) => i % 2 && !theirs.has(part.toLowerCase()) ? el("mark", {}, part) : part.replaceAll("`", ""));
-    return el("div", {}, el("h4", {}, link(one.id)), el("p", { class: "soft" }, `${one.path}:${one.line} · ${days(one.age)} · used ${one.count}×`), el("div", { class: "text", dir: "auto" }, marked));
+    const marked = (text) => text.split(/([\p{L}\p{N}_.-]+)/u).map((part, i) => i % 2 && !theirs.has(part.toLowerCase()) ? el("mark", {}, part) : part.replaceAll("`", ""));
+    const about = [`${one.path}:${one.line}`, days(one.age), one.count && `used ${one.count}×`].filter(Boolean).join(" · ");
+    return el("div", {}, el("h4", {}, button(marked(one.title), () => open(one), { class: "plain", dir: "auto" })), el("p", { class: "soft" }, about), one.text ? el("div", { class: "text", dir: "auto" }, marked(one.text)) : "");
   });
   const keep = (one, other) => `mem retire ${quote(other.short)} --because ${quote(`superseded by ${one.short}`)}`;
   const ways = what === "merged" ? [[`mem compact ${quote(path)}`, "Merge them", { do: "merge", path }]] : [];
   if (what !== "alike but different") ways.push([keep(a, b), "Keep the first", { do: "retire", id: b.id, because: `superseded by ${a.short}` }], [keep(b, a), "Keep the second", { do: "retire", id: a.id, because: `superseded by ${b.short}` }]);
-  return el("section", { class: "panel" }, el("h3", {}, MEANS[what]), detail ? el("p", { class: "soft why" }, detail === "marked" ? "One names the other as its contradiction." : `Found by: ${detail}.`) : "", el("div", { class: "two" }, sides),
+  return el("section", { class: "panel" }, el("h3", {}, MEANS[what]), detail ? el("p", { class: "soft why" }, detail === "marked" ? "One names the other as its contradiction." : `What differs: ${detail}.`) : "", el("div", { class: "two" }, sides),
     ways.length ? el("h3", {}, "Settle it") : "", data.served ? el("div", { class: "acts" }, ways.map(([, name, task]) => button(name, () => act(task)))) : "", el("ul", { class: "cmds" }, ways.map(([text]) => command(text))));
 }
 
@@ -489,8 +503,9 @@ function proposals() {
 }
 function proposalOf(item) {
   const ways = [[`mem keep ${quote(item.id.slice(0, 8))}`, "Keep", { do: "keep", id: item.id }], [`mem drop ${quote(item.id.slice(0, 8))}`, "Drop", { do: "drop", id: item.id }]];
-  return el("section", { class: "panel" }, el("h3", { dir: "auto" }, item.title), el("p", { class: "soft why" }, [item.kind, `said by the ${item.by}`, item.since, item.source].filter(Boolean).join(" · ")),
-    el("div", { class: "text", dir: "auto" }, item.text), item.around && item.around !== item.text ? el("p", { class: "soft", dir: "auto" }, item.around) : "",
+  const source = item.source?.replace(/([0-9a-f]{8})-[0-9a-f-]{27}\S*/, "session $1");
+  return el("section", { class: "panel" }, el("h4", { dir: "auto" }, titled(item.title)), el("p", { class: "soft", title: item.source }, [item.kind, `said by the ${item.by}`, item.since, source].filter(Boolean).join(" · ")),
+    el("div", { class: "text", dir: "auto" }, prose(item.text)), item.around && item.around !== item.text ? el("p", { class: "soft around", dir: "auto" }, "Said there: ", item.around) : "",
     data.served ? el("div", { class: "acts" }, ways.map(([, name, task]) => button(name, () => act(task)))) : "", el("ul", { class: "cmds" }, ways.map(([text]) => command(text))));
 }
 
@@ -526,9 +541,10 @@ function acts(item) {
 }
 function ask(title, fields, done, then) {
   const inputs = fields.map(([name, label, value]) => { const node = el(name === "body" ? "textarea" : "input", { name }); node.value = value; return [name, label, node]; });
-  const dialog = $("form");
+  const dialog = $("form"), finish = () => { dialog.close(); then(Object.fromEntries(inputs.map(([name, , node]) => [name, node.value]))); };
+  for (const [, , node] of inputs) node.addEventListener("keydown", (event) => { if (event.key === "Enter" && !event.isComposing && (node.tagName === "INPUT" || event.ctrlKey || event.metaKey)) { event.preventDefault(); finish(); } });
   refill(dialog, el("h2", {}, title), inputs.map(([, label, node]) => el("label", {}, label, node)),
-    el("div", { class: "acts" }, button(done, () => { dialog.close(); then(Object.fromEntries(inputs.map(([name, , node]) => [name, node.value]))); }, { class: "main" }), button("Cancel", () => dialog.close())));
+    el("div", { class: "acts" }, button(done, finish, { class: "main" }), button("Cancel", () => dialog.close())));
   dialog.showModal();
 }
 async function act(task) {
@@ -536,7 +552,7 @@ async function act(task) {
   try {
     const reply = await (await fetch("act", { method: "POST", headers: { "Content-Type": "application/json", "X-Mem-Token": data.served }, body: JSON.stringify(task) })).json();
     say(reply.said);
-    if (reply.data) { const served = data.served; data = { ...reply.data, served }; begin(chosen?.id); }
+    if (reply.data) { const served = data.served; data = { ...reply.data, served }; begin(); }
   } catch { say("mem browse --serve has ended: nothing was changed"); }
 }
 async function stay() {
@@ -562,7 +578,27 @@ function show(name) {
   if (!drawn.has(name)) { drawn.add(name); VIEWS[name][1](); }
   if (name === "entries") draw();
 }
-function go(name) { history.replaceState(null, "", `#/${name}`); show(name); }
+// The address says what is seen: a view, or an entry. Going on through the list leaves no step to come back to.
+function address(place, stay = false) {
+  const to = `#/${place}`;
+  if (to !== location.hash) history[stay ? "replaceState" : "pushState"](null, "", to);
+  visit(stay);
+}
+const go = (name) => address(name);
+function visit(stay = false) {
+  let place = location.hash.replace(/^#\/?/, "") || data.start;
+  try { place = decodeURIComponent(place); } catch { /* it is none of ours */ }
+  const item = place.startsWith("e/") ? byId.get(place.slice(2)) : null;
+  if (place.startsWith("e/") && !item) say(`${place.slice(2)} is not in this page`);
+  if (!stay) $("entries").classList.toggle("open", Boolean(item));
+  show(Object.hasOwn(VIEWS, place) ? place : "entries");
+  if (item) {
+    chosen = item;
+    detail();
+    reveal();
+  }
+  draw();
+}
 
 function controls() {
   const count = (key) => { const found = new Map(); for (const item of items) for (const value of [item[key]].flat()) if (value) found.set(value, (found.get(value) || 0) + 1); return [...found].sort((a, b) => b[1] - a[1]); };
@@ -585,20 +621,20 @@ function controls() {
 
 const KEYS = [["/", "search"], ["j k ↓ ↑", "next, previous entry"], ["Enter", "open (on a small screen)"], ["Esc", "back, or clear the search"], ["c", "copy mem show of the entry"], ["f", "filters"], ["1 … 6", "the views"], ["t", "light or dark"], ["?", "these keys"]];
 function keys(event) {
-  const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+  const typing = event.target.matches("textarea, select, input:not([type=checkbox])");
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   const key = event.key;
   if (key === "Escape") {
-    if ($("entries").classList.contains("open") && innerWidth <= 860) $("entries").classList.remove("open");
+    if ($("entries").classList.contains("open") && innerWidth <= 860) go("entries");
     else if (typing) { if ($("query").value) { $("query").value = ""; find(); } event.target.blur(); }
   } else if (typing && !(event.target.id === "query" && (key === "ArrowDown" || key === "ArrowUp" || key === "Enter"))) return;
-  else if (key === "/") { go("entries"); $("entries").classList.remove("open"); $("query").focus(); $("query").select(); }
+  else if (key === "/") { if (tab !== "entries" || innerWidth <= 860) go("entries"); $("query").focus(); $("query").select(); }
   else if (tab === "entries" && (key === "j" || key === "ArrowDown")) move(1);
   else if (tab === "entries" && (key === "k" || key === "ArrowUp")) move(-1);
   else if (tab === "entries" && (key === "PageDown" || key === "PageUp")) move((key === "PageDown" ? 1 : -1) * Math.floor($("list").clientHeight / ROW));
   else if (tab === "entries" && key === "Home") move(-shown.length);
   else if (tab === "entries" && key === "End") move(shown.length);
-  else if (tab === "entries" && key === "Enter" && !/^(BUTTON|SUMMARY)$/.test(event.target.tagName)) { if (chosen || shown[0]) open(event.target.id === "query" && !shown.includes(chosen) ? shown[0] : chosen || shown[0]); }
+  else if (tab === "entries" && key === "Enter" && !/^(BUTTON|SUMMARY)$/.test(event.target.tagName)) { if (shown.length) open(shown.includes(chosen) ? chosen : shown[0]); }
   else if (key === "c" && chosen) copy(`mem show ${quote(chosen.short)}`);
   else if (key === "f") $("more").click();
   else if (key === "t") $("theme").click();
@@ -608,17 +644,18 @@ function keys(event) {
   event.preventDefault();
 }
 
-function begin(id) {
+function begin() {
+  const seen = tab, top = $("list").scrollTop;
   read();
   controls();
   drawn.clear();
-  const wanted = tab || (VIEWS[data.start] ? data.start : "entries");
   tab = "";
-  chosen = byId.get(id) || null;
+  chosen = byId.get(chosen?.id) || null;
+  if (!chosen) $("entries").classList.remove("open");
   find();
-  if (chosen) $("entries").classList.add("open");
-  else if (innerWidth > 860) chosen = shown.find((item) => item.what === "entry") || shown[0] || null;  // there is room beside the list
-  show(wanted);
+  $("list").scrollTop = top;
+  if (seen) show(seen);
+  else visit();
   detail();
 }
 
@@ -641,8 +678,7 @@ $("sort").addEventListener("change", () => { sort = $("sort").value; find(); });
 $("list").addEventListener("scroll", () => { if (!waiting) { waiting = true; requestAnimationFrame(draw); } }, { passive: true });
 addEventListener("resize", draw);
 addEventListener("keydown", keys);
-const asked = decodeURIComponent(location.hash.replace(/^#\/?/, ""));
-if (VIEWS[asked]) data.start = asked;
+addEventListener("popstate", () => { if (byId) visit(); });
 // Loaded again, the page has no memory in it: this window's own key asks for it.
 const KEY = "mem-key";
 async function again() {
@@ -654,7 +690,7 @@ async function again() {
 function started() {
   document.title = `Memory of ${data.name}`;
   $("name").textContent = data.name;
-  begin(asked.startsWith("e/") ? asked.slice(2) : "");
+  begin();
   if (data.served) {
     sessionStorage.setItem(KEY, data.served);
     history.replaceState(null, "", location.pathname + location.hash);

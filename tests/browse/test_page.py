@@ -167,7 +167,10 @@ def test_search_filter_keys_and_copy(browser, tmp_path):
     browser.press("/title 3")
     assert browser.text("#tally") == "13 of 41"
     assert browser.text(".row b") == "Title 3"
-    browser.press(" -title1\ue00c")
+    assert browser.text("#detail h2") == "Title 3"
+    browser.press(" -title1 zebra\ue007")
+    assert browser.text("#list") == "Nothing fits. Fewer words, or fewer filters?"
+    browser.press("\ue00c")
     assert browser.text("#tally") == "40 entries, 1 archived"
     browser.press("j")
     assert browser.text("#detail h2") == "Title 1"
@@ -366,3 +369,61 @@ def test_what_tells_titles_apart_is_seen(browser, tmp_path):
         "return [...document.querySelectorAll('text.name')].map((one) => one.textContent)"
     )
     assert len(names) == len(set(names)) == len(made)
+
+
+def test_the_address_says_what_is_seen(browser, tmp_path):
+    """Back goes to what was seen before, forward again; j leaves no step; an address
+    may be one of an entry that is gone, or none at all."""
+    shown(browser, tmp_path, report(*map(item, range(9))), width=360)
+    seen = "return `${document.querySelector('#entries.open h2')?.textContent} ${location.hash}`"
+    browser.js("document.querySelectorAll('.row')[2].click()")
+    browser.press("j4")
+    steps = (
+        ("back", "Title 3 #/e/id-00003-abc"),
+        ("back", "undefined "),
+        ("forward", "Title 3 #/e/id-00003-abc"),
+    )
+    for way, expected in steps:
+        browser.js(f"history.{way}()")
+        browser.until(f"{seen} === '{expected}'")
+    browser.js("document.querySelector('.back').click()")
+    assert browser.js(seen) == "undefined #/entries"
+    for wrong in ("e/gone", "%", "constructor"):
+        browser.js("location.hash = arguments[0]", f"/{wrong}")
+        browser.until(f"{seen} === 'undefined #/{wrong}'")
+        browser.js("location.reload()")
+        assert len(browser.js("return document.querySelectorAll('.row')")) == 9
+    assert browser.log() == []
+
+
+def test_markdown_is_read_not_seen(browser, tmp_path):
+    """Steps keep their numbers, a table is one, stars are emphasis but in globs and
+    products."""
+    text = "3. *Stop* it\n4. Go\n\n| a | b |\n|---|:-:|\n| `x` | 2\\|3 |\n\n2 * 3 * 4, src/*.py, */x"
+    shown(browser, tmp_path, report(item(0, text=text)))
+    assert browser.text("#detail .text ul").split() == "3. Stop it 4. Go".split()
+    assert browser.text("#detail table").split() == "a b x 2|3".split()
+    assert browser.text("#detail .text em") == "Stop"
+    assert browser.text("#detail .text > p") == "2 * 3 * 4, src/*.py, */x"
+
+
+def test_each_circle_has_a_line_and_each_pair_its_difference(browser, tmp_path):
+    """Of more pairs than the graph can hold, whole pairs are drawn; a switch keeps the
+    focus."""
+    made = [item(n, links=[("supports", f"id-{n + 500:05}-abc")]) for n in range(300)]
+    made += [item(n + 500, text="") for n in range(300)]
+    pair = ("contradiction", "MEMORY.md", ("id-00500-abc", "id-00501-abc"), "number")
+    shown(browser, tmp_path, report(*made, pairs=(pair,)))
+    browser.press("3")
+    count = "return document.querySelectorAll(arguments[0]).length"
+    assert browser.js(count, ".stage circle") == 220
+    assert browser.js(count, ".stage line") == 110
+    browser.js("document.querySelector('#relations input').focus()")
+    browser.press("  4")
+    assert browser.js("return document.querySelector('#relations input').checked")
+    browser.js("location.hash = '/e/id-00299-abc'")
+    in_sight = "const place = document.querySelector('[aria-selected=true]')?.getBoundingClientRect(); return place && place.top > 0 && place.bottom < innerHeight + 2"
+    browser.until(in_sight)
+    browser.press("4")
+    marks = "return [...document.querySelectorAll('#review h4 mark')].map((one) => one.textContent)"
+    assert browser.js(marks) == ["500", "501"]

@@ -164,7 +164,7 @@ def test_a_person_edits_in_the_browser(browser, project):
         click = "[...document.querySelectorAll('.acts button, #undo')].find((b) => b.textContent === arguments[0]).click()"
         browser.js(click, "Edit")
         browser.js("document.querySelector('#form textarea').value = 'a lion'")
-        browser.js(click, "Save")
+        browser.press("\ue007")
         browser.until(
             "return document.querySelector('#detail .text').innerText === 'a lion'"
         )
