@@ -111,12 +111,11 @@ class Browser:
         not."""
         rows = self._ask("POST", "/se/log", {"type": "performance"})
         told = (json.loads(row["message"])["message"] for row in rows)
-        sent = [
-            each["params"]
+        urls = [
+            each["params"]["request"]["url"]
             for each in told
             if each["method"] == "Network.requestWillBeSent"
         ]
-        urls = [each["request"]["url"] for each in sent]
         return [
             url for url in urls if not url.startswith(BROWSERS_OWN)
         ]  # its own first window

@@ -38,21 +38,18 @@ def served(project, idle=60.0):
 
 def ask(server, method, path, body=None, **headers):
     """Ask as the page does, but for these headers; `None` leaves one out."""
+    data = json.dumps(body).encode() if body is not None else b""
     own = {
         "Host": server.host,
         "Origin": f"http://{server.host}",
-        "X-Mem-Token": server.key,
-    }
-    given = {
-        **own,
-        **{name.replace("_", "-"): value for name, value in headers.items()},
+        "X_Mem_Token": server.key,
+        "Content_Length": str(len(data)),
     }
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
     connection.putrequest(method, path, skip_host=True)
-    data = json.dumps(body).encode() if body is not None else b""
-    for name, value in ({**given, "Content-Length": str(len(data))}).items():
+    for name, value in (own | headers).items():
         if value:
-            connection.putheader(name, value)
+            connection.putheader(name.replace("_", "-"), value)
     connection.endheaders(data)
     answer = connection.getresponse()
     return answer.status, answer.read().decode()
