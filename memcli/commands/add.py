@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
-from memcli.exchange.rule_units import TITLE, shortened
+from memcli.exchange.rule_units import titled
 from memcli.index import lexical, view
 from memcli.index.citations import Citation, parse_citation, renewed, with_sketch
 from memcli.memory import changes
@@ -26,7 +26,7 @@ from memcli.memory.words import body_of, clean
 from memcli.project import context, globs
 from memcli.project.context import Project, nothing_written
 from memcli.similarity.claims import claim
-from memcli.similarity.duplicates import near_duplicate
+from memcli.similarity.duplicates import contradictions, near_duplicate
 from memcli.similarity.taken_back import ECHO, echoes, replaces
 from memcli.storage.files import SMALL_BYTES, Conflicted, Unreadable, read_file
 from memcli.text.controls import strip_controls, strip_private
@@ -37,8 +37,6 @@ IMPORTANCE_OF_KIND = {"policy": 0.95, "preference": 0.95, "pitfall": 0.8}
 0.5."""
 MOST_BYTES = 64 << 10
 """The longest text of an entry that is taken."""
-_MARKUP = re.compile(r"\s*(```|~~~|([-*_=])\2{2,}\s*$)")
-"""A line that opens a code fence or is a rule: no title."""
 
 
 class AddRequest(NamedTuple):
@@ -80,6 +78,8 @@ class AddReport(NamedTuple):
     patches: tuple[Patch, ...]
     superseded: tuple[tuple[str, str], ...] = ()
     """(id, title) of what had another value for the same thing."""
+    opposed: tuple[tuple[str, str], ...] = ()
+    """(id, title) of what says the opposite."""
 
 
 def refuse_long(text: str) -> None:
@@ -233,6 +233,7 @@ def _plan(app: App, request: AddRequest) -> AddReport:
         by_kind=request.importance is None and request.kind in IMPORTANCE_OF_KIND,
         patches=context.patches_of(project, changes),
         superseded=((outdated.id, outdated.title),) if outdated is not None else (),
+        opposed=() if outdated or request.beside else tuple(_opposites(similar, body)),
     )
 
 
@@ -241,7 +242,7 @@ def _worded(request: AddRequest, today: str) -> tuple[str, str]:
     title = request.title
     text = request.text
     if not title:
-        title, text = _title(text)
+        title, text = titled(text)
     steps = "\n".join(f"{i}. {step}" for i, step in enumerate(request.steps, 1))
     parts = (f"## [{today}] {title}", text.strip("\n"), steps)
     return title, "\n".join(part for part in parts if part.strip())
@@ -299,6 +300,15 @@ def _with_another_value(
     return replaced[0] if len(replaced) == 1 else None
 
 
+def _opposites(near: Sequence[_Near], body: str) -> Iterator[tuple[str, str]]:
+    """What says the opposite; an episode says what was."""
+    claims = [claim(body), *(claim(rival.text) for rival in near)]
+    for added, place in contradictions(claims):
+        rival = near[place - 1]
+        if added == 0 and rival.kind != "episode":
+            yield rival.id, rival.title
+
+
 def _supersede(app: App, changes: ChangeSet, old: _Near, newer: str) -> None:
     """Retire the entry that had another value."""
     with nothing_written(old.path):
@@ -312,22 +322,6 @@ def _supersede(app: App, changes: ChangeSet, old: _Near, newer: str) -> None:
                 superseded_by=newer,
             )
             retire_echoes(app, changes, entry)
-
-
-def _title(text: str) -> tuple[str, str]:
-    """The first line as the title, and the rest; all of the text when that line cannot
-    be one."""
-    first_line, _, remainder = text.partition("\n")
-    title = first_line.strip().lstrip("# ").strip()
-    if _MARKUP.match(first_line) or not title:
-        named = (
-            line.strip("#>*- \t")
-            for line in text.split("\n")
-            if not _MARKUP.match(line)
-        )
-        title = next(filter(None, named), title or "Note")
-        remainder = text
-    return (title, remainder) if len(title) <= TITLE else (shortened(title), text)
 
 
 def _values(project: Project, request: AddRequest, today: str) -> dict[str, Any]:

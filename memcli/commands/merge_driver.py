@@ -15,8 +15,7 @@ from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import parse
 from memcli.project import git, globs
 from memcli.project.context import Project
-from memcli.similarity.claims import claim
-from memcli.similarity.duplicates import contradictions
+from memcli.similarity.duplicates import opposed
 from memcli.storage.durable import write_output
 from memcli.text.controls import strip_controls
 from memcli.text.matching import verbose
@@ -117,10 +116,9 @@ def _opposed(text: str, sides: Sequence[str]) -> list[str]:
     live = [entry for entry in parse(text, "").entries if entry.is_live]
     sets = [{entry.id for entry in parse(side, "").entries} for side in sides]
     mixed = []
-    for one, other in contradictions([claim(entry.body) for entry in live]):
-        pair = {live[one].id, live[other].id}
-        if not any(pair <= known for known in sets):
-            titles = f"{live[one].title!r} and {live[other].title!r}"
+    for pair in opposed(live, lambda entry: entry.type, lambda entry: entry.body):
+        if not any({entry.id for entry in pair} <= known for known in sets):
+            titles = " and ".join(repr(entry.title) for entry in pair)
             mixed.append(f"{titles} say the opposite: mem compact --check")
     return mixed
 

@@ -14,8 +14,7 @@ from memcli.index.worktree import is_prose
 from memcli.memory.values import Entry
 from memcli.memory.words import body_of
 from memcli.project import git
-from memcli.similarity.claims import claim
-from memcli.similarity.duplicates import contradictions
+from memcli.similarity.duplicates import opposed
 from memcli.text.injections import find_injections
 from memcli.text.matching import regex
 from memcli.text.secrets import find_secrets
@@ -146,15 +145,12 @@ def _removed_words(tree: Codebase, ends: Sequence[str]) -> set[str]:
 
 
 def _opposed(entries: Standing, fresh: frozenset[str]) -> Iterator[BranchFinding]:
-    live = [(path, entry) for path, entry in entries if entry.status != "retired"]
-    claims = [claim(_claimed(entry)) for _, entry in live]
-    for first, second in contradictions(claims):
-        pair = [live[first], live[second]]
-        pair.sort(key=lambda standing: standing[1].id not in fresh)
-        (_, newer), (_, older) = pair
-        differ = newer.id != older.id and newer.type == older.type
-        if differ and newer.id in fresh:
-            yield BranchFinding(what="opposes", entries=tuple(_resting(pair)))
+    live = [standing for standing in entries if standing[1].status != "retired"]
+    for pair in opposed(live, lambda one: one[1].type, lambda one: _claimed(one[1])):
+        newest_first = sorted(pair, key=lambda one: one[1].id not in fresh)
+        (_, newer), (_, older) = newest_first
+        if newer.id != older.id and newer.id in fresh:
+            yield BranchFinding(what="opposes", entries=tuple(_resting(newest_first)))
 
 
 def _claimed(entry: Entry) -> str:

@@ -18,6 +18,8 @@ from memcli.text.matching import verbose
 TITLE = 100
 RULE_WORDS = 4  # An item of fewer words that forbids nothing is no rule by itself
 _MARKS = "#>*-+ \t"
+_MARKUP = re.compile(r"\s*(```|~~~|([-*_=])\2{2,}\s*$)")
+"""A line that opens a code fence or is a rule: no title."""
 
 
 class RuleUnit(NamedTuple):
@@ -304,6 +306,22 @@ def headline(text: str) -> tuple[str, str]:
 def _closed() -> str:
     """A text in which every bracket and every span of code is closed."""
     return r"(?: [^`(] | ` [^`]* ` | \( (?: [^`()] | ` [^`]* ` )* \) )*+"
+
+
+def titled(text: str) -> tuple[str, str]:
+    """The first line as the title, and the rest; all of the text when that line cannot
+    be one."""
+    first_line, _, remainder = text.partition("\n")
+    title = first_line.strip().lstrip("# ").strip()
+    if _MARKUP.match(first_line) or not title:
+        named = (
+            line.strip("#>*- \t")
+            for line in text.split("\n")
+            if not _MARKUP.match(line)
+        )
+        title = next(filter(None, named), title or "Note")
+        remainder = text
+    return (title, remainder) if len(title) <= TITLE else (shortened(title), text)
 
 
 def shortened(title: str) -> str:

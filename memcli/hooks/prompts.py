@@ -1,7 +1,6 @@
 """What is told with a prompt, and of a command that failed."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -280,11 +279,9 @@ def _pointers(
         for item in likely
         if item.key not in keys and told.pointer_key(item.key) not in context.seen
     ]
-    titles = Counter(item.title for item in [*shown, *new])
-    left = [item for item in new if not _is_told(item, context)]
-    pointers = [budget.pointer(item, alone=titles[item.title] == 1) for item in left]
-    pointers = [item for item in pointers if not told.is_known(item, context.seen)]
-    return _direct(pointers, [*shown, *new])
+    pointers = (budget.pointer(item) for item in new if not _is_told(item, context))
+    fresh = [item for item in pointers if not told.is_known(item, context.seen)]
+    return _direct(fresh, [*shown, *new])
 
 
 def _is_told(item: Hit, context: PromptContext) -> bool:

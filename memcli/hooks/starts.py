@@ -176,6 +176,8 @@ def _proposed(app: HookApp, state: State, call: HookCall) -> Iterator[str]:
 def _is_told(log: SessionLog, call: HookCall) -> bool:
     """Whether the agent still has what a start tells: this is a repetition, or it was
     resumed."""
+    if call.source == "fork" and not call.size:  # its transcript is not written yet
+        return True
     if call.source in KEPT:
         return log.started(call.session) is not None or _is_marked(call.transcript)
     size = log.started(call.session, call.source)

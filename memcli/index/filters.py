@@ -251,7 +251,7 @@ class Entries:
     ) -> list[Candidate]:
         """Of the entries that pass, made on a day or later, the most important, less
         those about folders that `here` is not in; or of the latest the sections of
-        prose with a title."""
+        prose with a title of their own: one of a list has that of the list."""
         if not headings:
             order = "importance DESC, date DESC, offset"
             by = "chunks_date" if since else "chunks_important"
@@ -259,7 +259,8 @@ class Entries:
             return self._first(scope, which, since, here, order=order, most=most, by=by)
         where, values = self._condition(scope)
         order = "ORDER BY date DESC, source, offset DESC, entry"
-        latest = f"chunks INDEXED BY chunks_date WHERE part = 0 AND date >= '' AND {where} {order}"
+        own = "NOT (text GLOB '[-*+] *' AND instr(text, substr(title, 1, 12)) = 0)"
+        latest = f"chunks INDEXED BY chunks_date WHERE part = 0 AND date >= '' AND {own} AND {where} {order}"
         prose = "NOT (json_valid(metadata) AND json_extract(metadata, '$.written'))"
         whole = f"id IN (SELECT id FROM {latest} LIMIT ?) AND title != '' AND {prose} {order}"
         return read_chunks(self.db, whole, *values, most)

@@ -286,5 +286,5 @@ def _first_words(body: str) -> str:
     if not line:
         below = body[topic.end() :] if topic else body
         line = _first_line(below[:2000]).strip()
-    line = re.sub(r"^[#>*\-\s]+|[*]{2}", "", line).strip("\"'")
+    line = re.sub(r'^[#>*\-\s]+|[*]{2}|\\(?=")', "", line).strip("\"'")
     return line if len(line) <= 120 else line[:119] + "…"

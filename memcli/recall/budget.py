@@ -397,17 +397,18 @@ def _squeezed(item: Hit, at: int, room: int) -> Hit | None:
     return item._replace(text=text) if text else None
 
 
-def pointer(item: Hit, *, alone: bool = True) -> Hit:
-    """The line that points at an item: its title, for a heading or where it does not
-    stand `alone` with what answers best below it, and its handle."""
+def pointer(item: Hit) -> Hit:
+    """The line that points at an item: its title, what answers best below one that only
+    names a thing, that alone for a line of a list below a heading; and its handle."""
     made = item.made
     line = made.head.partition(BETWEEN)[0]
-    if tokens(line) < HEADING or not alone:
+    name = line if tokens(line) < HEADING else ""
+    if name or made.in_list:
         best = made.brief(BELOW) if made.brief else made.text
         told = best.removesuffix(f": mem show {item.key[:8]})")
         if told != best:  # how much is left out; the handle leads there, too
             told = told.rpartition("\n")[0]
-        line = ": ".join(filter(None, (line, in_one_line(told))))
+        line = ": ".join(filter(None, (name, in_one_line(told))))
     handle = f"{BETWEEN}id {item.key[:8]}"
     head = f"- {_cut_line(line, POINTER_TOKENS - tokens(handle) - 1)}{handle}"
     return made._replace(layer=POINTED, head=head, text="", note="", brief=None)

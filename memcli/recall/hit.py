@@ -54,6 +54,8 @@ class Hit(NamedTuple):
     parted: bool = False
     """Whether it is so long that a part of it is shown, which need not be the next
     one's."""
+    in_list: bool = False
+    """Whether it is a line of a list, and its title the heading above the list."""
 
     @property
     def made(self) -> "Hit":

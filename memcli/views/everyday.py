@@ -68,6 +68,8 @@ def add_text(report: AddReport) -> str:
         line += f", importance {report.importance:g} by its kind"
     for old, title in report.superseded:
         line += f"\nsupersedes: {title} (id {old[:8]}; --beside keeps both)"
+    for old, title in report.opposed:
+        line += f"\nsays the opposite of: {title} (keep one: mem retire {old[:8]}, or mem retire {report.id[:8]})"
     return for_display(line)
 
 

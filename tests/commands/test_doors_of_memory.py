@@ -186,6 +186,17 @@ def test_a_torn_archive_holds_as_far_as_it_can_be_read(gone):
 
 
 @pytest.mark.parametrize("beside", [False, True])
+def test_add_names_what_says_the_opposite(project, beside):
+    """With the next command; both stand, and `--beside` says that they shall."""
+    project.mem("add", "Commit messages are written in English.")
+    more = ["--beside"] * beside
+    result = project.mem("add", "Commit messages are not written in English.", *more)
+    new, old = (name[:8] for _, name in sorted(ids(project).items()))
+    line = f"(keep one: mem retire {old}, or mem retire {new})"
+    assert (line in result.out) != beside
+
+
+@pytest.mark.parametrize("beside", [False, True])
 def test_add_supersedes_another_value(project, beside):
     """It says so; `--beside` keeps both; three values are a series, and stay."""
     project.mem("add", "The minimum SDK is 26")

@@ -195,6 +195,8 @@ def test_a_start_is_answered_once(shop):
     assert heard(shop, "session-start", source="startup", session_id="new")
     path.write_text('{"type": "attachment", "content": "<recalled-memory>\\n"}\n')
     assert not heard(shop, "session-start", source="fork", session_id="forked", **known)
+    # whose own transcript the client has yet to write
+    assert not heard(shop, "session-start", source="fork", session_id="also forked")
     assert heard(shop, "session-start", source="resume", session_id="from before")
 
 

@@ -13,11 +13,11 @@ from memcli.compaction.compact import compact, count_uses
 from memcli.compaction.plan import CompactRequest
 from memcli.compaction.reinforce import WaitingUses
 from memcli.extraction.extract import ExtractRequest
-from memcli.hooks import pipeline, prompts
+from memcli.hooks import pipeline
 from memcli.hooks.instructions import InstructionReader, Instructions
-from memcli.hooks.prompts import EMPTY
 from memcli.hooks.told import SESSION_TOKENS
 from memcli.hooks.uses import note_uses
+from memcli.recall import budget
 from memcli.recall.budget import (
     AGAIN,
     POINTED,
@@ -518,29 +518,26 @@ def test_a_line_of_an_index_is_not_told_beside_what_it_leads_to(project):
     assert "(fog.md)" not in text, text
 
 
-def test_lines_that_point_at_parts_of_one_section_are_told_apart():
-    """Each says what stands in its part where a title alone would stand twice."""
+def test_a_line_of_a_list_is_pointed_at_by_its_own_words():
+    """Its heading stands over all of them, and says nothing of one."""
     title = "How the ferry timetable of Wexford harbour is made"
-    winter, summer, other = (
-        Hit(key=text[:8], layer="ranked", head=head, text=text, title=head)
-        for text, head in (
-            ("- The **winter** timetable waits for fog.", title),
-            ("- The summer timetable waits for Dublin.", title),
-            ("- The page is blue.", "How the page of the Wexford ferry is painted"),
-        )
-    )
-    lines = [item.head for item in prompts._pointers([], [winter, summer], EMPTY)]
-    assert f"- {title}: The winter timetable" in lines[0]
-    assert f"- {title}: The summer timetable" in lines[1]
-    left_out = "- The summer timetable waits.\n(2 more lines: mem show - The su)"
-    summer = summer._replace(brief=lambda room: left_out)
-    lines = [item.head for item in prompts._pointers([], [winter, summer], EMPTY)]
-    assert f"- {title}: The summer timetable waits. · id" in lines[1]
-    lines = [item.head for item in prompts._pointers([], [winter, other], EMPTY)]
-    assert [line.partition(" · ")[0] for line in lines] == [
-        f"- {winter.title}",
-        f"- {other.title}",
-    ]
+    text = "- The **winter** timetable waits.\n(2 more lines: mem show - The wi)"
+    line = Hit(key="- The winter", layer="ranked", head=title, text=text, in_list=True)
+    assert budget.pointer(line).head == "- The winter timetable waits. · id - The wi"
+    section = line._replace(in_list=False)
+    assert budget.pointer(section).head == f"- {title} · id - The wi"
+
+
+def test_a_start_names_no_heading_of_a_list(project):
+    """Two hundred lines of one leave room for a rule that a person gave."""
+    lines = "".join(f"- ferry {number} waits for fog\n" for number in range(200))
+    title = "## 2026-02-01: what we know of the ferry timetable of Wexford harbour"
+    project.write("LESSONS.md", f"{title}\n\n{lines}")
+    rule = '---\ndescription: Say \\"ferry\\", never boat, in each label\ntype: feedback\n---\nSo it is.\n'
+    project.write(".claude/memory/names.md", rule)
+    text = heard(project, "session-start", source="startup")
+    assert 'Say "ferry", never boat' in text
+    assert "Wexford" not in text
 
 
 def test_history_is_told_in_a_hurry(shop):
