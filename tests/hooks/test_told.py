@@ -524,8 +524,6 @@ def test_a_line_of_a_list_is_pointed_at_by_its_own_words():
     text = "- The **winter** timetable waits.\n(2 more lines: mem show - The wi)"
     line = Hit(key="- The winter", layer="ranked", head=title, text=text, in_list=True)
     assert budget.pointer(line).head == "- The winter timetable waits. · id - The wi"
-    section = line._replace(in_list=False)
-    assert budget.pointer(section).head == f"- {title} · id - The wi"
 
 
 def test_a_start_names_no_heading_of_a_list(project):
