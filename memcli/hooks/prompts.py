@@ -11,7 +11,7 @@ from memcli.index.own import OwnMatching
 from memcli.memory.filters import Filters
 from memcli.named import NamedTuple
 from memcli.project.record import record_of
-from memcli.recall import answer, budget
+from memcli.recall import answer, budget, evidence
 from memcli.recall.budget import POINTED, Pools
 from memcli.recall.hit import Hit
 from memcli.storage.state import SessionLog, State, Turns
@@ -320,7 +320,7 @@ def history_of(app: HookApp, text: str, past: Past) -> "HistoryLayer | None":
     text = re.sub(FILE, " ", text)
     wanted = said.Wanted(Filters(), only=past.only, lost=lost)
     found = said.ask(path, text, wanted)
-    return HistoryLayer(found, app.project.config.inject_min) if found else None
+    return HistoryLayer(found) if found else None
 
 
 def _decided(
@@ -328,7 +328,8 @@ def _decided(
 ) -> Hit | None:
     """The best excerpt of what was said or committed, when it is clearly about a
     prompt."""
-    if not layer.strong or room < LEAST_EXCERPT:
+    is_clear = layer.strong or (bool(evidence.questions(text)) and layer.answers)
+    if not is_clear or room < LEAST_EXCERPT:
         return None
     best = layer.hits[0]
     if best.doc.handle in context.seen or layer.gone(best.doc) is not None:

@@ -241,11 +241,6 @@ def idf(count: int, total: int) -> float:
     return math.log(1 + max(total - count + 0.5, 0.0) / (count + 0.5)) or 1e-6
 
 
-def standing_in(rarity: float, total: int) -> int:
-    """In how many of `total` texts a term of that rarity stands: see `idf`."""
-    return round((total + 1) / math.exp(rarity) - 0.5)
-
-
 def said_by(
     terms: Sequence[str], counts: Sequence[int], total: int
 ) -> dict[str, float]:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from memcli.errors import DataError, ProviderError, UsageError
 from memcli.index import fusion, lexical, weights
 from memcli.index.amended import newer_first, said_once
-from memcli.index.fulltext import standing_in
 from memcli.index.record import BUSY, RecordContents, connected
 from memcli.index.vector_lane import Nearness, Pairs, nearness_by
 from memcli.index.view import words_alone
@@ -207,16 +206,13 @@ class LostEntry(NamedTuple):
 
 
 class FoundPast(NamedTuple):
-    """What a record of so many `texts` has about a task: its terms that occur, what
-    bears on it, best first, which entries that were learned from exchanges no longer
-    hold, by event, and in how many of the texts each of the terms stands."""
+    """What the record has about a task: its terms that occur, what bears on it, best
+    first, and which entries that were learned from exchanges no longer hold, by
+    event."""
 
     asked: Rarity
     hits: Sequence[PastStretch]
     lost: Mapping[str, LostEntry]
-    task: str
-    texts: int
-    counts: Mapping[str, int]
 
     @property
     def nearest(self) -> list[str]:
@@ -248,9 +244,7 @@ def ask(
             return None
         by = {event: each.by for event, each in wanted.lost.items() if each.by}
         asked, hits = search(record, task, partial(_passes, record, wanted), by, near)
-        texts = record.parts()
-        counts = {term: standing_in(asked[term], texts) for term in asked}
-        return FoundPast(asked, hits, wanted.lost, task, texts, counts)
+        return FoundPast(asked, hits, wanted.lost)
 
 
 def ask_own(

@@ -29,18 +29,25 @@ NEAR_STEP = 0.03  # so much more for every doubling beyond 500 texts
 # History: exchanges and commits.
 SAID_BESIDE = 0.5  # of what exchanges beside it lend (`lend`, as in files): of
 # 1,018 questions 73 first, 70 without
-CLEAR = 19.0  # points above the background that say as much as a cosine of 1; fitted
-# to eight histories
+CLEAR = 13.2  # points above the background from which on standing entries give way,
+# and a hook tells it: 1 of 100 unrelated prompts has as much, each of 31 decisions more
+GATE = 0.27  # share of these from which on a hit is shown: 21 of 100 unrelated prompts
+# have as much, each of 31 decisions has more
+COVERED = 0.5  # share of the task from which on it is shown all the same
+MET = 3  # words of a question that a hook tells by that share, above GATE: of 660 pairs
+# of an unrelated prompt and a history 6 are told something (3 by CLEAR alone), of 1,018
+# questions about old conversations 766 (164)
 SAID = 0.6  # share of its words that is said already: it is not told again
+OF_RELEVANCE = 0.1  # share of an entry's relevance by which it stands in one list with
+# history, where it has less of the task's words
 
-# The one gate: what the terms say that are met, and the cosine (of history the points
-# above), reach `inject_min` to be told and LIKELY to be pointed at. LIKELY to TERMS and
-# `inject_min`
+# The gate of prompts: what the terms say that are met, and the cosine, reach
+# `inject_min` to be told and LIKELY to be pointed at. LIKELY to TERMS and `inject_min`
 # were chosen by cross-validation over 36 repositories so that of prompts that memory
 # does not answer 2 % are told anything and 10 % pointed anywhere; docs/benchmarks.md
 # has the figures of the parts that were left out.
 LIKELY = 0.34  # by terms alone, standing entries that bear on a task less give way
-QUESTION = 0.19  # this is enough where a sentence asks
+QUESTION = 0.15  # so much less is enough where a sentence asks
 BY_CHANCE = 0.15
 TERMS = 3  # so much more for every doubling of a prompt's terms beyond 2 ** 3
 SHARES = (0.2, 1.0, 0.05)  # of the best term, the second, each but the best: one
@@ -50,4 +57,4 @@ STATED = 1.25  # and in others; one power for both tells 20 of 121 less
 CONCEPT = 0.05  # rarity of a concept under another name: 0.8 tells 20 less
 FEW = 10  # texts more, as it were: in a memory of five no word is rare
 WORTH = 0.5  # share of the best sentence's strength that another must have, and of
-# the words of a task that is enough of history where memory is asked
+# the bar that is enough beside what reaches it or is told

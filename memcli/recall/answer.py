@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from memcli.index import weights
 from memcli.index.own import EPISODES, OwnMatching
 from memcli.index.view import AROUND, Candidate
 from memcli.memory.filters import Filters
@@ -123,7 +124,7 @@ class Layers:
         if len(self.found.asked.terms) < 2:
             # One word alone is no evidence; here it is all that there is.
             return lambda title, text: any(evidence.together(title, text, asked))
-        return lambda title, text: evidence.bears(title, text, asked)
+        return lambda title, text: evidence.bears(title, text, asked, weights.LIKELY)
 
     def _standing(
         self, ranked: Sequence[Scored], bears: Callable[[str, str], bool]
@@ -230,7 +231,7 @@ def answer(
     ranked = layers.search.ranked(most)
     pools = layers.pools(ranked, alone=alone)
     if past is not None:
-        history = _layer(past, project)
+        history = _layer(past)
         history.learned(found.chosen)
         if alone:
             room = project.config.max_tokens
@@ -250,10 +251,10 @@ def answer(
     )
 
 
-def _layer(past: FoundPast, project: Project) -> HistoryLayer:
+def _layer(past: FoundPast) -> HistoryLayer:
     from memcli.recall.history_layer import HistoryLayer  # few have a record
 
-    return HistoryLayer(past, project.config.inject_min)
+    return HistoryLayer(past)
 
 
 def numbered(hits: Iterable[Hit], *, listed: bool = False) -> tuple[Hit, ...]:
@@ -271,7 +272,7 @@ def numbered(hits: Iterable[Hit], *, listed: bool = False) -> tuple[Hit, ...]:
 def from_history(project: Project, task: str, past: FoundPast | None) -> RecallReport:
     """The answer of history alone, up to the limit of hits where none of tokens is
     set; nothing where there is none."""
-    history = _layer(past, project) if past else None
+    history = _layer(past) if past else None
     pools = Pools(history=history)
     if history is not None and not project.config.max_tokens:
         pools = Pools(ranked=history.listed())
@@ -293,38 +294,75 @@ def told(found: OwnMatching, text: str, amended: Collection[str] = ()) -> Bearin
     learned in a session among the `amended`."""
     words = found.source
     sought = evidence.sought(text, words.counts, words.size())
-    if not sought.text:
+    if sought is None:
         return Bearing([], [])
     found.look(sought.text)
     layers = Layers(found)
-    asked = sought.terms
-    clear = {}
-    likely = []
     hits = layers.search.ranked(LOOKED_AT)
-    # A question is answered by one of the first, or not at all.
-    last_clear = TOP if sought.asks else LOOKED_AT
-    for place, hit in enumerate(hits[:POINTED] if sought.asks else hits):
-        entry = hit.item.id
-        chosen = layers.search.chosen[entry]
-        if str(chosen.values.get("session_id", "")) in amended:
-            continue
-        part = chosen.around.partition(AROUND)[0] or hit.item.text
-        met = evidence.Evidence(
-            said=evidence.strength(evidence.together(chosen.title, part, asked)),
-            near=hit.vector or 0.0,
-            chance=sought.chance,
-            asks=sought.asks,
-        )
-        verdict = evidence.gate(met, found.config.inject_min)
-        if place < last_clear and verdict == evidence.TOLD:
-            clear[entry] = met.strength
-        elif place < POINTED and verdict != evidence.LEFT:
-            likely.append(entry)
+    met = _met(layers.search, hits, sought, amended)
+    clear, likely = _by_strength(met, found.config.inject_min, asks=sought.asks)
+    enough = weights.LIKELY
+    if evidence.questions(text):
+        enough -= weights.QUESTION
     best = sorted(clear, key=clear.__getitem__, reverse=True)
+    # What is about this memory points at what stands beside the best, too.
+    is_met = clear or max(likely.values(), default=0.0) >= enough
+    least = enough * weights.WORTH
+    pointed = [entry for entry, met in likely.items() if is_met and met >= least]
     return Bearing(
         clear=layers.showing.each("ranked", best, short=True),
-        likely=layers.showing.each("ranked", likely, short=True),
+        likely=layers.showing.each("ranked", pointed, short=True),
     )
+
+
+class Met(NamedTuple):
+    """How an entry meets a prompt; `bears`: by words of its own."""
+
+    entry: str
+    bears: bool
+    strength: float
+
+
+def _by_strength(
+    met: Iterable[Met | None], least: float, *, asks: bool
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The strengths of what clearly bears on a prompt, and of what likely does, in the
+    order of their ranks."""
+    # A question is answered by one of the first, or not at all.
+    last_clear = TOP if asks else LOOKED_AT
+    clear = {}
+    likely = {}
+    for place, each in enumerate(met):
+        if each is None:
+            continue
+        if place < last_clear and each.bears and each.strength >= least:
+            clear[each.entry] = each.strength
+        elif place < POINTED:
+            likely[each.entry] = each.strength
+    return clear, likely
+
+
+def _met(
+    search: Search,
+    hits: Sequence[Scored],
+    sought: evidence.Sought,
+    amended: Collection[str],
+) -> Iterator[Met | None]:
+    """How the hits that are looked at meet a prompt; None for what was learned in a
+    session among the `amended`."""
+    asked = evidence.terms(sought.weights)
+    for hit in hits[:POINTED] if sought.asks else hits:
+        chosen = search.chosen[hit.item.id]
+        if str(chosen.values.get("session_id", "")) in amended:
+            yield None
+            continue
+        part = chosen.around.partition(AROUND)[0] or hit.item.text
+        in_words = evidence.strength(evidence.together(chosen.title, part, asked))
+        yield Met(
+            entry=hit.item.id,
+            bears=hit.own and in_words > 0,
+            strength=in_words + (hit.vector or 0.0) - sought.chance,
+        )
 
 
 def composed(

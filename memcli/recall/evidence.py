@@ -31,38 +31,6 @@ _CLAUSE = r"[,，、:：;；()–—\n]"
 _ASKING_WORD = r"[^\W_]+(?:['’-][^\W_]+)*"
 
 
-TOLD = "told"
-POINTED = "pointed"
-LEFT = "left"
-
-
-class Evidence(NamedTuple):
-    """What speaks for a hit, of memory or of history: what the terms of a prompt say
-    that stand together in it, how near it is as a whole, what so many terms meet by
-    chance, and what share of a task, which asks by itself, is `covered`."""
-
-    said: float
-    near: float = 0.0
-    chance: float = 0.0
-    asks: bool = False
-    covered: float = 0.0
-
-    @property
-    def strength(self) -> float:
-        """How strong all of it is."""
-        return self.said + self.near - self.chance
-
-
-def gate(found: Evidence, least: float = 1.0) -> str:
-    """Whether a hit is TOLD, POINTED at or LEFT: the one gate, of every search. `least`
-    is enough to be told."""
-    if found.said > 0 and found.strength >= least:
-        return TOLD
-    enough = weights.QUESTION if found.asks else weights.LIKELY
-    likely = found.strength >= enough or found.covered >= weights.WORTH
-    return POINTED if likely else LEFT
-
-
 def strength(said: Iterable[float]) -> float:
     """How much the terms that are met say, given what each says (0 to 1); one alone is
     nothing."""
@@ -86,15 +54,12 @@ class Sought(NamedTuple):
         """How strongly a text is met by chance alone: the more terms, the more."""
         return weights.BY_CHANCE * max(log2(len(self.weights) or 1) - weights.TERMS, 0)
 
-    @property
-    def terms(self) -> "Terms":
-        """What is looked for in a text."""
-        return terms(self.weights)
 
-
-def sought(prompt: str, counts: Callable[..., Sequence[int]], total: int) -> Sought:
-    """What of a prompt is looked for, its questions where it has any; nothing of a
-    prompt without words."""
+def sought(
+    prompt: str, counts: Callable[..., Sequence[int]], total: int
+) -> Sought | None:
+    """What of a prompt is looked for, its questions where it has any; None for a prompt
+    without words."""
     asking = "\n".join(questions(prompt))
     if asking:
         text, said = focus(asking, counts, total, weights.ASKED)
@@ -102,7 +67,7 @@ def sought(prompt: str, counts: Callable[..., Sequence[int]], total: int) -> Sou
             return Sought(text=text, weights=said, asks=True)
     # "… fails. Why?" asks about the rest.
     text, said = focus(prompt, counts, total, weights.STATED)
-    return Sought(text=text, weights=said, asks=False)
+    return Sought(text=text, weights=said, asks=False) if text else None
 
 
 def focus(
@@ -262,17 +227,13 @@ def _cuts(part: str) -> list[str]:
     return cuts
 
 
-def bears(title: str, text: str, asked: Terms) -> bool:
-    """Whether a title and a text pass the gate by their words."""
+def bears(title: str, text: str, asked: Terms, least: float) -> bool:
+    """Whether the terms that are met there are of that strength."""
     low = f"{title}\n{text}".lower()
     every = (asked.stems, asked.texts)
     most = [weight for terms in every for term, weight in terms.items() if term in low]
     # Most texts are found out at once: what stands nowhere is met nowhere.
-    return _passes(most) and _passes(together(title, text, asked))
-
-
-def _passes(said: Iterable[float]) -> bool:
-    return gate(Evidence(said=strength(said))) != LEFT
+    return strength(most) >= least and strength(together(title, text, asked)) >= least
 
 
 def _found(part: str, asked: Terms) -> dict[str, float]:

@@ -11,6 +11,7 @@ from memcli.history import commits
 from memcli.history.backfill import exchanges
 from memcli.history.mends import AGAIN, mends
 from memcli.history.record import opened
+from memcli.index import weights
 from memcli.index.past import search
 from memcli.memory.docs import Doc
 from memcli.recall.excerpts import excerpt
@@ -172,7 +173,11 @@ def test_found_by_the_turn_that_matches_shown_by_what_was_concluded(record):
     asked, hits = search(
         record, "the upstream rate limit: the retry budget goes past its window"
     )
-    assert hits[0].doc.unit == "retry" and hits[0].met >= 3
+    assert (
+        hits[0].doc.unit == "retry"
+        and hits[0].strength > weights.GATE
+        and hits[0].met >= 3
+    )
     text = " ".join(text for _, text in excerpt(hits[0], asked, 160))
     assert "exactly 7 attempts" in text and "welcome" not in text
     assert len(text) < 240

@@ -39,16 +39,7 @@ def test_the_more_terms_the_more_is_met_by_chance():
     many = few._replace(weights=dict.fromkeys(range(32), 0.5))
     assert few.chance == few._replace(weights={}).chance == 0.0
     assert many.chance == 2 * weights.BY_CHANCE
-    assert not evidence.sought("", counts, 100).text
-
-
-def test_one_gate_tells_points_at_or_leaves():
-    """Nothing is told that has no words of a prompt; a question, and half of a task,
-    are enough to be pointed at."""
-    found = [(0.3, 0.3), (0.0, 0.6), (0.2,), (0.2, 0, 0, True), (0, 0, 0, False, 0.5)]
-    assert [evidence.gate(evidence.Evidence(*each), 0.5) for each in found] == (
-        ["told", "pointed", "left", "pointed", "pointed"]
-    )
+    assert evidence.sought("", counts, 100) is None
 
 
 def test_the_sentence_that_matters_is_searched():

@@ -39,11 +39,6 @@ def exchange(unit, turn, person, agent):
     )
 
 
-def layer_of(asked, found):
-    past = FoundPast(asked, found, {}, TASK, 30, dict.fromkeys(asked, 1))
-    return HistoryLayer(past, 0.5)
-
-
 def learned_from(event):
     return Candidate(
         rowid=1,
@@ -69,7 +64,7 @@ def test_what_an_entry_was_learned_from_is_not_told_beside_it(record):
             exchange("one", 2, "And the metrics exporter port stays?", "It does."),
         ]
     )
-    layer = layer_of(*search(record, TASK))
+    layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
     entry = Hit(key="entry", layer="ranked", head="Exporter", text="A rule.")
     assert [item.key for item in layer.items(400, [entry])]
     layer.learned({"entry": learned_from("one-1")})
@@ -87,7 +82,7 @@ def test_what_sums_up_is_shown_before_what_has_more_words_of_the_task(record):
             exchange("one", 2, "The one above 9000.", decided),
         ]
     )
-    [item] = layer_of(*search(record, TASK)).items(70)
+    [item] = HistoryLayer(FoundPast(*search(record, TASK), {})).items(70)
     assert item.text == f"agent: {decided}"
 
 
@@ -97,27 +92,29 @@ def test_the_subject_of_a_commit_takes_no_room_of_what_is_below_it(record):
     reason = "The metrics exporter must use port 9464 since both proxies bind what is below 9400."
     said = (("person", f"{subject}\n\n{reason}"),)
     record.add([commit("c0ffee1", subject)._replace(said=said)])
-    layer = layer_of(*search(record, TASK))
+    layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
     assert layer.shown(layer.hits[0], 60).text == reason
 
 
-def test_a_list_goes_on_below_the_gate_where_something_passes_it(record):
+def test_a_list_goes_on_below_the_gate_where_something_passes_it(tmp_path):
     """In a block a hit that falls short is left out; a record that answers nothing
     lists nothing."""
-    record.add([exchange("one", 1, "Which port for the exporter?", "Port 9464.")])
-    record.add(
-        exchange(f"more{number}", 1, f"Rename port {number} of the page", "Done.")
-        for number in range(30)
-    )
-    asked, found = search(record, TASK)
-    layer = layer_of(asked, found)
+    with opened(tmp_path / "record.db", make=True) as record:
+        assert record is not None
+        record.add([exchange("one", 1, "Which port for the exporter?", "Port 9464.")])
+        record.add(
+            exchange(f"noise{number}", 1, f"Rename port {number} of the page", "Done.")
+            for number in range(30)
+        )
+        asked, found = search(record, TASK)
+    layer = HistoryLayer(FoundPast(asked, found, {}))
+    weak = [hit._replace(strength=0.0, met=1) for hit in found]
     assert len(layer.items(4000)) == len(layer.hits) == 1
     assert len(layer.listed()) > 1
     assert layer.listed()[0].key == layer.items(4000)[0].key
-    weak = [hit._replace(strength=0.0) for hit in found[1:]]
-    assert layer_of(asked, weak).listed() == []
+    assert HistoryLayer(FoundPast(asked, weak, {})).listed() == []
     mixed = [weak[0], found[1]._replace(strength=1.0)]
-    assert layer_of(asked, mixed).hits == mixed
+    assert HistoryLayer(FoundPast(asked, mixed, {})).hits == mixed
 
 
 def test_one_list_is_numbered_through():
@@ -133,26 +130,28 @@ def test_one_list_is_numbered_through():
     assert "### 1. Head 0" in apart and "### Head 1" in apart
 
 
-def test_of_stretches_met_by_the_same_words_the_nearer_sentence_leads(record):
+def test_of_stretches_met_by_the_same_words_the_nearer_sentence_leads(tmp_path):
     """By words alone the first of two stays first."""
 
     def near(task, rarity, texts):
         assert rarity.keys() <= set(task.split())
         return [(float("9464" in text), 0.0) for text in texts]
 
-    record.add(
-        [
-            exchange("one", 1, "The metrics exporter has a port.", "Indeed."),
-            exchange(
-                "two",
-                2,
-                "The metrics exporter has a port.",
-                "It is 9464.",
-            ),
-        ]
-    )
-    _, by_words = search(record, TASK)
-    _, by_meaning = search(record, TASK, near=near)
+    with opened(tmp_path / "record.db", make=True) as record:
+        assert record is not None
+        record.add(
+            [
+                exchange("one", 1, "The metrics exporter has a port.", "Indeed."),
+                exchange(
+                    "two",
+                    2,
+                    "The metrics exporter has a port.",
+                    "It is 9464.",
+                ),
+            ]
+        )
+        _, by_words = search(record, TASK)
+        _, by_meaning = search(record, TASK, near=near)
     assert [hit.doc.unit for hit in by_words] == ["one", "two"]
     assert [hit.doc.unit for hit in by_meaning] == ["two", "one"]
 
@@ -183,7 +182,7 @@ def test_a_commit_that_says_what_an_entry_says_is_left_out(record):
             commit("4" * 40, "Metrics exporter port 9464 behind nginx", "a.py"),
         ]
     )
-    layer = layer_of(*search(record, TASK))
+    layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
     entry = Hit(
         key="entry", layer="ranked", head=rule, title=rule, text="", path="MEMORY.md"
     )
@@ -199,7 +198,7 @@ def test_a_commit_is_shown_below_its_subject(record):
     noted = commit("1" * 40, f"{subject[:99]}…", "a.py")
     noted = noted._replace(said=(("person", f"{subject}\n\n{body}"),))
     record.add([noted])
-    (item,) = layer_of(*search(record, TASK)).items(800)
+    (item,) = HistoryLayer(FoundPast(*search(record, TASK), {})).items(800)
     assert item.text.split("\n")[0] == "The old one is taken."
     assert "- The exporter uses port 9464" in item.text.split("\n")
 
@@ -220,7 +219,7 @@ def test_an_exchange_in_which_an_entry_was_said_is_left_out(record):
             )
         ]
     )
-    layer = layer_of(*search(record, TASK))
+    layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
     entry = Hit(key="entry", layer="ranked", head="", title="Ports", text=f"{rule}.")
     told = {str(item.id).partition(".")[0] for item in layer.items(900, [entry])}
     assert told == {"s:two", "s:three"}
