@@ -11,6 +11,7 @@ from memcli.memory.entry_values import CORE_KEYS
 from memcli.memory.parser import parse, sections
 from memcli.memory.values import KINDS, LEVELS, PRIORITIES, STATUSES, STORES, TYPES
 from memcli.project import config
+from tests.bench import figures
 from tests.docs import console, generate
 from tests.programs import finished
 
@@ -35,6 +36,12 @@ def test_generated_parts_are_up_to_date():
     flags = f"'--check', '--check-fail-msg={generate.REGENERATE}'"
     code = f"import sys; from tests.docs import generate; sys.exit(generate.run_cog({flags}))"
     finished(sys.executable, "-c", code, cwd=generate.ROOT)
+
+
+def test_the_readme_says_one_size_of_an_install():
+    """Its sentence has what its table has."""
+    size = "{packages} packages and {megabytes} MB of files"
+    assert size.format_map(figures.load()["install"]["values"]) in text("../README.md")
 
 
 @pytest.mark.parametrize("command", list(commands()))

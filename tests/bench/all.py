@@ -31,8 +31,6 @@ HOOK_SIZES = (50, 5_000, 10_000)
 WORDS = speed.Arm("", "none")
 VECTORS = speed.Arm("", "local")
 ARMS = {"words": WORDS, "vectors": VECTORS}
-MEGABYTE = 1024 * 1024
-BLOCK = 4096  # what a file takes on most disks is a multiple of it
 
 
 class Given(NamedTuple):
@@ -44,20 +42,17 @@ class Given(NamedTuple):
 
 
 def install(_given):
-    """Packages of a plain install, and the MB they take on a disk before Python compiles
+    """Packages of a plain install, and the MB of their files before Python compiles
     them."""
     names = set(_needed("memfiles"))
     paths = [path for name in names - {"memfiles"} for path in _installed(name)]
     paths += (figures.ROOT / "memcli").rglob("*")
-    blocks = sum(
-        -(-path.stat().st_size // BLOCK)
+    size = sum(
+        path.stat().st_size
         for path in paths
         if path.is_file() and path.suffix != ".pyc"
     )
-    return {
-        "packages": len(names),
-        "megabytes": round(blocks * BLOCK / MEGABYTE),
-    }
+    return {"packages": len(names), "megabytes": round(size / 1_000_000)}
 
 
 def _needed(name, seen=None):
