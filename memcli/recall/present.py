@@ -114,7 +114,7 @@ class Showing:
             path=for_display(self.search.source.files[candidate.source].path),
             line=candidate.line,
             parted=_is_parted(candidate),
-            in_list=candidate.text.startswith(("- ", "* ")),
+            in_list=candidate.text.startswith(("- ", "* ", "+ ")),
             age_days=self._age(candidate),
             duplicates=tuple(map(plain, duplicates)),
             factors=_factors(ranked) if ranked else None,

@@ -217,7 +217,10 @@ def _place() -> str:
 @verbose
 def _edits() -> str:
     """What the names of tools that edit have in them."""
-    return r"edit | write | patch | replace | create (?: $ | .* file ) | insert"
+    return r"""
+        edit | write | patch | replace | create (?: $ | .* file ) | insert | append
+      | (?: save | update | modify | copy | put | reformat ) [_-]? file
+    """
 
 
 @verbose

@@ -134,7 +134,9 @@ _ROWS = {
     "rm, rmdir, shred, truncate, unlink, trash, trash-put, git checkout-index": _REMOVER,
     "gio": _REMOVER._replace(when="trash"),
     "git rm": _REMOVER._replace(unless="--cached"),
-    "git restore": _REMOVER._replace(unless=r"(?:-S|--staged)(?!\s(?s:.*)--worktree)"),
+    "git restore": _REMOVER._replace(
+        unless=r"\A(?s:(?!.*^(?:-\w*W|--worktree))(?=.*^(?:-S|--staged)).*)"
+    ),
     "git checkout": Writer(files=_pathspecs, wholes=_operands, unless="-[bB]"),
     "git clean": Writer(
         files=_operands, wholes=_operands_or_folder, unless="-[a-zA-Z]*n.*|--dry-run"

@@ -252,6 +252,7 @@ install -Dt gen other/api.py
 git checkout other -- gen/api.py
 git restore --source other gen
 git restore --staged --worktree gen/api.py
+git restore -W -S gen/api.py
 wget -O gen/api.py https://e.example/a
 wget -qO gen/api.py https://e.example/a
 wget -P gen https://e.example/api.py?raw=1
