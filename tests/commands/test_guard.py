@@ -249,7 +249,6 @@ def test_a_file_is_guarded_whatever_leads_to_it(project):
     [
         ("mcp__openfiles__write", True),
         ("mcp__fs__append_file", True),
-        ("mcp__fs__save_file", True),
         ("thread_write", True),
         ("read_and_edit", True),
         ("mcp__files__read_file", False),
