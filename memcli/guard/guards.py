@@ -401,20 +401,37 @@ def lifts(
             return fault
     changes = call.files or call.wholes
     guarded = {path for _, path in guarded_entries(app)} if changes else set()
+    if not guarded:
+        return ""
     # A command has no texts, whatever stands beside it.
     texts = {} if call.commands else given
-    # What takes memory out of view lifts its guards, too.
-    own = {".mem.toml", str(user_file(app.project.home, app.project.environ))}
+    name = next(_weakened(app, guarded, call, texts), "")
+    return f"this change of {name} would touch a guard" if name else ""
+
+
+def _weakened(
+    app: App, guarded: Iterable[str], call: ToolCall, texts: Mapping[str, Any]
+) -> Iterator[str]:
+    """The files by whose change a guard may bind less: what holds it, what takes memory
+    out of view, and what takes its hook away."""
+    path_of = app.project.path_of
     replaced = [path for path in call.files if path not in call.appends]
-    for name in (*sorted(guarded), *own, *HOOKED) if guarded else ():
-        path = app.project.path_of(name)
-        changed = replaced if name in guarded else call.files
-        is_worse = loses_hooks if name in HOOKED else _may_lift
-        is_met = any(_is_file(path, each) for each in changed)
-        is_touched = is_met or _lies_within(path, call)
-        if is_touched and (name in own or is_worse(path, texts)):
-            return f"this change of {name} would touch a guard"
-    return ""
+    for name in sorted(guarded):
+        path = path_of(name)
+        if _is_changed(path, replaced, call) and _may_lift(path, texts):
+            yield name
+    for name in (".mem.toml", str(user_file(app.project.home, app.project.environ))):
+        if _is_changed(path_of(name), call.files, call):
+            yield name
+    for name in HOOKED:
+        path = path_of(name)
+        if _is_changed(path, call.files, call) and loses_hooks(path, texts):
+            yield name
+
+
+def _is_changed(path: str, files: Iterable[str], call: ToolCall) -> bool:
+    """Whether a file is one of `files`, or where a call may change any."""
+    return any(_is_file(path, each) for each in files) or _lies_within(path, call)
 
 
 def _lies_within(path: str, call: ToolCall) -> bool:

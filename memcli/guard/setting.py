@@ -88,7 +88,7 @@ def _suggested_for(entry: Entry, given: dict[str, object]) -> dict[str, object]:
     is_clear = bool(made.commands) or (bool(made.paths) and bans)
     if not (is_given or is_clear):
         what = f"{entry.id[:8]}: what it forbids is not clear from its words"
-        stopped = "--command 'git push --force*'"
+        stopped = "--command 'git push --force*', or --path 'src/**'"
         if made.paths:
             stopped = f"--path {shlex.quote(made.paths[0])}"
         raise UsageError(what, f"mem guard {entry.id[:8]} {stopped}")

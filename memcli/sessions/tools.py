@@ -50,22 +50,12 @@ def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
     """What a tool's input says of files and of a command."""
     lines = _lines_of(given)
     command = _without_patches(lines)
-    named = [
-        _strings(value) for key, value in _within(given) if _place().fullmatch(key)
-    ]
-    files = [*chain.from_iterable(named)]
-    for text in (*lines, *map(given.get, PATCHES)):
-        if isinstance(text, str) and PATCH in text:
-            files += _patched().findall(text)
+    named = [*_named_files(given, lines)]
     if not command:
-        return ToolCall(_absolute(cwd, files))
+        return ToolCall(_absolute(cwd, named))
     simple = read_line(command).commands
-    found: dict[str, list[str]] = defaultdict(list, files=files)
-    for each in simple:
-        for kind, names in _changed(each):
-            known = (name for name in names if not name.startswith("/dev/"))
-            found[kind] += [os.path.join(each.folder, name) for name in known]
-        found["folders"] += places(each)
+    found = _changes_of(simple)
+    found["files"] = [*named, *found["files"]]
     call = ToolCall(**{kind: _absolute(cwd, names) for kind, names in found.items()})
     appends = tuple(path for path in call.appends if path not in call.files)
     return call._replace(
@@ -73,6 +63,27 @@ def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
         appends=appends,
         commands=parse_command(command, simple),
     )
+
+
+def _named_files(given: Mapping[str, Any], lines: Iterable[str]) -> Iterator[str]:
+    """The files that a tool is given by name, and those that a patch in it names."""
+    for key, value in _within(given):
+        if _place().fullmatch(key):
+            yield from _strings(value)
+    for text in (*lines, *map(given.get, PATCHES)):
+        if isinstance(text, str) and PATCH in text:
+            yield from _patched().findall(text)
+
+
+def _changes_of(simple: Iterable[ShellCommand]) -> dict[str, list[str]]:
+    """What simple commands change and show, for each field of a call."""
+    found = defaultdict[str, list[str]](list)
+    for command in simple:
+        for kind, names in _changed(command):
+            known = (name for name in names if not name.startswith("/dev/"))
+            found[kind] += [os.path.join(command.folder, name) for name in known]
+        found["folders"] += places(command)
+    return found
 
 
 def _changed(command: ShellCommand) -> Iterator[tuple[str, Iterable[str]]]:
