@@ -89,7 +89,7 @@ class SetGuardReport(NamedTuple):
 
 class TryReport(NamedTuple):
     """What would happen to a call: `decision` deny, ask or None; `unless` is the
-    pattern that let it pass."""
+    pattern that let it pass; `is_place` of one that may change what the pattern is of."""
 
     decision: str | None
     call: str
@@ -98,6 +98,7 @@ class TryReport(NamedTuple):
     place: str | None = None
     pattern: str | None = None
     unless: str | None = None
+    is_place: bool = False
 
 
 class Suggested(NamedTuple):
@@ -256,6 +257,7 @@ def try_call(app: App, line: str, path: str) -> TryReport:
         place=guard.place,
         pattern=verdict.pattern,
         unless=verdict.unless or None,
+        is_place=verdict.is_place,
     )
 
 

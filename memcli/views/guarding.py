@@ -89,7 +89,8 @@ def try_text(report: TryReport) -> str:
     does = "refused" if report.decision == "deny" else "asked about"
     if not report.pattern:
         return f"{does}: {where}\n    {call} cannot be read to its end"
-    return f"{does}: {where}\n    {call} is {in_one_line(report.pattern)}"
+    verb = "may change" if report.is_place else "is"
+    return f"{does}: {where}\n    {call} {verb} {in_one_line(report.pattern)}"
 
 
 def suggest_text(report: SuggestReport) -> str:
