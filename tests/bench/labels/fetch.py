@@ -16,8 +16,8 @@ from memcli.errors import one_of
 from tests.programs import run
 
 HERE = Path(__file__).parent
-PARTS = ("look", "choose", "score", "fresh", "last")
-LATER = ("fresh", "last")  # of repositories that were collected after the others
+LATER = ("fresh", "last", "unseen")  # of repositories collected after the others
+PARTS = ("look", "choose", "score", *LATER)
 HOST = "https://github.com"
 
 
