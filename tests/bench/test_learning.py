@@ -1,11 +1,11 @@
 """The labels are whole, and the scorer finds and compares what they point to."""
 
-import hashlib
 import re
 from collections import Counter
 
 from memcli.sessions.model import Turn
 from tests.bench import learning
+from tests.bench.labels import fetch
 from tests.bench.labels.fetch import HERE, LATER, PARTS, cut_to, part_of, rows
 
 SPOKEN = "Thanks. Tests always go\n to the folder checks, never beside the code."
@@ -69,20 +69,20 @@ def test_an_entry_is_right_in_the_words_of_the_lesson_only():
 def test_an_interval_holds_the_share_and_widens_with_fewer_repositories():
     many = {f"a/{number}": (number % 2, 1) for number in range(60)}
     few = dict(list(many.items())[:6])
-    for counts in (many, few):
-        low, high = learning.interval(counts)
-        assert low <= 0.5 <= high
-    wide = learning.interval(few)
-    narrow = learning.interval(many)
-    assert wide[1] - wide[0] > narrow[1] - narrow[0]
+    low, high = learning.interval(few)
+    inner_low, inner_high = learning.interval(many)
+    assert low < inner_low <= 0.5 <= inner_high < high
 
 
 def test_a_session_of_a_longer_file_is_cut_to_its_lines():
     data = b"# one\na\n# two\nb"
     assert cut_to(data, None) == data
-    cut = cut_to(data, [3, 4])
-    assert cut == b"# two\nb"
-    assert hashlib.sha256(cut).digest() != hashlib.sha256(data).digest()
+    assert cut_to(data, [3, 4]) == b"# two\nb"
+
+
+def test_every_part_is_fetched_when_none_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(fetch, "fetch", lambda *_: 1)  # missing
+    assert fetch.main(tmp_path) == 1
 
 
 def test_what_was_read_twice_is_in_the_labels():

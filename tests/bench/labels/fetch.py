@@ -64,7 +64,6 @@ def fetch(repository, sessions, out, host):
         git(folder, "remote", "add", "origin", f"{host}/{repository}")
         for session in sessions:
             commit = session["commit"]
-            path = session["path"]
             try:
                 git(
                     folder,
@@ -75,7 +74,7 @@ def fetch(repository, sessions, out, host):
                     "origin",
                     commit,
                 )
-                data = git(folder, "cat-file", "blob", f"{commit}:{path}")
+                data = git(folder, "cat-file", "blob", f"{commit}:{session['path']}")
             except subprocess.CalledProcessError as error:
                 reason = (
                     error.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
@@ -100,7 +99,7 @@ def main(out: Path, part: str = "", host: str = HOST) -> int:
     wanted = defaultdict(list)
     for session in rows("sessions.jsonl"):
         target = out / session["part"] / session["file"]
-        if part in (None, session["part"]) and not target.exists():
+        if part in ("", session["part"]) and not target.exists():
             wanted[session["repository"]].append(session)
     missing = 0
     for repository, sessions in wanted.items():
