@@ -279,8 +279,8 @@ def _is_compound(clause: str) -> bool:
 
 
 def _forbids(low: str) -> bool:
-    begins = words.begins("begins: forbids", low)
-    return begins or words.says("forbid", low) or words.says("adverbs", low)
+    begins = words.begins("begins: forbids", low) or words.begins("begins: must", low)
+    return begins or words.says("forbids", low) or words.says("always", low)
 
 
 def headline(text: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from memcli.extraction.rules import commands, words
 from memcli.extraction.rules.commands import command_of, cut, family
 from memcli.extraction.rules.statements import (
+    TITLE,
     Statement,
     is_composed,
     likeliness,
@@ -32,7 +33,6 @@ MOST = 7
 PROPOSED = 3
 REMINDERS = 3
 SURE = 0.7  # the importance of what rules keep, until a person confirms it
-TITLE = 90
 # turns before a correction in which what it is about is looked for, files
 NEAR = 40
 FILES = 4
@@ -68,7 +68,7 @@ _CLAUSE = r"""(?xi)
               | it | this | that | they | we | i | use | not | instead | denn | aber | car
               | mais | pero | ma | mas | но | а ) [ ] )
 """
-_ORDERS = {"lasting", "for good", "must", "forbid", "forbids", "ask first", "order"}
+_ORDERS = {"always", "for good", "forbids", "general", "must"}
 
 
 class RuleFindings(NamedTuple):
@@ -182,7 +182,7 @@ def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
     body = _told(statement, turns)
     found = Finding(
         scope="observations",
-        title=_title_of(statement),
+        title=title(statement.text),
         body=body,
         turn=statement.turn,
         importance=SURE,
@@ -191,7 +191,7 @@ def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
     low = fold(statement.text)
     if "manner" in statement.shows:
         return found._replace(kind="preference", about_person=True)
-    if statement.shows & {"conceded", "corrects", "interrupted"}:
+    if statement.shows & {"conceded", "corrects"}:
         paths, globs = about(turns, statement.turn, body)
         return found._replace(
             scope="corrective",
@@ -200,23 +200,14 @@ def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
             paths=paths,
             commands=globs,
         )
-    if statement.shows & {"prefers", "wishes"} or words.says("opinion", low):
+    if statement.shows & {"language", "prefers", "wishes"}:
         return found._replace(kind="preference")
     if statement.shows & _ORDERS:
         named = about(turns, statement.turn, low, named_only=True)[1]
         return found._replace(kind="policy", commands=named)
-    if statement.shows & {"chosen", "instead", "our rule", "our way"}:
+    if statement.shows & {"chosen", "instead"}:
         return found._replace(scope="project", kind="decision", type="declarative")
     return found._replace(scope="project", kind="fact", type="declarative")
-
-
-def _title_of(statement: Statement) -> str:
-    """The sentence as a title; what forbids or puts right has what holds instead beside
-    it where there is room for both."""
-    _, text, rest = statement.body.partition(statement.text)
-    says_what_not = bool(statement.shows & {"forbids", "corrects"})
-    is_short = len(text) + len(rest) <= TITLE
-    return title(text + rest if says_what_not and is_short else statement.text)
 
 
 def _told(statement: Statement, turns: Sequence[Turn]) -> str:
@@ -237,7 +228,7 @@ def _told(statement: Statement, turns: Sequence[Turn]) -> str:
 def corrections(turns: Sequence[Turn]) -> list[tuple[int, str]]:
     """(turn, sentence) of what a person said to put the agent right, the first of each
     turn."""
-    puts_right = {"corrects", "conceded", "interrupted"}
+    puts_right = {"corrects", "conceded"}
     return [
         (statement.turn, statement.text)
         for statement in stated(turns)

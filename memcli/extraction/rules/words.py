@@ -201,8 +201,28 @@ def holds_letters(name: str, low: str) -> bool:
 
 def begins(name: str, low: str) -> bool:
     """Whether a folded text begins with a cue of a kind, fillers aside."""
+    return starts(name, opened(low))
+
+
+def starts(name: str, low: str) -> bool:
+    """Whether a folded text starts with a cue of a kind."""
+    return low.startswith(phrases(name)) or low[1:].startswith(phrases(name))
+
+
+def behind(name: str, low: str) -> str:
+    """A folded text without fillers and the cues of a kind that it begins with."""
     rest = opened(low)
-    return rest.startswith(phrases(name)) or rest[1:].startswith(phrases(name))
+    for cue in phrases(name):
+        for text in (rest, rest[1:]):
+            if text.startswith(cue):
+                return behind(name, f" {text[len(cue) :].strip()} ")
+    return rest
+
+
+def asks(low: str) -> bool:
+    """Whether a folded text begins as a question does."""
+    begins_so = low.startswith(phrases("asks")) or begins("asks", low)
+    return begins_so or holds_letters("asks", low)
 
 
 def opened(low: str) -> str:
