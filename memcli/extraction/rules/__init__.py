@@ -4,6 +4,7 @@ proposed, all else is left to history."""
 
 import re
 from collections.abc import Sequence
+from itertools import chain, dropwhile, takewhile
 from os.path import basename
 from typing import NamedTuple
 
@@ -247,58 +248,58 @@ def about(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The files and commands that a sentence names of what the agent did or read;
     without them, and beside a test, also the last command and the files that were
-    edited since the request before."""
-    deeds = _Deeds(fold(body))
-    for index in range(turn - 1, max(0, turn - NEAR) - 1, -1):
-        deeds.look(turns[index])
-    if not named_only:
-        deeds.take_last()
-    globs = (f"{command}*" for command in dict.fromkeys(filter(None, deeds.commands)))
-    return tuple(dict.fromkeys(deeds.files))[:FILES], tuple(globs)
+    edited in the same exchange, the latest first."""
+    low = fold(body)
+    before = turns[max(0, turn - NEAR) : turn][::-1]
+    read = chain.from_iterable(map(read_by, before))
+    files = [path for path in (*_edited(before), *read) if _names(low, path)]
+    named = [one for one in before if _names_command(low, one)]
+    if not (named_only or files or {*map(_program, named)} - words.listed("testing")):
+        last = _last_exchange(before)
+        files = _edited(last)
+        named += [one for one in last[:1] if _program(one) not in _idle()]
+    globs = (f"{_command(one)}*" for one in named)
+    return tuple(dict.fromkeys(files))[:FILES], tuple(dict.fromkeys(globs))
 
 
-class _Deeds:
-    """The files and commands of the turns before a correction, the latest first."""
+def _edited(turns: Sequence[Turn]) -> list[str]:
+    return [path for one in turns for path in changed_by(one, shell=True)]
 
-    def __init__(self, low: str) -> None:
-        self.low = low
-        self.said = set(low.split())
-        self.files: list[str] = []
-        self.commands: list[str] = []
-        self.last: list[tuple[tuple[str, ...], str]] = []
-        self.over = False  # before the last request of the person
-        tests = words.listed("testing")
-        self.idle = words.listed("looking") | tests | words.listed("editing") | {""}
 
-    def look(self, turn: Turn) -> None:
-        """Note what a turn did, and whether the correction names it."""
-        self.over = self.over or (turn.human and bool(self.last))
-        paths = changed_by(turn, shell=True)
-        at_hand = dict.fromkeys((*paths, *read_by(turn)))
-        self.files += [path for path in at_hand if self._names(path)]
-        command = family(command_of(turn))
-        program = command.partition(" ")[0]
-        if self._names_command(command, command_of(turn)):
-            self.commands.append(command)
-        if not self.over and (paths or program not in self.idle):
-            self.last.append((paths, "" if program in self.idle else command))
+def _last_exchange(before: Sequence[Turn]) -> list[Turn]:
+    """Of turns, the latest first, those with the last work, up to a person's."""
+    worked = dropwhile(lambda one: not _works(one), before)
+    return [*takewhile(lambda one: not one.human, worked)]
 
-    def take_last(self) -> None:
-        """Where nothing is named: the last command, and the files edited in one go."""
-        tests = words.listed("testing")
-        named = {command.partition(" ")[0] for command in self.commands} - tests
-        if not self.last or self.files or named:
-            return
-        self.files = [path for paths, _ in self.last for path in paths]
-        self.commands.append(self.last[0][1])
 
-    def _names(self, path: str) -> bool:
-        return bool({path.lower(), basename(path).lower()} & self.said)
+def _idle() -> frozenset[str]:
+    kinds = ("looking", "editing", "testing")
+    return frozenset({""}).union(*map(words.listed, kinds))
 
-    def _names_command(self, command: str, line: str) -> bool:
-        program, _, rest = command.partition(" ")
-        if program in self.said - words.listed("looking"):
-            return True
-        # Of "push --force" both are said.
-        flags = set(re.findall(r"(?<=--)[\w-]+", line))
-        return bool(rest and self.said & flags and f" {rest} " in self.low)
+
+def _command(turn: Turn) -> str:
+    return family(command_of(turn))
+
+
+def _program(turn: Turn) -> str:
+    return _command(turn).partition(" ")[0]
+
+
+def _works(turn: Turn) -> bool:
+    """Whether a turn edits a file or runs what is no test and no look."""
+    return bool(changed_by(turn, shell=True)) or _program(turn) not in _idle()
+
+
+def _names(low: str, path: str) -> bool:
+    return bool({path.lower(), basename(path).lower()} & set(low.split()))
+
+
+def _names_command(low: str, turn: Turn) -> bool:
+    """Whether a sentence names the program that a turn runs or, of "push --force",
+    both."""
+    program, _, rest = _command(turn).partition(" ")
+    said = set(low.split())
+    if program in said - words.listed("looking"):
+        return True
+    flags = set(re.findall(r"(?<=--)[\w-]+", command_of(turn)))
+    return bool(rest and said & flags and f" {rest} " in low)

@@ -44,8 +44,8 @@ class _Call(NamedTuple):
 
 
 def recoveries(turns: Sequence[Turn]) -> list[Finding]:
-    """The first errors that were got over with a reason, another command, option or
-    variable."""
+    """The first errors that were got over by an edit or another command, with what the
+    agent says of the cause."""
     findings: dict[str, Finding] = {}
     for finding in _got_over(turns):
         findings.setdefault(finding.title, finding)
@@ -172,9 +172,7 @@ def _recovered(
     edited = tuple(dict.fromkeys(files))[:4]
     cause = _cause(turns, success.turn - start)
     error = _error_line(turns[0].text[-OUTPUT:])
-    has_reason = bool(cause) and bool([*ran, *edited])
-    ran_alone = bool(ran) and not edited
-    if not error or not (has_reason or ran_alone or _adds_options(failure, success)):
+    if not (error and cause and (ran or edited)):
         return None
     steps = [f"ran {_code(one)}" for one in ran]
     steps += [f"edited {_code(path)}" for path in edited]
@@ -184,7 +182,7 @@ def _recovered(
     return Finding(
         scope="corrective",
         title=cut(f"{name} failed: {error}", 100),
-        body="\n".join(filter(None, rows)),
+        body="\n".join(rows),
         turn=start,
         kind="pitfall",
         type="corrective",
@@ -202,15 +200,6 @@ def _ran_between(name: str, between: Sequence[_Call]) -> list[str]:
         if program not in ("", name) and program.split()[0] not in idle:
             ran[one.command] = None
     return list(ran)[:4]
-
-
-def _adds_options(failure: _Call, success: _Call) -> bool:
-    """Whether a command differs by options and variables alone, and has new ones."""
-    before = set(essence(failure.command).split())
-    after = set(essence(success.command).split())
-    changed = before ^ after
-    is_option = regex(f"-|{_SET}").match
-    return bool(after - before) and all(is_option(word) for word in changed)
 
 
 def _cause(turns: Sequence[Turn], end: int) -> str:

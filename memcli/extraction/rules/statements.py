@@ -17,7 +17,6 @@ WHOLE = 600  # characters of a turn that is told whole
 TITLE = 90  # characters of what is its own title
 MOST = 3  # statements of a turn that is not told whole
 SHORTEST = 2  # words about something of a statement
-TAKEN_BACK = 0.5  # share of words from which a later turn takes a statement back
 # What a person types is short: a turn with more lines or characters, or with headings,
 # is a template, a plan or a paste, and a rule in it waits for a yes.
 LINES = 7
@@ -108,19 +107,16 @@ def stated(turns: Sequence[Turn]) -> list[Statement]:
 
 
 def _kept_after(turn: Turn, statements: list[Statement]) -> list[Statement]:
-    """The statements that a turn does not take back."""
+    """The statements that a turn does not take back: "undo that, no adze logger"."""
     low = words.fold(turn.text[:WHOLE])
     if not words.begins("takes back", low):
         return statements
     said = content(low)
-    return [old for old in statements if not _shares(old, said)]
-
-
-def _shares(old: Statement, said: frozenset[str]) -> bool:
-    """Whether a statement is about what is said now."""
-    about = content(words.fold(old.text))
-    least = TAKEN_BACK * min(len(about), len(said) or 1)
-    return bool(about) and len(about & said) >= least
+    return [
+        old
+        for old in statements
+        if len(content(words.fold(old.text)) & said) < SHORTEST
+    ]
 
 
 def is_rule(shows: frozenset[str]) -> bool:
@@ -198,11 +194,14 @@ def _of_turn(turns: Sequence[Turn], index: int) -> list[Statement]:
     if title and "whole" in said[0].shows:
         whole = " ".join(one.text for one in said)
         shows = frozenset[str]().union(*(said[n].shows for n in sure))
-        return [Statement(index, title, whole, shows)]
-    return [
-        Statement(index, said[n].text, _with_neighbours(said, n), said[n].shows)
-        for n in sorted(surest[:MOST])
-    ]
+        return [Statement(turn=index, text=title, body=whole, shows=shows)]
+    return [_part(index, said, n) for n in sorted(surest[:MOST])]
+
+
+def _part(index: int, said: Sequence[_SaidSentence], n: int) -> Statement:
+    """A sentence of a turn, with what goes on about it."""
+    text = _with_neighbours(said, n)
+    return Statement(turn=index, text=said[n].text, body=text, shows=said[n].shows)
 
 
 def _title(said: Sequence[_SaidSentence], group: Sequence[int]) -> str:
@@ -225,7 +224,9 @@ def _said(turns: Sequence[Turn], index: int) -> list[_SaidSentence]:
     elif is_short and not any(map(_is_aside, shows)):
         around = _around(turns, index)
     return [
-        _SaidSentence(each.text, each.low, not each.mark, marks | around)
+        _SaidSentence(
+            text=each.text, low=each.low, is_prose=not each.mark, shows=marks | around
+        )
         for each, marks in zip(said, shows, strict=True)
     ]
 
