@@ -59,7 +59,8 @@ FOR_GOOD = [
     "No, don't use npm. Use pnpm.", "Don’t bump the version.", "use pnpm instead of npm", "Stop bumping the version.",
     "You shouldn't edit the lock file.", "Note that our staging database must not be migrated without a backup.",
     "数据库迁移不要自动执行。", "設定画面では英語名を使わないでください。", "We use pnpm here, never npm.",
-    "Das ist falsch, du solltest hier den Cache-Client verwenden.",
+    "Das ist falsch, du solltest hier den Cache-Client verwenden.", "I prefer that commits are small.",
+    "Ich bevorzuge das Muster mit Adaptern.", "Je préfère les noms courts pour les tests.", "我更喜欢简短的提交说明。",
 ]  # fmt: skip
 LIKELY = [
     "That is not correct, the retry belongs in the http client.", "The server folder should stand beside the front end.",
@@ -67,31 +68,6 @@ LIKELY = [
     "I don't want a spinner when the output is JSON.", "We tried append before, it grew without bound.",
     "Fix the cart page. Don't bump the version.",
 ]  # fmt: skip
-
-
-POINTS = [
-    "I prefer this one of the two screenshots.", "I'd rather the second layout.", "I prefer that.",
-    "Ich bevorzuge das zweite Bild.", "Je préfère celui de gauche.", "Prefiero la primera imagen.",
-    "Я предпочитаю второй вариант.", "我更喜欢第二张图。",
-]  # fmt: skip
-WISHES = [
-    "I prefer that commits are small.", "Ich bevorzuge das Muster mit Adaptern.", "Je préfère les noms courts pour les tests.",
-    "我更喜欢简短的提交说明。",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("text", POINTS)
-def test_a_preference_that_points_is_not_learned(text):
-    """What it points at is gone when the session is over."""
-    turns = (human(text), agent("Understood."))
-    assert not found(*turns) and not proposed(*turns)
-
-
-@pytest.mark.parametrize("text", WISHES)
-def test_a_preference_about_the_work_is_kept(text):
-    """It names what it is about."""
-    (lesson,) = found(human(text), agent("Understood."))
-    assert lesson.kind == "preference"
 
 
 @pytest.mark.parametrize("text", FOR_GOOD)
@@ -113,13 +89,17 @@ IDLE = [
     "Don't worry about it.", '"Our dates are always stored in UTC."', "Thanks, looks great!",
     "Can you run the tests now?", "commit", "yes please", "continue",
     "Add a button to the page.", "What does this function do?", "fix the failing test",
-    "mach weiter", "отлично, спасибо", "好的，继续", "ありがとう", "nie ma menu na stronie", "Here is the log:\nERROR we must never",
+    "mach weiter", "отлично, спасибо", "好的，继续", "ありがとう", "nie ma menu na stronie",
+    "I prefer this one of the two screenshots.", "I'd rather the second layout.", "I prefer that.",
+    "Ich bevorzuge das zweite Bild.", "Je préfère celui de gauche.", "Prefiero la primera imagen.",
+    "Я предпочитаю второй вариант.", "我更喜欢第二张图。",
+    "Here is the log:\nERROR we must never",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", IDLE)
 def test_small_talk_and_requests_teach_nothing(text):
-    """A doubt is silence."""
+    """A doubt is silence, and what a preference points at is gone with the session."""
     turns = (human(text), agent("All right."))
     assert found(*turns) == proposed(*turns) == []
 
@@ -189,7 +169,7 @@ def test_a_short_turn_is_told_whole_and_a_long_one_by_its_rule():
     """The reason stands beside the rule; a request of the same turn does not."""
     short = "Money is a Decimal here. Never use floats for it. They drift by a cent."
     (lesson,) = found(human(short))
-    assert lesson.body == short and lesson.title == "Never use floats for it"
+    assert lesson.body == short and lesson.title == short.rstrip(".")
     mixed = f"Fix the cart page. {short} Can you show me the result?"
     (lesson,) = found(human(mixed))
     assert "They drift" in lesson.body and "Fix the cart" not in lesson.body

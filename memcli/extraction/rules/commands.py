@@ -44,7 +44,7 @@ class _Call(NamedTuple):
 
 
 def recoveries(turns: Sequence[Turn]) -> list[Finding]:
-    """The first errors that were got over by an edit or another command, with what the
+    """The first errors that were got over by an edit or another command line, with what the
     agent says of the cause."""
     findings: dict[str, Finding] = {}
     for finding in _got_over(turns):
@@ -61,20 +61,15 @@ def _got_over(turns: Sequence[Turn]) -> Iterator[Finding]:
         name = family(call.command)
         if not name or name.split()[0] in listed("looking"):
             continue
-        since, failure = failed.get(name, (-REACH - 1, call))
-        is_near = index - since <= REACH
-        if error and not is_near:
-            failed[name] = (index, call)
-        elif not error:
-            failed.pop(name, None)
-            if is_near:
-                between = [
-                    one for one in calls[-REACH:] if since < one.turn < call.turn
-                ]
-                near = turns[since : index + 3]
-                recovered = _recovered(near, since, failure, call, between)
-                if recovered is not None:
-                    yield recovered
+        if error:
+            failed.setdefault(name, (index, call))
+        elif name in failed:
+            since, failure = failed.pop(name)
+            near = turns[since : index + 3]
+            between = [one for one in calls if since < one.turn < call.turn]
+            recovered = _recovered(near, since, failure, call, between)
+            if len(near) <= REACH and recovered is not None:
+                yield recovered
 
 
 def results(
@@ -170,9 +165,10 @@ def _recovered(
     ran = _ran_between(name, between)
     files = (path for one in between for path in changed_by(turns[one.turn - start]))
     edited = tuple(dict.fromkeys(files))[:4]
-    cause = _cause(turns, success.turn - start)
+    cause = _cause(turns)
     error = _error_line(turns[0].text[-OUTPUT:])
-    if not (error and cause and (ran or edited)):
+    is_other = essence(failure.command) != essence(success.command)
+    if not (error and cause and (ran or edited or is_other)):
         return None
     steps = [f"ran {_code(one)}" for one in ran]
     steps += [f"edited {_code(path)}" for path in edited]
@@ -202,14 +198,11 @@ def _ran_between(name: str, between: Sequence[_Call]) -> list[str]:
     return list(ran)[:4]
 
 
-def _cause(turns: Sequence[Turn], end: int) -> str:
-    """The agent's last sentence that says why, from the error to its next words after
-    the fix."""
-    later = (index for index, turn in enumerate(turns) if index > end and turn.human)
-    near = turns[: next(later, len(turns))]
+def _cause(turns: Sequence[Turn]) -> str:
+    """The agent's last sentence that says why."""
     said = (
         sentence
-        for turn in reversed(near)
+        for turn in reversed(turns)
         if spoken(turn)
         for sentence in sentences(turn.text)[::-1]
     )

@@ -82,10 +82,14 @@ class _SaidSentence(NamedTuple):
     shows: frozenset[str]
 
     @property
+    def says_much(self) -> bool:
+        """Whether it says something by itself."""
+        return _says_much(self.low) and not self.text.endswith((":", "："))
+
+    @property
     def counts(self) -> bool:
         """Whether it may be a statement."""
-        is_half = self.text.endswith((":", "："))
-        return _says_much(self.low) and not is_half and self.rank < (True, 0)
+        return self.says_much and self.rank < (True, 0)
 
     @property
     def rank(self) -> tuple[bool, int]:
@@ -187,15 +191,25 @@ def _of_turn(turns: Sequence[Turn], index: int) -> list[Statement]:
     """The statements of one turn: one about one thing is told whole, unless it has more
     rules than a title can say; of another the surest sentences are told."""
     said = _said(turns, index)
-    told = [n for n, one in enumerate(said) if one.counts]
-    surest = sorted(told, key=lambda n: said[n].rank)
-    sure = [n for n in told if is_rule(said[n].shows)] or surest[:1]
-    title = _title(said, told) or _title(said, sure)
-    if title and "whole" in said[0].shows:
-        whole = " ".join(one.text for one in said)
-        shows = frozenset[str]().union(*(said[n].shows for n in sure))
-        return [Statement(turn=index, text=title, body=whole, shows=shows)]
+    likely = (n for n, one in enumerate(said) if one.counts)
+    surest = sorted(likely, key=lambda n: said[n].rank)
+    if surest and "whole" in said[0].shows:
+        whole = _whole(index, said, surest)
+        if whole is not None:
+            return [whole]
     return [_part(index, said, n) for n in sorted(surest[:MOST])]
+
+
+def _whole(
+    index: int, said: Sequence[_SaidSentence], surest: Sequence[int]
+) -> Statement | None:
+    """A turn as one statement; None where a title cannot say all its rules."""
+    sure = sorted(n for n in surest if is_rule(said[n].shows)) or surest[:1]
+    told = [n for n, one in enumerate(said) if one.says_much]
+    title = _title(said, told) or _title(said, sure)
+    body = " ".join(one.text for one in said)
+    shows = frozenset[str]().union(*(said[n].shows for n in sure))
+    return Statement(turn=index, text=title, body=body, shows=shows) if title else None
 
 
 def _part(index: int, said: Sequence[_SaidSentence], n: int) -> Statement:
