@@ -127,8 +127,7 @@ def test_what_is_to_be_done_next_or_stands_beside_an_error_is_not_kept(text):
 
 @pytest.mark.parametrize("half", ["look", "score"])
 def test_remarks_orders_and_rules_are_told_apart(half):
-    """Ninety of each half, thirty of a kind in five languages: `look` was looked at,
-    `score` was not."""
+    """Ninety of each half, thirty of a kind in five languages; both were looked at."""
     counts = Counter()
     for kind in ("idle", "orders", "rules"):
         for texts in REMARKS[kind][half].values():

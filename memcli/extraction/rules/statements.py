@@ -45,7 +45,7 @@ _ANYWHERE = (
     "tried",
     "wishes",
 )
-_FIRST = ("corrects", "for good", "points", "prefers")
+_FIRST = ("corrects", "points", "prefers")
 _UNLESS = {
     "for good": {"once", "happened"},  # "From now on ..., CI fails otherwise"
     "picks": {"prefers", "wishes"},  # "I prefer this one"
