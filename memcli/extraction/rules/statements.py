@@ -1,8 +1,9 @@
 """What a person states in a session: rules for good, and what may be one. Pure.
 
 A sentence is a rule for good by what its words show, never by a weight: it says that it
-lasts, it forbids, it demands something of all cases, or the agent gives in to it; and
-it is no question, no complaint and no order for this run."""
+lasts or, where the whole turn is about it, it forbids, says what holds instead, or
+demands something on a ground; and it is no question, no complaint and no order for this
+run."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -53,6 +54,7 @@ _UNLESS = {
 }
 _IDLE = {"asks", "once", "happened"}  # of these nothing is a rule, nor likely
 _LASTS = {"always", "for good", "language", "prefers"}
+# What demands something, and what grounds a demand: one of each makes a rule.
 _DEMANDS = {"corrects", "must", "tried", "wishes"}
 _GROUNDS = {"conceded", "corrects", "general"}
 _SAYS = _LASTS | _DEMANDS | {"chosen", "conceded", "forbids", "instead", "manner"}
@@ -276,8 +278,8 @@ def _says_much(low: str) -> bool:
 
 
 def _around(turns: Sequence[Turn], index: int) -> frozenset[str]:
-    """What a turn shows beside its words: a question with alternatives before it, an
-    agent that concedes after it, that it was not typed."""
+    """What a turn that is about one thing shows beside its words: a question with
+    alternatives before it, an agent that concedes after it."""
     after = next((turn for turn in turns[index + 1 :] if words.spoken(turn)), None)
     signs = {
         "chosen": _answers_a_choice(turns[index], turns[:index]),
