@@ -714,7 +714,7 @@ def test_sub_agents_belong_to_their_session(project):
         error=True,
     )
     agent.tool("Bash", {"command": "mypy shop --install-types"}, "Success")
-    agent.agent("The type checker failed because the stubs were missing.")
+    agent.agent("The cause was that the stubs were missing.")
     for number, line in enumerate(agent.lines):
         more = {"isSidechain": True, "agentId": "a7", "uuid": f"f-{number}"}
         agent.lines[number] = json.dumps({**json.loads(line), **more})

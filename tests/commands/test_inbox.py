@@ -11,7 +11,7 @@ from memcli.memory.filters import Filters
 from memcli.storage.files import state_dir
 from tests.commands.talk import Talk, markdown, saved
 
-SLIP = "No, don't use npm. Use pnpm."
+SLIP = "No, npm is not ours. Use pnpm."
 
 
 def slip(project, session="s-1", text=SLIP):
@@ -22,7 +22,7 @@ def slip(project, session="s-1", text=SLIP):
         .tool("Bash", {"command": "npm install left-pad"}, "added 1 package")
         .agent("I installed a package with npm.")
         .user(text)
-        .agent("You're right, pnpm it is.")
+        .agent("Done, pnpm it is.")
     )
 
 
@@ -48,7 +48,7 @@ def test_a_slip_is_proposed_and_not_written(project):
     """It stands in no file and in no answer, but in the inbox, with the words
     around."""
     (session,) = learn(project).json["sessions"]
-    assert session["proposed"] == ["Don't use npm. Use pnpm"]
+    assert session["proposed"] == ["Npm is not ours. Use pnpm"]
     assert not project.entries()
     (proposal,) = waiting(project)
     names = "id title text kind session_id source since".split()
@@ -67,7 +67,7 @@ def test_the_same_session_proposes_it_once(project):
     """Read again, grown or not, it leaves no second one."""
     learn(project)
     learn(project)
-    given = slip(project).user("No, don't use yarn. Use pnpm.").agent("Understood.")
+    given = slip(project).user("No, yarn is not ours. Use pnpm.").agent("Understood.")
     project.mem("extract", saved(project, given, "s-1.jsonl"))
     assert len(waiting(project)) == 2
 
@@ -76,9 +76,9 @@ def test_a_session_proposes_three_at_most(project):
     """Also when it is read in parts."""
     given = slip(project)
     for name in ("yarn lockfile", "left pad", "moment library", "jquery plugin"):
-        given.user(f"No, don't use the {name}.").agent("You're right.")
+        given.user(f"No, the {name} is not ours.").agent("Done.")
     project.mem("extract", saved(project, given, "s-1.jsonl"))
-    given.user("No, don't use the lodash bundle.").agent("You're right.")
+    given.user("No, the lodash bundle is not ours.").agent("Done.")
     project.mem("extract", saved(project, given, "s-1.jsonl"))
     assert len(waiting(project)) == 3
 
@@ -152,7 +152,7 @@ def test_undo_of_a_drop_takes_back_no_write_before_it(project):
 
 def test_keep_takes_several_or_none(project):
     """An id that is not known writes nothing; so does a title for two."""
-    given = slip(project).user("No, don't use the moment library.").agent("Sorry.")
+    given = slip(project).user("No, the moment library is not ours.").agent("Sorry.")
     project.mem("extract", saved(project, given, "s-1.jsonl"))
     ids = [proposal["id"][:8] for proposal in waiting(project)]
     result = project.ends(2, "keep", ids[0], "ffffffff")
@@ -218,8 +218,8 @@ def test_a_kept_rule_said_again_is_confirmed(project):
 def test_the_next_start_names_two(project):
     """One line each, once, to the first session that comes; a yes is asked for."""
     project.remembers("Known", "The cart has a clock.")
-    given = slip(project).user("No, don't use the moment library.").agent("Sorry.")
-    given.user("No, don't use the jquery plugin.").agent("Sorry.")
+    given = slip(project).user("No, the moment library is not ours.").agent("Sorry.")
+    given.user("No, the jquery plugin is not ours.").agent("Sorry.")
     project.mem("extract", saved(project, given, "s-1.jsonl"))
     told = started(project, "n-1")
     lines = [line for line in told.splitlines() if "said last time, not kept" in line]
@@ -247,7 +247,7 @@ def test_fifty_wait_at_once(project):
     for number in range(0, 54, 3):
         given = Talk(project.root, f"s-{number}")
         for thing in things[number : number + 3]:
-            given.user(f"No, don't use {thing}.").agent("You're right.")
+            given.user(f"No, {thing} is not ours.").agent("Done.")
         project.mem("extract", saved(project, given, f"s-{number}.jsonl"))
     assert len(waiting(project)) == 50
 
