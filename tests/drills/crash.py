@@ -306,8 +306,8 @@ def _proposed(world):
     said = (
         ("user", "Please make the checkout page load faster."),
         ("assistant", "I installed a package with npm."),
-        ("user", "No, don't use npm. Use pnpm."),
-        ("assistant", "You're right, pnpm it is."),
+        ("user", "No, npm is not ours. Use pnpm."),
+        ("assistant", "Done, pnpm it is."),
     )
     path = held(world.home / SESSIONS / "two.jsonl", "s-2", world.root, said)
     assert world.mem("extract", "--engine", "rules", "-q", str(path)) == 0

@@ -24,7 +24,7 @@ BIN = Path(os.environ.get("MEM_TEST_CLIENTS", "/nowhere")) / "node_modules" / ".
 HOUSE = Path(__file__).parents[2]
 NO = "No, never write a rate as a plain number. Always use Decimal, because floats drift."
 TOOLS = "Edit,Read,Bash,Agent"
-SLIP = "No, don't use npm. Use pnpm."
+SLIP = "No, npm is not ours. Use pnpm."
 
 
 def client(name):
