@@ -26,7 +26,8 @@ from memcli.memory.words import body_of, clean
 from memcli.project import context, globs
 from memcli.project.context import Project, nothing_written
 from memcli.similarity.claims import claim
-from memcli.similarity.duplicates import contradictions, near_duplicate
+from memcli.similarity.duplicates import near_duplicate
+from memcli.similarity.opposites import Standing, opposites, standing_in
 from memcli.similarity.taken_back import ECHO, echoes, replaces
 from memcli.storage.files import SMALL_BYTES, Conflicted, Unreadable, read_file
 from memcli.text.controls import strip_controls, strip_private
@@ -224,16 +225,19 @@ def _plan(app: App, request: AddRequest) -> AddReport:
     if outdated is not None:
         _supersede(app, changes, outdated, values["id"])
     texts = changes.texts()
+    new = Standing(name, parse(texts[name], name).entries[-1])
     return AddReport(
-        id=values["id"],
+        id=new.entry.id,
         path=name,
         title=title,
         reinforced=False,
-        importance=parse(texts[name], name).entries[-1].importance,
+        importance=new.entry.importance,
         by_kind=request.importance is None and request.kind in IMPORTANCE_OF_KIND,
         patches=context.patches_of(project, changes),
         superseded=((outdated.id, outdated.title),) if outdated is not None else (),
-        opposed=() if outdated or request.beside else tuple(_opposites(similar, body)),
+        opposed=()
+        if outdated or request.beside
+        else tuple(_opposites(app, similar, new)),
     )
 
 
@@ -300,13 +304,18 @@ def _with_another_value(
     return replaced[0] if len(replaced) == 1 else None
 
 
-def _opposites(near: Sequence[_Near], body: str) -> Iterator[tuple[str, str]]:
-    """What says the opposite; an episode says what was."""
-    claims = [claim(body), *(claim(rival.text) for rival in near)]
-    for added, place in contradictions(claims):
-        rival = near[place - 1]
-        if added == 0 and rival.kind != "episode":
-            yield rival.id, rival.title
+def _opposites(
+    app: App, near: Iterable[_Near], new: Standing
+) -> Iterator[tuple[str, str]]:
+    """The (id, title) of what is near and says the opposite."""
+    near_ids = {plain_id(one.id) for one in near}
+    around = [new]
+    for file in context.read_all(app.project) if near_ids else ():
+        around += (one for one in standing_in(file) if clean(one.entry.id) in near_ids)
+    for pair in opposites(around):
+        if new.entry.id in pair.ids:
+            other = pair.second if pair.first is new else pair.first
+            yield other.entry.id, other.entry.title
 
 
 def _supersede(app: App, changes: ChangeSet, old: _Near, newer: str) -> None:

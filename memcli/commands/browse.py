@@ -21,6 +21,7 @@ from memcli.memory.values import LEVELS, Entry, listed, plain_id
 from memcli.memory.words import body_of, clean
 from memcli.project.context import read_all
 from memcli.project.record import record_path
+from memcli.similarity.opposites import Opposite
 from memcli.storage.state import SessionLog, State
 
 LONGEST = 6000  # characters of a text in the page; mem show has the rest
@@ -74,11 +75,12 @@ def browse(
     app.count("part", 1, PARTS)
     stores = filters.store or ("memory", "institutional")
     rows = list_entries(app, filters._replace(archived=True, store=stores)).rows
-    items = _items(app, rows) if rows else []
+    opposites = report.opposites
+    items = _items(app, rows, opposites) if rows else []
     app.count("part", 2, PARTS)
     if history:
         items += _history(app)
-    pairs = _pairs(app, {row.id for row in rows}) if rows else ()
+    pairs = _pairs(app, {row.id for row in rows}, opposites) if rows else ()
     app.count("part", 3, PARTS)
     root = app.project.root
     return BrowseReport(
@@ -115,14 +117,16 @@ def _health_item(report: HealthReport) -> Item:
     }
 
 
-def _items(app: App, rows: Sequence[ListRow]) -> list[Item]:
+def _items(
+    app: App, rows: Sequence[ListRow], opposites: Sequence[Opposite]
+) -> list[Item]:
     entries = _entries(app)
     uses = _seen(app)
     life = lives(app.project)
     ids = [row.id for row in rows]
     app.check_names(seconds=SECONDS)
     outdated = app.guarded(lambda: app.index.entries.gone(ids))
-    similar = _similar(app, ids)
+    beside = _beside(app, ids, opposites)
     items = []
     for row in rows:
         entry = entries.get((row.path, plain_id(row.id)))
@@ -131,7 +135,7 @@ def _items(app: App, rows: Sequence[ListRow]) -> list[Item]:
         item = _item(app, row, entry) | uses.get(row.id, {})
         if row.id in outdated:
             item["gone"] = outdated[row.id].text
-        item["links"] += [("similar", other) for other in similar[row.id]]
+        item["links"] += beside[row.id]
         item["life"] = [event[:5] for event in life.get(row.id, ())]
         items.append(_without_empty(item))
     return items
@@ -141,14 +145,21 @@ def _without_empty(item: Item) -> Item:
     return {key: value for key, value in item.items() if value not in ("", [], {})}
 
 
-def _similar(app: App, ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    """What each entry is similar to, where there are not too many of them."""
-    similar = defaultdict[str, list[str]](list)
+def _beside(
+    app: App, ids: Sequence[str], opposites: Sequence[Opposite]
+) -> Mapping[str, Sequence[tuple[str, str]]]:
+    """The opposites of each entry, and what else is similar to it, where there are not
+    too many of them."""
+    links = defaultdict[str, list[tuple[str, str]]](list)
+    for first, second in (pair.ids for pair in opposites):
+        links[first].append(("opposite", second))
+        links[second].append(("opposite", first))
     if len(ids) <= ALIKE:
         alike = app.guarded(lambda: vectors.similar(app.index.db, set(ids)))
         for entry_id, other, _ in alike:
-            similar[entry_id].append(other)
-    return similar
+            if ("opposite", other) not in links[entry_id]:
+                links[entry_id].append(("similar", other))
+    return links
 
 
 def _entries(app: App) -> dict[tuple[str, str], Entry]:
@@ -201,12 +212,13 @@ def _seen(app: App) -> dict[str, Item]:
     return uses
 
 
-def _pairs(app: App, known: set[str]) -> Iterable[Pair]:
+def _pairs(app: App, known: set[str], opposites: Sequence[Opposite]) -> Iterable[Pair]:
     """What compaction would merge, and what it found alike or opposed."""
     try:
-        report = compact(app, CompactRequest(levels=LEVELS, check=True))
+        look = CompactRequest(levels=LEVELS, check=True, standing=opposites)
+        report = compact(app, look)
     except MemError as error:
-        app.notes.append(f"duplicates and contradictions are not shown: {error.what}")
+        app.notes.append(f"duplicates and opposites are not shown: {error.what}")
         return ()
     return [
         (event.what, event.path, event.ids, event.detail)

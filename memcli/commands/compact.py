@@ -70,7 +70,8 @@ def compact_due(app: App, request: CompactRequest) -> CompactReport:
 def _bounded(app: App, request: CompactRequest) -> CompactReport:
     """Never over the loss guard: what is stale stays where too much of a file would
     leave; what leaves by a stage is refused."""
-    looked = compact(app, request._replace(check=True))
+    only_losses = None if request.check else ()
+    looked = compact(app, request._replace(check=True, standing=only_losses))
     losses = [event for event in looked.found if event.what == "loss"]
     if request.allow_loss:
         losses = []

@@ -15,7 +15,7 @@ from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import parse
 from memcli.project import git, globs
 from memcli.project.context import Project
-from memcli.similarity.duplicates import opposed
+from memcli.similarity.opposites import Standing, opposites
 from memcli.storage.durable import write_output
 from memcli.text.controls import strip_controls
 from memcli.text.matching import verbose
@@ -112,13 +112,12 @@ def _without_forgotten(merged: str, name: str, sides: Sequence[str]) -> str:
 
 
 def _opposed(text: str, sides: Sequence[str]) -> list[str]:
-    """The pairs of live entries that say the opposite, one of each side."""
-    live = [entry for entry in parse(text, "").entries if entry.is_live]
+    """The pairs that say the opposite, one of each side."""
     sets = [{entry.id for entry in parse(side, "").entries} for side in sides]
     mixed = []
-    for pair in opposed(live, lambda entry: entry.type, lambda entry: entry.body):
-        if not any({entry.id for entry in pair} <= known for known in sets):
-            titles = " and ".join(repr(entry.title) for entry in pair)
+    for pair in opposites(Standing("", entry) for entry in parse(text, "").entries):
+        if not any(known.issuperset(pair.ids) for known in sets):
+            titles = " and ".join(repr(side.entry.title) for side in pair[:2])
             mixed.append(f"{titles} say the opposite: mem compact --check")
     return mixed
 

@@ -36,6 +36,8 @@ from memcli.memory.values import (
     Problem,
 )
 from memcli.memory.words import SIZE, clean
+from memcli.project.context import read_all
+from memcli.similarity.opposites import opposites_in
 
 
 class CompactReport(NamedTuple):
@@ -176,6 +178,10 @@ def _plan(
 ) -> CompactReport:
     """Plan in three parts: what the model taught, the uses that wait, the steps."""
     files = read_files(app.project, request)
+    if request.check and request.standing is None:
+        # A look names those of memory as it stands, a run those that it leaves.
+        looked_at = files.sources if request.files else read_all(app.project)
+        request = request._replace(standing=opposites_in(looked_at))
     learned = _carried_out(files, answers)
     used = uses.count(_with_texts(files.sources, learned.texts))
     texts = {**learned.texts, **used.texts}

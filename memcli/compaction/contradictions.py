@@ -1,13 +1,12 @@
 """Entries that say the opposite: they are named, lose weight, or one supersedes the
 other, as a model or a person has decided."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from memcli.compaction.plan import Compaction, Member
 from memcli.memory.values import Entry
-from memcli.similarity.differences import guard
-from memcli.similarity.duplicates import contradictions
+from memcli.similarity.opposites import Opposite, Standing, opposites
 
 DECAY = 0.7  # what an entry's importance is multiplied with when another contradicts it
 
@@ -32,28 +31,53 @@ class Pair(NamedTuple):
 
 
 def settle(
-    work: Compaction, mode: str, verdicts: Mapping[frozenset[str], Pair]
+    work: Compaction,
+    pairs: Sequence[Opposite],
+    mode: str,
+    verdicts: Mapping[frozenset[str], Pair],
 ) -> None:
-    """Name opposite claims; `decay`: both lose weight, once; `resolve`: carry verdicts
-    out."""
-    for first, second, detail in list(opposites(work)):
-        if not (first.live and second.live):
+    """Name opposite claims, as that alone; `decay`: both lose weight, once; `resolve`:
+    carry verdicts out."""
+    opposed = {frozenset(pair.ids) for pair in pairs}
+    work.changes.found[:] = [
+        event
+        for event in work.changes.found
+        if event.what != "alike but different" or frozenset(event.ids) not in opposed
+    ]
+    members = live_members(work)
+    for pair in pairs:
+        sides = [members.get((side.path, side.entry.id)) for side in pair[:2]]
+        both = [side for side in sides if side is not None and side.writable]
+        if not all(side.live for side in both):  # a verdict took it
             continue
-        pair = [first, second]
         what = "contradiction"
-        verdict = verdicts.get(_ids_of(first, second))
-        if mode == "resolve" and verdict is not None:
-            if _resolve(work, pair, verdict):
+        verdict = verdicts.get(frozenset(pair.ids))
+        if verdict is not None and len(both) == 2:
+            if _resolve(work, both, verdict):
                 continue
             if verdict.what == "unsure":
                 what = "unsure"
-        work.tell(what, pair, detail)
-        if mode == "decay":
-            _decay(work, pair)
+        work.changes.tell(what, pair.first.path, pair.ids, pair.differs)
+        if mode == "decay" and len(both) == 2:
+            _decay(work, both)
 
 
-def _ids_of(first: Member, second: Member) -> frozenset[str]:
-    return frozenset((first.entry.id, second.entry.id))
+def live_members(work: Compaction) -> dict[tuple[str, str], Member]:
+    """The members that hold, by file and id."""
+    return {
+        (member.source.path, member.entry.id): member
+        for member in reversed(work.members)
+        if member.live
+    }
+
+
+def opposites_of(work: Compaction) -> list[Opposite]:
+    """The opposites among the entries of memory as the steps so far have left them."""
+    return opposites(
+        Standing(member.source.path, member.entry)
+        for member in work.members
+        if member.live and member.place.store == "memory"
+    )
 
 
 def _decay(work: Compaction, pair: list[Member]) -> None:
@@ -70,28 +94,6 @@ def _decay(work: Compaction, pair: list[Member]) -> None:
     work.note("decayed", pair)
 
 
-def opposites(work: Compaction) -> Iterator[tuple[Member, Member, str]]:
-    """The live pairs that say the opposite, and how it is known; none twice."""
-    known_pairs = set()
-    for group in work.groups(lambda member: member.entry.type):
-        unique = by_place(group)
-        claims = [work.claim_of(member) for member in unique]
-        for place, other_place in contradictions(claims):
-            first = unique[place]
-            second = unique[other_place]
-            known_pairs.add(_ids_of(first, second))
-            reason = guard(claims[place], claims[other_place])
-            yield first, second, reason or "opposite"
-    # Pairs that say it of themselves: a merge leaves them, too.
-    live = {member.entry.id: member for member in work.members if member.live}
-    for member in live.values():
-        for name in member.names("contradicts"):
-            other = live.get(name)
-            if other is not None and _ids_of(member, other) not in known_pairs:
-                known_pairs.add(_ids_of(member, other))
-                yield member, other, "marked"
-
-
 def by_place(members: Iterable[Member]) -> list[Member]:
     """The members of distinct ids, the first of each, in the order of their places."""
     first = {member.entry.id: member for member in reversed(list(members))}
@@ -102,7 +104,7 @@ def _resolve(work: Compaction, pair: list[Member], verdict: Pair) -> bool:
     """Carry a verdict out; False when it is unsure, or no longer about these two."""
     shown = {entry.id: entry.body for entry in (verdict.first, verdict.second)}
     for member in pair:
-        if member.entry.body != shown[member.entry.id] or not member.writable:
+        if member.entry.body != shown[member.entry.id]:
             return False
     if verdict.what == "new":
         work.tell("both hold", pair)

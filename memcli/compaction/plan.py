@@ -28,6 +28,7 @@ from memcli.memory.values import (
 from memcli.project.context import Project, text_of, unread
 from memcli.project.listing import FoundFile
 from memcli.similarity.claims import Claim, claim
+from memcli.similarity.opposites import Opposite
 from memcli.storage.files import Conflicted, Unreadable
 
 EVERYWHERE = "~/MEMORY.md"
@@ -54,8 +55,8 @@ class CompactRequest(NamedTuple):
     `tasks`.
 
     `check` asks no model; `uses` counts what agents used and no memory file counts yet;
-    `units` are the only sections to adopt, `renamed` the new names of files by
-    entry."""
+    `units` are the only sections to adopt, `renamed` the new names of files by entry;
+    `standing` are the opposites to name, where they are known."""
 
     files: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
@@ -74,6 +75,7 @@ class CompactRequest(NamedTuple):
     units: tuple[str, ...] = ()
     ended: tuple[StageEnd, ...] = ()
     renamed: Mapping[str, Mapping[str, str]] = {}
+    standing: Sequence[Opposite] | None = None
 
     @property
     def asks(self) -> str:
@@ -123,7 +125,7 @@ class CompactFiles(NamedTuple):
             self.before[name] = text
         if archived is not None:
             self.before[archive] = self.archives[archive] = archived
-        return parse(text or "", name)
+        return self.project.parsed(text or "", name)
 
 
 def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:

@@ -11,7 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-from memcli.compaction.contradictions import Pair, by_place, opposites, settle
+from memcli.compaction.contradictions import (
+    Pair,
+    by_place,
+    live_members,
+    opposites_of,
+    settle,
+)
 from memcli.compaction.plan import (
     Compaction,
     CompactOutcome,
@@ -45,9 +51,11 @@ def take_steps(
     verdicts: Mapping[frozenset[str], Pair] = {},
 ) -> CompactOutcome:
     """Compact the files of a run. A contradiction without a verdict, by its ids, is
-    flagged."""
+    flagged: of those that stood before, where they are known, else of what the steps
+    leave."""
     _before_contradictions(work, wanted)
-    settle(work, wanted.contradictions, verdicts)
+    pairs = opposites_of(work) if wanted.standing is None else wanted.standing
+    settle(work, pairs, wanted.contradictions, verdicts)
     _drop_copies(work)
     return outcome_of(work.changes)
 
@@ -76,10 +84,12 @@ def _drop_copies(work: Compaction) -> None:
 def contradicting(work: Compaction, wanted: CompactRequest) -> list[Pair]:
     """The pairs that `take_steps` would name, of those that may be changed."""
     _before_contradictions(work, wanted)
+    members = live_members(work)
     return [
-        Pair(path=first.source.path, first=first.entry, second=second.entry)
-        for first, second, _ in opposites(work)
-        if first.writable and second.writable
+        Pair(path=first.path, first=first.entry, second=second.entry)
+        for first, second, _ in opposites_of(work)
+        if members[first.path, first.entry.id].writable
+        and members[second.path, second.entry.id].writable
     ]
 
 

@@ -4,8 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from memcli.index.view import Candidate
+from memcli.memory.values import plain_id
 from memcli.memory.words import count
-from memcli.similarity.duplicates import opposed
+from memcli.similarity.opposites import Opposite
 
 UNCONFIRMED_DAYS = 90  # so long an entry of one session may stand without a second word
 
@@ -26,10 +27,10 @@ class Doubts(NamedTuple):
     @property
     def share(self) -> float:
         """The share of live entries in doubt; of a pair one is."""
-        doubted = {*self.unconfirmed, *self.gone}
-        for first, second in self.contradictions:
-            if first not in doubted and second not in doubted:
-                doubted.add(first)
+        doubted = set(map(plain_id, (*self.unconfirmed, *self.gone)))
+        for pair in self.contradictions:
+            if doubted.isdisjoint(pair):
+                doubted.add(pair[0])
         return round(len(doubted) / self.live, 4) if self.live else 0.0
 
     @property
@@ -64,7 +65,7 @@ class Doubts(NamedTuple):
 
 def doubts_of(
     live: Sequence[Candidate],
-    texts: Mapping[str, str],
+    opposites: Sequence[Opposite],
     ages: Mapping[str, int],
     gone: Collection[str],
     proposals: int,
@@ -78,7 +79,7 @@ def doubts_of(
     return Doubts(
         live=len(live),
         unconfirmed=tuple(sorted(unconfirmed)),
-        contradictions=tuple(_opposed(live, texts)),
+        contradictions=tuple(pair.ids for pair in opposites),
         gone=tuple(sorted(gone)),
         proposals=proposals,
     )
@@ -88,13 +89,3 @@ def _stands_alone(entry: Candidate) -> bool:
     """Whether only the session that left it speaks for an entry."""
     learned = bool(entry.values["written"] and entry.values.get("session_id"))
     return learned and entry.kind != "episode" and not entry.values["count"]
-
-
-def _opposed(
-    live: Sequence[Candidate], texts: Mapping[str, str]
-) -> list[tuple[str, str]]:
-    written = (
-        entry for entry in live if entry.kind != "episode" and entry.values["written"]
-    )
-    pairs = opposed(written, lambda entry: entry.type, lambda entry: texts[entry.entry])
-    return sorted((first.entry, second.entry) for first, second in pairs)

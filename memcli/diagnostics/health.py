@@ -20,8 +20,9 @@ from memcli.memory.filters import Filters
 from memcli.memory.prominence import Rule, prominence
 from memcli.memory.values import LEVELS, Problem
 from memcli.memory.words import SIZE
-from memcli.project.context import View
+from memcli.project.context import View, read_all
 from memcli.recall import budget, ranking
+from memcli.similarity.opposites import Opposite, opposites_in
 from memcli.storage.state import SessionLog, State
 
 ASKED = 20
@@ -74,6 +75,7 @@ class HealthReport(NamedTuple):
     spent: Spent
     unwritten: int = 0
     doubts: Doubts = Doubts()
+    opposites: tuple[Opposite, ...] = ()
 
 
 class _IndexContent(NamedTuple):
@@ -121,9 +123,10 @@ def _health(app: App) -> HealthReport:
     )
     items = _items(app, content, _reached(app, live, linked))
     outdated = {item.id for item in items if item.outdated}
+    opposites = tuple(opposites_in(read_all(app.project)))
     doubts = doubts_of(
         live,
-        content.texts,
+        opposites,
         {item.id: item.age for item in items},
         outdated,
         _proposals(app),
@@ -142,6 +145,7 @@ def _health(app: App) -> HealthReport:
             lambda state: SessionLog(state).prompts_since(newest), 0, make=False
         ),
         doubts=doubts,
+        opposites=opposites,
     )
 
 

@@ -1,54 +1,43 @@
 """What `mem doctor` says of entries that cannot both hold, and of such as came back."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from memcli.diagnostics.scene import Check, Scene, passed, warning
-from memcli.memory.parser import KnownFile
 from memcli.memory.values import Entry
-from memcli.similarity.duplicates import opposed
+from memcli.similarity.opposites import Standing, opposites, standing_in
 from memcli.similarity.taken_back import TakenBackDoor, tombstones_of
-
-Found = tuple[KnownFile, Entry]
 
 
 def check_opposites(scene: Scene) -> Iterator[Check]:
     """A row for each pair that says the opposite, and for each entry that a merge
     brought back."""
-    documents, _ = scene.read
-    live = []
-    for document in documents:
-        if document.place.store == "memory":
-            holding = filter(_holds, document.memory.entries)
-            live += [(document, entry) for entry in holding]
-    rows = [*_opposed(live), *_came_back(live, tombstones_of(documents))]
+    files = [file for file in scene.documents if file.place.store == "memory"]
+    entries = chain.from_iterable(map(standing_in, files))
+    live = [one for one in entries if one.may_be_opposed]
+    rows = [*_opposed(live), *_came_back(live, tombstones_of(scene.documents))]
     yield from rows
     if live and not rows:
-        yield passed("contradictions", "nothing found")
+        yield passed("opposites", "nothing found")
 
 
-def _holds(entry: Entry) -> bool:
-    return entry.is_live and not entry.is_episode
-
-
-def _opposed(live: Sequence[Found]) -> Iterator[Check]:
-    pairs = opposed(live, lambda found: found[1].type, lambda found: found[1].body)
-    for (first, first_entry), (second, second_entry) in pairs:
-        if first_entry.id == second_entry.id:
-            continue
-        second_place = f"{second.path}:{second_entry.line}"
+def _opposed(live: Sequence[Standing]) -> Iterator[Check]:
+    for first, second, _ in opposites(live):
+        titles = f"{first.entry.title!r} says the opposite of {second.entry.title!r}"
+        ids = (first.entry.id[:8], second.entry.id[:8])
         yield warning(
-            "contradictions",
-            f"{first_entry.title!r} says the opposite of {second_entry.title!r} ({second_place})",
-            hint=f"mem retire {first_entry.id[:8]}, or the other: mem retire {second_entry.id[:8]}",
+            "opposites",
+            f"{titles} ({second.path}:{second.entry.line})",
+            hint=f"mem retire {ids[0]}, or the other: mem retire {ids[1]}",
             path=first.path,
-            line=first_entry.line,
+            line=first.entry.line,
         )
 
 
-def _came_back(live: Sequence[Found], stones: Sequence[Entry]) -> Iterator[Check]:
+def _came_back(live: Sequence[Standing], stones: Sequence[Entry]) -> Iterator[Check]:
     """Live entries that are older than the day on which the same words were taken
     back elsewhere: a merge brought them back."""
-    for document, entry in live if stones else ():
+    for path, entry in live if stones else ():
         last_confirmed = max(entry.created_at, entry.last_reinforced)
         later = [
             stone
@@ -62,6 +51,6 @@ def _came_back(live: Sequence[Found], stones: Sequence[Entry]) -> Iterator[Check
                 f"{entry.title!r} is live, but {refusal}",
                 hint=f"mem retire {entry.id[:8]}; where it holds:"
                 f" mem edit {entry.id[:8]} --confirm",
-                path=document.path,
+                path=path,
                 line=entry.line,
             )

@@ -11,10 +11,8 @@ from memcli.index.anchors import anchors_of
 from memcli.index.codebase import Codebase
 from memcli.index.fates import Anchor
 from memcli.index.worktree import is_prose
-from memcli.memory.values import Entry
-from memcli.memory.words import body_of
 from memcli.project import git
-from memcli.similarity.duplicates import opposed
+from memcli.similarity.opposites import Standing, opposites
 from memcli.text.injections import find_injections
 from memcli.text.matching import regex
 from memcli.text.secrets import find_secrets
@@ -42,11 +40,12 @@ class BranchFinding(NamedTuple):
     entries: tuple[Resting, ...] = ()
 
 
-Standing = Sequence[tuple[str, Entry]]  # entries with the file that each stands in
-
-
 def review(
-    root: Path, base: str, head: str, entries: Standing, fresh: frozenset[str]
+    root: Path,
+    base: str,
+    head: str,
+    entries: Sequence[Standing],
+    fresh: frozenset[str],
 ) -> tuple[BranchFinding, ...]:
     """What a reviewer should know of a branch, beside its changes. `fresh` are the ids
     it writes.
@@ -56,11 +55,11 @@ def review(
     tree_top = git.work_tree(root)
     if tree_top is None:
         return ()
-    named = defaultdict[Anchor, list[tuple[str, Entry]]](list)
+    named = defaultdict[Anchor, list[Standing]](list)
     for path, entry in entries:
         if entry.status != "retired":
             for anchor in anchors_of(entry.extra, entry.body):
-                named[anchor].append((path, entry))
+                named[anchor].append(Standing(path, entry))
     tree = Codebase(tree_top, root, time.monotonic() + SECONDS, head)
     branch = _Branch(tree, base, head)
     findings = []
@@ -73,7 +72,7 @@ def review(
     return (*findings, *_opposed(entries, fresh), *_unwanted(entries, fresh))
 
 
-def _resting(entries: Iterable[tuple[str, Entry]]) -> Iterator[Resting]:
+def _resting(entries: Iterable[Standing]) -> Iterator[Resting]:
     return (
         Resting(id=entry.id, title=entry.title, path=path, line=entry.line)
         for path, entry in entries
@@ -144,27 +143,25 @@ def _removed_words(tree: Codebase, ends: Sequence[str]) -> set[str]:
     return words
 
 
-def _opposed(entries: Standing, fresh: frozenset[str]) -> Iterator[BranchFinding]:
-    live = [standing for standing in entries if standing[1].status != "retired"]
-    for pair in opposed(live, lambda one: one[1].type, lambda one: _claimed(one[1])):
-        newest_first = sorted(pair, key=lambda one: one[1].id not in fresh)
-        (_, newer), (_, older) = newest_first
-        if newer.id != older.id and newer.id in fresh:
-            yield BranchFinding(what="opposes", entries=tuple(_resting(newest_first)))
-
-
-def _claimed(entry: Entry) -> str:
-    """The text without a heading that only names the entry."""
-    return body_of(entry.body, entry.title).strip() or entry.body
+def _opposed(
+    entries: Sequence[Standing], fresh: frozenset[str]
+) -> Iterator[BranchFinding]:
+    for pair in opposites(entries):
+        newest_first = sorted(pair[:2], key=lambda one: one.entry.id not in fresh)
+        if newest_first[0].entry.id in fresh:
+            two = tuple(_resting(newest_first))
+            yield BranchFinding(what="opposes", entries=two)
 
 
 UNWANTED = {"secret": find_secrets, "order": find_injections}
 
 
-def _unwanted(entries: Standing, fresh: frozenset[str]) -> Iterator[BranchFinding]:
+def _unwanted(
+    entries: Sequence[Standing], fresh: frozenset[str]
+) -> Iterator[BranchFinding]:
     for path, entry in entries:
         for what, find in UNWANTED.items() if entry.id in fresh else ():
             if spans := find(entry.body):
                 kinds = ", ".join(sorted({span.kind for span in spans}))
-                resting = tuple(_resting([(path, entry)]))
+                resting = tuple(_resting([Standing(path, entry)]))
                 yield BranchFinding(what=what, detail=kinds, entries=resting)

@@ -53,6 +53,7 @@ class Project:
         self.cwd = cwd
         self.tasks = tuple(tasks)  # those named may be written from outside
         self.written: dict[str, str] = {}  # by path, what a rehearsal only thinks
+        self._parsed: dict[str, MemoryFile] = {}
         self._given = root or environ.get("MEM_ROOT", "")
         self._flags = config.parse_flags(sets)
 
@@ -168,14 +169,22 @@ class Project:
     def read(self, file: FoundFile) -> "MemoryFile":
         """Read and parse a memory file. Raises `Unreadable`."""
         from memcli.memory.grammar import CROWDED, is_crowded
-        from memcli.memory.parser import parse
 
         text = self.written.get(file.path)
         if text is None:
             text = read_text(file.path, file.base)
         if is_crowded(text):
             raise Unreadable(CROWDED)
-        return parse(text, file.name)
+        return self.parsed(text, file.name)
+
+    def parsed(self, text: str, name: str) -> "MemoryFile":
+        """A memory file with this text, parsed anew only where it changed."""
+        from memcli.memory.parser import parse
+
+        known = self._parsed.get(name)
+        if known is None or known.text != text:
+            known = self._parsed[name] = parse(text, name)
+        return known
 
     def read_to_write(self, file: FoundFile) -> "MemoryFile":
         """Like `read`, for a file about to be changed: conflict markers are left to be

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from memcli.memory.words import overlap
 from memcli.similarity import differences as differ
-from memcli.similarity.claims import Claim, claim, content_terms, literals_of
+from memcli.similarity.claims import Claim, content_terms, literals_of
 from memcli.similarity.tokens import WORDS, against
 
 T = TypeVar("T")
@@ -87,7 +87,8 @@ _SAME_SUBJECT = 0.6
 _SERIES = 8  # so many values of one number are a log
 
 
-def _by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """The items by key, in the order in which they come."""
     groups: dict[K, list[T]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -96,7 +97,7 @@ def _by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 def _by_claim(claims: Sequence[Claim]) -> dict[Claim, list[int]]:
     places = (place for place, claim in enumerate(claims) if claim.words)
-    return _by(places, claims.__getitem__)
+    return grouped(places, claims.__getitem__)
 
 
 class Cluster(NamedTuple):
@@ -135,7 +136,7 @@ def clusters(
     distinct = _by_claim(claims)
     pairs = [(claims[first], claims[second]) for first, second in more]
     together = []
-    for bucket in _by(distinct, literals_of).values():
+    for bucket in grouped(distinct, literals_of).values():
         for component in _components(bucket, pairs):
             places = {claim: distinct[claim] for claim in component}
             bodies = sum(map(len, places.values()))
@@ -262,15 +263,6 @@ def _turned(first: Claim, second: Claim) -> bool:
     return False
 
 
-def opposed(
-    items: Iterable[T], type_of: Callable[[T], str], text_of: Callable[[T], str]
-) -> Iterator[tuple[T, T]]:
-    """The pairs of items of one type whose texts contradict each other."""
-    for group in _by(items, type_of).values():
-        for place, other in contradictions([claim(text_of(item)) for item in group]):
-            yield group[place], group[other]
-
-
 def contradictions(claims: Sequence[Claim]) -> list[tuple[int, int]]:
     """The contradicting pairs (i < j), sorted. Many values of one number are a
     series and make no pairs."""
@@ -287,7 +279,7 @@ def contradictions(claims: Sequence[Claim]) -> list[tuple[int, int]]:
 def _other_numbers(claims: Iterable[Claim]) -> Iterator[tuple[Claim, Claim]]:
     """The pairs that say the same of another number."""
     counted = (claim for claim in claims if claim.numbers)
-    for group in _by(counted, _masked).values():
+    for group in grouped(counted, _masked).values():
         is_series = len(group) > _SERIES
         if not is_series and _subject(group[0]):
             for first, second in combinations(group, 2):
@@ -297,7 +289,7 @@ def _other_numbers(claims: Iterable[Claim]) -> Iterator[tuple[Claim, Claim]]:
 
 def _opposites(claims: Iterable[Claim]) -> Iterator[tuple[Claim, Claim]]:
     """The pairs that say the opposite about the same."""
-    for bucket in _by(claims, literals_of).values():
+    for bucket in grouped(claims, literals_of).values():
         subjects = list(map(_subject, bucket))
         for number, other_number, _ in similar_pairs(subjects, _SAME_SUBJECT):
             first = bucket[number]

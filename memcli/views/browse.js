@@ -203,7 +203,7 @@ function guarded(item) {
   return [item.guard || (last && "lifted"), last].filter(Boolean).join("; ");
 }
 function relations(item) {
-  const rows = [...item.links.map(([kind, other]) => [kind.replaceAll("_", " "), other]), ...item.back.filter(([kind]) => kind !== "similar").map(([kind, other]) => [`${kind.replaceAll("_", " ")} (from)`, other])];
+  const rows = [...item.links.map(([kind, other]) => [kind.replaceAll("_", " "), other]), ...item.back.filter(([kind]) => kind !== "similar" && kind !== "opposite").map(([kind, other]) => [`${kind.replaceAll("_", " ")} (from)`, other])];
   return rows.length ? el("section", {}, el("h3", {}, "Relations"), el("dl", { class: "facts" }, rows.slice(0, 60).map(([kind, other]) => [el("dt", {}, kind), el("dd", {}, link(other))]))) : "";
 }
 function lives(item) {
@@ -475,10 +475,10 @@ function view(stage, nodes) {
 
 // --- alike or opposed, side by side
 
-const MEANS = { merged: "Say the same", contradiction: "Contradict each other", unsure: "May contradict each other", "alike but different": "Alike, but not the same" };
+const MEANS = { merged: "Say the same", contradiction: "Say the opposite", unsure: "May say the opposite", "alike but different": "Alike, but not the same" };
 function review() {
   const pairs = data.pairs.map(([what, path, ids, detail]) => ({ what, path, detail, two: ids.filter((id) => byId.has(id)).map((id) => byId.get(id)) })).filter((pair) => pair.two.length > 1);
-  refill($("review"), pairs.length ? pairs.slice(0, 200).map(pairOf) : el("p", { class: "none" }, "No duplicates and no contradictions were found."));
+  refill($("review"), pairs.length ? pairs.slice(0, 200).map(pairOf) : el("p", { class: "none" }, "No duplicates and no opposites were found."));
 }
 function pairOf({ what, path, detail, two: [a, b] }) {
   const terms = (item) => new Set(`${item.title} ${item.text}`.toLowerCase().match(/[\p{L}\p{N}_.-]+/gu));
@@ -491,7 +491,7 @@ function pairOf({ what, path, detail, two: [a, b] }) {
   const keep = (one, other) => `mem retire ${quote(other.short)} --because ${quote(`superseded by ${one.short}`)}`;
   const ways = what === "merged" ? [[`mem compact ${quote(path)}`, "Merge them", { do: "merge", path }]] : [];
   if (what !== "alike but different") ways.push([keep(a, b), "Keep the first", { do: "retire", id: b.id, because: `superseded by ${a.short}` }], [keep(b, a), "Keep the second", { do: "retire", id: a.id, because: `superseded by ${b.short}` }]);
-  return el("section", { class: "panel" }, el("h3", {}, MEANS[what]), detail ? el("p", { class: "soft why" }, detail === "marked" ? "One names the other as its contradiction." : `What differs: ${detail}.`) : "", el("div", { class: "two" }, sides),
+  return el("section", { class: "panel" }, el("h3", {}, MEANS[what]), detail ? el("p", { class: "soft why" }, detail === "marked" ? "One names the other as its opposite." : `What differs: ${detail}.`) : "", el("div", { class: "two" }, sides),
     ways.length ? el("h3", {}, "Settle it") : "", data.served ? el("div", { class: "acts" }, ways.map(([, name, task]) => button(name, () => act(task)))) : "", el("ul", { class: "cmds" }, ways.map(([text]) => command(text))));
 }
 

@@ -209,7 +209,7 @@ MOST_SCORES = 60
 def health_keys(report: HealthReport, *, sparse: bool, history: bool = False) -> Keys:
     """What of the report is told; with `history` also its snapshots, the oldest
     first."""
-    hidden = ("health", "notes", "never", "found", "spent", "unwritten")
+    hidden = ("health", "found", "spent", "unwritten", "opposites")
     return {
         "sparse_only": sparse,
         **report.health._asdict(),

@@ -185,7 +185,7 @@ def test_what_memory_rests_on(project):
     body = "`retry_call()` in `a.py` and `c.py`."
     project.memory(
         project.entry("Rests", body),
-        project.entry("Tabs 7", "Always use tabs in the cart module."),
+        project.entry("Tabs", "Always use tabs in the cart module."),
     )
     project.commit("start")
     project.git("switch", "-q", "-c", "feature")
@@ -193,7 +193,7 @@ def test_what_memory_rests_on(project):
     project.git("rm", "-q", "a.py")
     project.git("mv", "c.py", "d.py")
     with project.memory_file.open("a") as file:
-        file.write(project.entry("Rule v2", "Never use tabs in the cart module."))
+        file.write(project.entry("No tabs", "Never use tabs in the cart module."))
         file.write(project.entry("Key", "The key is ghp_" + "a1B2c3D4e5F6" * 3))
     project.commit("feature")
     found = project.mem("diff", "main..HEAD", "--json").json["findings"]

@@ -3,6 +3,7 @@ and told no more."""
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -100,7 +101,7 @@ def test_a_merge_brings_nothing_back(gone):
 
 
 def test_a_merge_names_what_says_the_opposite(project):
-    """The driver's last line, `mem compact --check` and doctor."""
+    """The driver's last line."""
     project.mem("init")
     project.mem("add", "Tabs are four wide")
     project.commit()
@@ -113,11 +114,52 @@ def test_a_merge_names_what_says_the_opposite(project):
     process = finished("git", "merge", "--no-edit", "other", cwd=project.root)
     assert "say the opposite" in process.stderr
     assert "8080" in process.stderr
-    check = project.ok("compact", "--check")
-    assert "say the opposite" in check.err
-    doctor = project.mem("doctor")
-    assert "opposite" in doctor.out
-    assert "8080" in doctor.out
+
+
+def test_all_who_name_opposites_name_the_same(project):
+    """Doctor, health, a look of compact, the page and a diff: of what is said twice, of
+    the user's own level, of what is marked. What was retired, episodes and prose count
+    nowhere, and an opposite is called nothing else."""
+    rules = {
+        "log": ("Log", "Always log the proxy password."),
+        "log2": ("Log", "Please always log the proxy password!"),
+        "no-log": ("No log", "Never log the proxy password."),
+        "lock": ("Lock", "Commit the lock file."),
+        "mark": ("Alpha", "The first letter."),
+        "tabs": ("Tabs", "Always use tabs in the cart module."),
+    }
+    project.write("note.txt", "")
+    project.commit()
+    marked = project.entry("Beta", "Another.", id="mark2", contradicts=["mark"])
+    never = "Never use tabs in the cart module."
+    project.memory(
+        *(project.entry(*words, id=name) for name, words in rules.items()),
+        project.entry("Tabs", never, id="old", status="retired"),
+        project.entry("Tabs", never, id="told", kind="episode"),
+        marked,
+        f"\n## Tabs\n{never}\n",
+    )
+    own = project.entry("Lock", "Do not commit the lock file.", id="no-lock")
+    project.write("~/MEMORY.md", own)
+    look = project.ends(1, "compact", "--check", "--json").json["found"]
+    assert {event["what"] for event in look} == {"contradiction"}
+    page = project.mem("browse", "--json").json
+    doctor = [row for row in project.checks() if row["name"] == "opposites"]
+    health = project.mem("health", "--json").json["doubts"]
+    diff = project.mem("diff", "--json").json["findings"]
+    said = {
+        "compact": [event["ids"] for event in look],
+        "page": [ids for what, _, ids, _ in page["pairs"] if what != "merged"],
+        "doctor": [re.findall(r"retire ([\w-]+)", row["hint"]) for row in doctor],
+        "health": health["contradictions"],
+        "diff": [[one["id"] for one in each["entries"]] for each in diff],
+    }
+    known = {name: sorted(map(sorted, pairs)) for name, pairs in said.items()}
+    here = [["log", "no-log"], ["log2", "no-log"], ["mark", "mark2"]]
+    everywhere = sorted([*here, ["lock", "no-lock"]])
+    assert known == {**dict.fromkeys(said, everywhere), "diff": here}
+    beside = {item["id"]: item["links"] for item in page["items"] if "links" in item}
+    assert ["opposite", "no-log"] in beside["log"]
 
 
 def test_sync_takes_in_nothing_that_was_taken_back_here(pair):

@@ -1,0 +1,78 @@
+"""Which entries that hold say the opposite of each other. Whoever names opposites asks
+here, so that all name the same. Pure."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import NamedTuple
+
+from memcli.memory.parser import KnownFile
+from memcli.memory.values import Entry, listed
+from memcli.similarity.claims import claim
+from memcli.similarity.differences import guard
+from memcli.similarity.duplicates import contradictions, grouped
+
+
+class Standing(NamedTuple):
+    """An entry, with the name of the file where it stands."""
+
+    path: str
+    entry: Entry
+
+    @property
+    def may_be_opposed(self) -> bool:
+        """Whether it claims something now: it holds, is no prose, and no episode, which
+        says what was."""
+        entry = self.entry
+        return entry.written and entry.is_live and not entry.is_episode
+
+
+class Opposite(NamedTuple):
+    """Two entries that cannot both hold. `differs` says in what: "negation", "number",
+    …; "marked" where one names the other."""
+
+    first: Standing
+    second: Standing
+    differs: str
+
+    @property
+    def ids(self) -> tuple[str, str]:
+        """The ids of the two."""
+        return self.first.entry.id, self.second.entry.id
+
+
+def opposites_in(files: Iterable[KnownFile]) -> list[Opposite]:
+    """The opposites among the entries of memory in these files."""
+    memory = (file for file in files if file.place.store == "memory")
+    return opposites(chain.from_iterable(map(standing_in, memory)))
+
+
+def standing_in(file: KnownFile) -> Iterator[Standing]:
+    """Its entries."""
+    return (Standing(file.path, entry) for entry in file.memory.entries)
+
+
+def opposites(entries: Iterable[Standing]) -> list[Opposite]:
+    """The pairs that say the opposite, in whatever order the entries come; of two ids
+    one pair."""
+    opposed = filter(lambda each: each.may_be_opposed, entries)
+    in_order = sorted(opposed, key=lambda each: (each.path, each.entry.line))
+    found = [*_by_text(in_order), *_marked(in_order)]
+    one_each = {frozenset(pair.ids): pair for pair in reversed(found)}
+    return [pair for ids, pair in reversed(one_each.items()) if len(ids) > 1]
+
+
+def _by_text(entries: Iterable[Standing]) -> Iterator[Opposite]:
+    for group in grouped(entries, lambda each: each.entry.type).values():
+        claims = [claim(each.entry.body) for each in group]
+        for place, other in contradictions(claims):
+            reason = guard(claims[place], claims[other]) or "opposite"
+            yield Opposite(first=group[place], second=group[other], differs=reason)
+
+
+def _marked(entries: Iterable[Standing]) -> Iterator[Opposite]:
+    """The pairs that say it of themselves: a merge leaves them, too."""
+    by_id = {each.entry.id: each for each in entries}
+    for each in by_id.values():
+        for name in listed(each.entry, "contradicts"):
+            if name in by_id:
+                yield Opposite(first=each, second=by_id[name], differs="marked")
