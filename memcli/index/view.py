@@ -11,7 +11,6 @@ from memcli.memory.filters import Filters
 from memcli.memory.values import LEVELS, OUTERMOST, Place, Problem
 from memcli.named import NamedTuple
 from memcli.project.context import View
-from memcli.project.globs import covers
 from memcli.storage.files import ONE_OF
 
 PASSAGE = 1200  # characters of bullets that are searched and shown together
@@ -296,6 +295,7 @@ def select(
 
 def path_matcher(relative: Callable[[str], str]) -> About:
     """The test of a filter by path; `relative` makes a path relative to the root."""
+    from memcli.project.globs import covers  # few searches have one
 
     def about_path(globs: str | None, paths: str) -> bool:
         patterns = json.loads(globs or "[]")

@@ -6,7 +6,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache, wraps
-from itertools import chain, filterfalse, groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import overload
@@ -92,15 +92,10 @@ class Literals:
 
     def within(self, text: str) -> set[str]:
         """All literals that may occur in a text; what has no blank in it does occur."""
-        literals = set()
-        unknown = list[str]()
-        for word in set(filterfalse(self._plain.__contains__, text.split())):
-            known = self._telling.get(word)
-            if known is None:
-                unknown.append(word)
-            else:
-                literals |= known
-        if unknown:  # after what is known, which may be dropped
+        words = set(text.split()) - self._plain
+        known = words & self._telling.keys()
+        literals = set[str]().union(*map(self._telling.__getitem__, known))
+        if unknown := words - known:  # after what is known, which may be dropped
             literals |= self._judged(unknown)
         return literals
 
@@ -128,13 +123,10 @@ class Literals:
                 begin = all_words.rfind(" ", 0, place + 1) + 1
                 end = all_words.find(" ", begin)
                 telling[all_words[begin:end]] |= literals
-        for word in words:
-            if len(word) > LONGEST_WORD:
-                continue
-            if word in telling:
-                self._telling[word] = telling[word]
-            else:
-                self._plain.add(word)
+        lasting = {word for word in words if len(word) <= LONGEST_WORD}
+        self._plain |= lasting - telling.keys()
+        for word in lasting & telling.keys():
+            self._telling[word] = telling[word]
         return set[str]().union(*telling.values())
 
 
