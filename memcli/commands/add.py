@@ -3,7 +3,7 @@
 import os
 import re
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from memcli.app import App
@@ -13,7 +13,7 @@ from memcli.index import lexical, view
 from memcli.index.citations import Citation, parse_citation, renewed, with_sketch
 from memcli.memory import changes
 from memcli.memory import values as allowed
-from memcli.memory.binding import strictness_of
+from memcli.memory.binding import binds
 from memcli.memory.changes import ChangeSet, EntryChange, edited
 from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.filters import Filters
@@ -221,7 +221,7 @@ def _plan(app: App, request: AddRequest) -> AddReport:
             app.notes.append(f"{problem}: mem doctor")
     changes = ChangeSet([memory], today)
     changes.add(name, values, body)
-    outdated = _with_another_value(similar, request, body)
+    outdated = _with_another_value(project, similar, request, body)
     if outdated is not None:
         _supersede(app, changes, outdated, values["id"])
     texts = changes.texts()
@@ -234,10 +234,8 @@ def _plan(app: App, request: AddRequest) -> AddReport:
         importance=new.entry.importance,
         by_kind=request.importance is None and request.kind in IMPORTANCE_OF_KIND,
         patches=context.patches_of(project, changes),
-        superseded=((outdated.id, outdated.title),) if outdated is not None else (),
-        opposed=()
-        if outdated or request.beside
-        else tuple(_opposites(app, similar, new)),
+        superseded=((outdated.entry.id, outdated.entry.title),) if outdated else (),
+        opposed=() if outdated or request.beside else tuple(_opposites(similar, new)),
     )
 
 
@@ -276,61 +274,44 @@ def retire_echoes(
     return retired
 
 
-class _Near(NamedTuple):
-    """An entry that is about the same as what is added, and where it stands."""
-
-    id: str
-    title: str
-    text: str
-    path: str
-    level: str
-    kind: str
-    binds: bool
-
-
 def _with_another_value(
-    near: Iterable[_Near], request: AddRequest, body: str
-) -> _Near | None:
+    project: Project, near: Iterable[Standing], request: AddRequest, body: str
+) -> Standing | None:
     """The one entry of this level that has another value for the same thing. Several
     are a series, and none of them is replaced."""
     if request.beside or request.kind == "episode":
         return None
-    rivals = [one for one in near if one.level == request.level]
+    level_of = {file.name: file.place.level for file in project.listing.files}
+    rivals = [one for one in near if level_of[one.path] == request.level]
     replaced = [
         rival
         for rival in rivals
-        if rival.kind != "episode" and not rival.binds and replaces(body, rival.text)
+        if rival.may_be_opposed
+        and not binds(rival.entry)
+        and replaces(body, rival.entry.body)
     ]
     return replaced[0] if len(replaced) == 1 else None
 
 
-def _opposites(
-    app: App, near: Iterable[_Near], new: Standing
-) -> Iterator[tuple[str, str]]:
+def _opposites(near: Iterable[Standing], new: Standing) -> Iterator[tuple[str, str]]:
     """The (id, title) of what is near and says the opposite."""
-    near_ids = {plain_id(one.id) for one in near}
-    around = [new]
-    for file in context.read_all(app.project) if near_ids else ():
-        around += (one for one in standing_in(file) if clean(one.entry.id) in near_ids)
-    for pair in opposites(around):
+    for pair in opposites([new, *near]):
         if new.entry.id in pair.ids:
             other = pair.second if pair.first is new else pair.first
             yield other.entry.id, other.entry.title
 
 
-def _supersede(app: App, changes: ChangeSet, old: _Near, newer: str) -> None:
+def _supersede(app: App, changes: ChangeSet, old: Standing, newer: str) -> None:
     """Retire the entry that had another value."""
     with nothing_written(old.path):
         memory = context.hold(app.project, changes, old.path)
-    for at, entry in enumerate(memory.entries):
-        if clean(entry.id) == plain_id(old.id):
-            changes.set(
-                (old.path, at),
-                status="retired",
-                retired_because="superseded",
-                superseded_by=newer,
-            )
-            retire_echoes(app, changes, entry)
+    changes.set(
+        (old.path, memory.entries.index(old.entry)),
+        status="retired",
+        retired_because="superseded",
+        superseded_by=newer,
+    )
+    retire_echoes(app, changes, old.entry)
 
 
 def _values(project: Project, request: AddRequest, today: str) -> dict[str, Any]:
@@ -415,17 +396,22 @@ def is_around(
     return place.is_around(level, job or project.view.job, task or project.view.task)
 
 
-def _near(app: App, request: AddRequest) -> list[_Near]:
+def _near(app: App, request: AddRequest) -> list[Standing]:
     """The live entries that share most words with what is added, the likest first."""
     if not app.project.listing.files:
         return []
     app.refresh()
     words = f"{request.title}\n{request.text}"
-    return app.guarded(lambda: list(_found(app, request, words)))
+    spots = app.guarded(lambda: list(_found(app, request, words)))
+    standing = {}
+    for file in context.read_all(app.project) if spots else ():
+        live = (one for one in standing_in(file) if one.entry.is_live)
+        standing.update({(one.path, clean(one.entry.id)): one for one in live})
+    return [standing[spot] for spot in spots if spot in standing]
 
 
-def _found(app: App, request: AddRequest, text: str) -> Iterator[_Near]:
-    """The live entries of memory that share words with a text, the likest first."""
+def _found(app: App, request: AddRequest, text: str) -> Iterator[tuple[str, str]]:
+    """File and id of the entries that share words with a text, the likest first."""
     index = app.index
     writable = _writable_around(app, request)
     hidden = (row.id for row in index.files().values() if row.id not in writable)
@@ -436,16 +422,7 @@ def _found(app: App, request: AddRequest, text: str) -> Iterator[_Near]:
         candidates, key=lambda c: (-scores[c.rowid], c.source, c.offset)
     ):
         if candidate.part == 0 and candidate.values.get("written"):
-            row = writable[candidate.source]
-            yield _Near(
-                id=candidate.entry,
-                title=candidate.title,
-                text=index.entries.text(candidate),
-                path=row.path,
-                level=row.place.level,
-                kind=candidate.kind,
-                binds=strictness_of(candidate.values) > 0,
-            )
+            yield writable[candidate.source].path, plain_id(candidate.entry)
 
 
 def _writable_around(app: App, request: AddRequest) -> dict[int, view.FileRow]:
@@ -464,38 +441,34 @@ def _writable_around(app: App, request: AddRequest) -> dict[int, view.FileRow]:
     }
 
 
-def _says_all(known: _Near, title: str, body: str) -> bool:
+def _says_all(known: Entry, title: str, body: str) -> bool:
     """Whether an entry has the title of another one, and each line of its text."""
-    if known.kind == "episode" or fold(known.title) != fold(title):
+    if known.is_episode or fold(known.title) != fold(title):
         return False
-    lines = {fold(line) for line in body_of(known.text, known.title).splitlines()}
+    lines = {fold(line) for line in body_of(known.body, known.title).splitlines()}
     added = {fold(line) for line in body_of(body, title).splitlines()}
     return added - {""} <= lines
 
 
 def _reinforced(
-    app: App, near: Sequence[_Near], title: str, body: str
+    app: App, near: Iterable[Standing], title: str, body: str
 ) -> AddReport | None:
     added_claim = claim(body)
-    alike = (
-        one
-        for one in near
-        if _says_all(one, title, body) or near_duplicate(added_claim, claim(one.text))
-    )
-    same = next(alike, None)
-    if same is None or (file := app.project.found(same.path)) is None:
-        return None
-    memory = read_target(app.project, file.path, file.name)
-    for at, entry in enumerate(memory.entries):
-        if clean(entry.id) == plain_id(same.id):
-            after = edited(memory, [EntryChange(at, stronger(entry, app.today))])
-            return AddReport(
-                id=entry.id,
-                path=file.name,
-                title=entry.title,
-                reinforced=True,
-                importance=entry.importance,
-                by_kind=False,
-                patches=(Patch(file.path, memory.text, after.text),),
-            )
+    for path, entry in near:
+        is_same = near_duplicate(added_claim, claim(entry.body))
+        file = app.project.found(path)
+        if file is None or not (is_same or _says_all(entry, title, body)):
+            continue
+        memory = read_target(app.project, file.path, path)
+        stronger_values = stronger(entry, app.today)
+        change = EntryChange(memory.entries.index(entry), stronger_values)
+        return AddReport(
+            id=entry.id,
+            path=path,
+            title=entry.title,
+            reinforced=True,
+            importance=entry.importance,
+            by_kind=False,
+            patches=(Patch(file.path, memory.text, edited(memory, [change]).text),),
+        )
     return None

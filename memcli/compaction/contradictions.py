@@ -44,10 +44,9 @@ def settle(
         for event in work.changes.found
         if event.what != "alike but different" or frozenset(event.ids) not in opposed
     ]
-    members = live_members(work)
+    members = changeable(work)
     for pair in pairs:
-        sides = [members.get((side.path, side.entry.id)) for side in pair[:2]]
-        both = [side for side in sides if side is not None and side.writable]
+        both = [members[side.spot] for side in pair[:2] if side.spot in members]
         if not all(side.live for side in both):  # a verdict took it
             continue
         what = "contradiction"
@@ -62,12 +61,12 @@ def settle(
             _decay(work, both)
 
 
-def live_members(work: Compaction) -> dict[tuple[str, str], Member]:
-    """The members that hold, by file and id."""
+def changeable(work: Compaction) -> dict[tuple[str, str], Member]:
+    """The members that hold and may be changed, by file and id."""
     return {
         (member.source.path, member.entry.id): member
         for member in reversed(work.members)
-        if member.live
+        if member.live and member.writable
     }
 
 

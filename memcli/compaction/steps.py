@@ -14,7 +14,7 @@ from typing import Any
 from memcli.compaction.contradictions import (
     Pair,
     by_place,
-    live_members,
+    changeable,
     opposites_of,
     settle,
 )
@@ -84,12 +84,11 @@ def _drop_copies(work: Compaction) -> None:
 def contradicting(work: Compaction, wanted: CompactRequest) -> list[Pair]:
     """The pairs that `take_steps` would name, of those that may be changed."""
     _before_contradictions(work, wanted)
-    members = live_members(work)
+    members = changeable(work)
     return [
         Pair(path=first.path, first=first.entry, second=second.entry)
         for first, second, _ in opposites_of(work)
-        if members[first.path, first.entry.id].writable
-        and members[second.path, second.entry.id].writable
+        if {first.spot, second.spot} <= members.keys()
     ]
 
 

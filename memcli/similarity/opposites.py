@@ -19,6 +19,11 @@ class Standing(NamedTuple):
     entry: Entry
 
     @property
+    def spot(self) -> tuple[str, str]:
+        """The file and the id."""
+        return self.path, self.entry.id
+
+    @property
     def may_be_opposed(self) -> bool:
         """Whether it claims something now: it holds, is no prose, and no episode, which
         says what was."""

@@ -93,9 +93,10 @@ class Literals:
     def within(self, text: str) -> set[str]:
         """All literals that may occur in a text; what has no blank in it does occur."""
         words = set(text.split()) - self._plain
-        known = words & self._telling.keys()
-        literals = set[str]().union(*map(self._telling.__getitem__, known))
-        if unknown := words - known:  # after what is known, which may be dropped
+        unknown = words.difference(self._telling)
+        known = map(self._telling.__getitem__, words - unknown)
+        literals = set[str]().union(*known)
+        if unknown:  # after what is known, which may be dropped
             literals |= self._judged(unknown)
         return literals
 
