@@ -286,9 +286,7 @@ def _with_another_value(
     replaced = [
         rival
         for rival in rivals
-        if rival.may_be_opposed
-        and not binds(rival.entry)
-        and replaces(body, rival.entry.body)
+        if not binds(rival.entry) and replaces(body, rival.entry.body)
     ]
     return replaced[0] if len(replaced) == 1 else None
 
@@ -403,10 +401,8 @@ def _near(app: App, request: AddRequest) -> list[Standing]:
     app.refresh()
     words = f"{request.title}\n{request.text}"
     spots = app.guarded(lambda: list(_found(app, request, words)))
-    standing = {}
-    for file in context.read_all(app.project) if spots else ():
-        live = (one for one in standing_in(file) if one.entry.is_live)
-        standing.update({(one.path, clean(one.entry.id)): one for one in live})
+    files = context.read_all(app.project) if spots else ()
+    standing = {(one.path, clean(one.entry.id)): one for one in standing_in(files)}
     return [standing[spot] for spot in spots if spot in standing]
 
 
@@ -443,7 +439,7 @@ def _writable_around(app: App, request: AddRequest) -> dict[int, view.FileRow]:
 
 def _says_all(known: Entry, title: str, body: str) -> bool:
     """Whether an entry has the title of another one, and each line of its text."""
-    if known.is_episode or fold(known.title) != fold(title):
+    if fold(known.title) != fold(title):
         return False
     lines = {fold(line) for line in body_of(known.body, known.title).splitlines()}
     added = {fold(line) for line in body_of(body, title).splitlines()}

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import permutations
 from typing import Any, NamedTuple
 
 from memcli.app import App
@@ -151,9 +152,9 @@ def _beside(
     """The opposites of each entry, and what else is similar to it, where there are not
     too many of them."""
     links = defaultdict[str, list[tuple[str, str]]](list)
-    for first, second in (pair.ids for pair in opposites):
-        links[first].append(("opposite", second))
-        links[second].append(("opposite", first))
+    for pair in opposites:
+        for one, other in permutations(pair.ids):
+            links[one].append(("opposite", other))
     if len(ids) <= ALIKE:
         alike = app.guarded(lambda: vectors.similar(app.index.db, set(ids)))
         for entry_id, other, _ in alike:

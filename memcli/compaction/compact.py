@@ -37,7 +37,7 @@ from memcli.memory.values import (
 )
 from memcli.memory.words import SIZE, clean
 from memcli.project.context import read_all
-from memcli.similarity.opposites import opposites_in
+from memcli.similarity.opposites import opposites, standing_in
 
 
 class CompactReport(NamedTuple):
@@ -181,7 +181,7 @@ def _plan(
     if request.check and request.standing is None:
         # A look names those of memory as it stands, a run those that it leaves.
         looked_at = files.sources if request.files else read_all(app.project)
-        request = request._replace(standing=opposites_in(looked_at))
+        request = request._replace(standing=opposites(standing_in(looked_at)))
     learned = _carried_out(files, answers)
     used = uses.count(_with_texts(files.sources, learned.texts))
     texts = {**learned.texts, **used.texts}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from memcli.app import App
 from memcli.compaction import questions
-from memcli.compaction.contradictions import Pair
+from memcli.compaction.contradictions import Verdict
 from memcli.compaction.plan import EDITED, EVERYWHERE, CompactFiles, importance_order
 from memcli.compaction.questions import (
     EpisodeBatch,
@@ -34,6 +34,7 @@ from memcli.project.context import Project
 from memcli.providers.llm import Model
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import near_duplicate
+from memcli.similarity.opposites import Opposite
 from memcli.text import model_output
 
 CHANGED = "changed while the model answered: run again"
@@ -48,7 +49,7 @@ class ModelAnswers(NamedTuple):
     """What the model said, with what it was shown."""
 
     lessons: tuple[Lesson, ...] = ()
-    verdicts: Mapping[frozenset[str], Pair] = {}
+    verdicts: Mapping[tuple[str, str], Verdict] = {}
     promoted: tuple[QuotedEntry, ...] = ()
     found: tuple[Event, ...] = ()
 
@@ -120,7 +121,7 @@ def _settled_around(
 
 
 def ask_about_pairs(
-    model: Model, pairs: Sequence[Pair], today: datetime.date, answers: ModelAnswers
+    model: Model, pairs: Sequence[Opposite], today: datetime.date, answers: ModelAnswers
 ) -> ModelAnswers:
     """Ask which of two opposite entries holds, and add the verdicts to what was
     `answers` before."""
@@ -130,8 +131,10 @@ def ask_about_pairs(
     (text,) = questions.ask(model, "resolve", [questions.pairs_question(shown)])
     findings = answers.found
     if left := pairs[MOST_ASKED:]:
-        more = f"{len(left)} more contradictions were not asked about: run again"
-        not_asked = Event(what="not asked", path=left[0].path, ids=(), detail=more)
+        more = f"{len(left)} more opposites were not asked about: run again"
+        not_asked = Event(
+            what="not asked", path=left[0].first.path, ids=(), detail=more
+        )
         findings = (*findings, not_asked)
     verdicts = questions.read_verdicts(text, shown, today.isoformat())
     return answers._replace(verdicts=verdicts, found=findings)

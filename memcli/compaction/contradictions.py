@@ -1,40 +1,31 @@
 """Entries that say the opposite: they are named, lose weight, or one supersedes the
 other, as a model or a person has decided."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from memcli.compaction.plan import Compaction, Member
-from memcli.memory.values import Entry
 from memcli.similarity.opposites import Opposite, Standing, opposites
 
 DECAY = 0.7  # what an entry's importance is multiplied with when another contradicts it
 
 
-class Pair(NamedTuple):
-    """Two live entries that say the opposite, as earlier steps left them, and a file.
+class Verdict(NamedTuple):
+    """What a model says of a pair, as earlier steps left it: `what` is new, reinforce,
+    update, invalidate or unsure; `keep` is the id that stays, and `body` what it says
+    now, if it is to change."""
 
-    With a verdict, `what` is new, reinforce, update, invalidate or unsure; `keep` is
-    the id that stays, and `body` what it says now, if it is to change."""
-
-    path: str
-    first: Entry
-    second: Entry
-    what: str = ""
+    pair: Opposite
+    what: str = "unsure"
     keep: str = ""
     body: str = ""
-
-    @property
-    def key(self) -> frozenset[str]:
-        """The two ids."""
-        return frozenset((self.first.id, self.second.id))
 
 
 def settle(
     work: Compaction,
     pairs: Sequence[Opposite],
     mode: str,
-    verdicts: Mapping[frozenset[str], Pair],
+    verdicts: Mapping[tuple[str, str], Verdict],
 ) -> None:
     """Name opposite claims, as that alone; `decay`: both lose weight, once; `resolve`:
     carry verdicts out."""
@@ -47,18 +38,21 @@ def settle(
     members = changeable(work)
     for pair in pairs:
         both = [members[side.spot] for side in pair[:2] if side.spot in members]
-        if not all(side.live for side in both):  # a verdict took it
-            continue
-        what = "contradiction"
-        verdict = verdicts.get(frozenset(pair.ids))
-        if verdict is not None and len(both) == 2:
-            if _resolve(work, both, verdict):
-                continue
-            if verdict.what == "unsure":
-                what = "unsure"
-        work.changes.tell(what, pair.first.path, pair.ids, pair.differs)
+        if what := _settled(work, both, verdicts.get(pair.ids)):
+            work.changes.tell(what, pair.first.path, pair.ids, pair.differs)
         if mode == "decay" and len(both) == 2:
             _decay(work, both)
+
+
+def _settled(work: Compaction, both: list[Member], verdict: Verdict | None) -> str:
+    """What a pair is named after a verdict, "" where that settled it or took a side."""
+    if not all(side.live for side in both):
+        return ""
+    if verdict is None or len(both) < 2:
+        return "contradiction"
+    if _resolve(work, both, verdict):
+        return ""
+    return "unsure" if verdict.what == "unsure" else "contradiction"
 
 
 def changeable(work: Compaction) -> dict[tuple[str, str], Member]:
@@ -93,15 +87,9 @@ def _decay(work: Compaction, pair: list[Member]) -> None:
     work.note("decayed", pair)
 
 
-def by_place(members: Iterable[Member]) -> list[Member]:
-    """The members of distinct ids, the first of each, in the order of their places."""
-    first = {member.entry.id: member for member in reversed(list(members))}
-    return sorted(first.values(), key=lambda member: member.spot)
-
-
-def _resolve(work: Compaction, pair: list[Member], verdict: Pair) -> bool:
+def _resolve(work: Compaction, pair: list[Member], verdict: Verdict) -> bool:
     """Carry a verdict out; False when it is unsure, or no longer about these two."""
-    shown = {entry.id: entry.body for entry in (verdict.first, verdict.second)}
+    shown = {one.entry.id: one.entry.body for one in verdict.pair[:2]}
     for member in pair:
         if member.entry.body != shown[member.entry.id]:
             return False
@@ -119,7 +107,9 @@ def _resolve(work: Compaction, pair: list[Member], verdict: Pair) -> bool:
     return True
 
 
-def _supersede(work: Compaction, winner: Member, loser: Member, verdict: Pair) -> None:
+def _supersede(
+    work: Compaction, winner: Member, loser: Member, verdict: Verdict
+) -> None:
     if verdict.what == "reinforce":
         work.changes.strengthen(winner.spot, work.now.isoformat())
     elif verdict.what == "update":

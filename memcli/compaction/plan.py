@@ -27,7 +27,6 @@ from memcli.memory.values import (
 )
 from memcli.project.context import Project, text_of, unread
 from memcli.project.listing import FoundFile
-from memcli.similarity.claims import Claim, claim
 from memcli.similarity.opposites import Opposite
 from memcli.storage.files import Conflicted, Unreadable
 
@@ -338,9 +337,6 @@ class Compaction:
         body = section.body if has_heading else f"## {title}\n{section.body}"
         self.changes.add("MEMORY.md", values, body)
         self.changes.note("adopted", "MEMORY.md", [new_id])
-
-    def claim_of(self, member: Member) -> Claim:
-        return claim(member.entry.body)
 
     def groups(self, key: Callable[[Member], Any]) -> list[list[Member]]:
         """The live entries that may be changed, episodes left out, by key."""

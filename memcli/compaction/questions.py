@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memcli.compaction.contradictions import Pair
+from memcli.compaction.contradictions import Verdict
 from memcli.index.lexical import STOP_WORDS
 from memcli.memory.grammar import DETAIL
 from memcli.memory.parser import KnownFile
@@ -16,6 +16,7 @@ from memcli.memory.values import Entry
 from memcli.providers.llm import Ask, Model
 from memcli.providers.llm.ledger import parse_json
 from memcli.similarity.claims import claim
+from memcli.similarity.opposites import Opposite
 from memcli.text import model_output
 from memcli.text.controls import for_prompt, strip_controls, strip_private
 from memcli.text.matching import table
@@ -185,9 +186,9 @@ def facts_question(batch: EpisodeBatch) -> str:
     )
 
 
-def pairs_question(pairs: Sequence[Pair]) -> str:
+def pairs_question(pairs: Sequence[Opposite]) -> str:
     """Which of two entries that say the opposite holds?"""
-    both = ([_row(pair.first), _row(pair.second)] for pair in pairs)
+    both = ([_row(side.entry) for side in pair[:2]] for pair in pairs)
     rows = [
         {"pair": number, "entries": entries} for number, entries in enumerate(both, 1)
     ]
@@ -330,33 +331,32 @@ def settled(lessons: Sequence[Lesson]) -> list[Lesson]:
 
 
 def read_verdicts(
-    text: str, pairs: Sequence[Pair], today: str
-) -> dict[frozenset[str], Pair]:
+    text: str, pairs: Sequence[Opposite], today: str
+) -> dict[tuple[str, str], Verdict]:
     """What a reply to `pairs_question` says of each pair; unsure where the reply is
     missing or invalid."""
-    verdicts = {pair.key: pair._replace(what="unsure") for pair in pairs}
+    verdicts = {pair.ids: Verdict(pair) for pair in pairs}
     for row in reversed(parse_json(text, SCHEMAS["resolve"])["verdicts"]):
         if 1 <= row["pair"] <= len(pairs):
             pair = pairs[row["pair"] - 1]
-            verdicts[pair.key] = _verdict(row, pair, today)
+            verdicts[pair.ids] = _verdict(row, Verdict(pair), today)
     return verdicts
 
 
-def _verdict(row: Mapping[str, Any], pair: Pair, today: str) -> Pair:
+def _verdict(row: Mapping[str, Any], unsure: Verdict, today: str) -> Verdict:
     what = row["verdict"]
     keep = row["keep"]
     if what == "new":
-        return pair._replace(what=what)
-    unsure = pair._replace(what="unsure")
-    if what not in VERDICTS or what == "unsure" or keep not in pair.key:
+        return unsure._replace(what=what)
+    if what not in VERDICTS or what == "unsure" or keep not in unsure.pair.ids:
         return unsure
     try:
         title, body = _words(row) if what == "update" else ("", "")
     except model_output.Refused:
         return unsure
     if what == "update" and body:
-        return pair._replace(what=what, keep=keep, body=body_of(title, body, today))
-    return pair._replace(what="invalidate" if what == "update" else what, keep=keep)
+        return unsure._replace(what=what, keep=keep, body=body_of(title, body, today))
+    return unsure._replace(what="invalidate" if what == "update" else what, keep=keep)
 
 
 def read_judgement(text: str, shown: Sequence[QuotedEntry]) -> set[str]:

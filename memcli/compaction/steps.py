@@ -12,8 +12,7 @@ from functools import reduce
 from typing import Any
 
 from memcli.compaction.contradictions import (
-    Pair,
-    by_place,
+    Verdict,
     changeable,
     opposites_of,
     settle,
@@ -34,7 +33,9 @@ from memcli.memory.changes import copied_values
 from memcli.memory.grammar import derived_id
 from memcli.memory.prominence import age_days, half_life_decay
 from memcli.memory.values import PASSING_LEVELS, Entry, archive_of, sessions_of
+from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import clusters, near_duplicate
+from memcli.similarity.opposites import Opposite
 
 STALE_DAYS = 90
 STALE_BELOW = 0.1
@@ -48,7 +49,7 @@ SAME_MEANING = 0.95  # above this cosine two entries are near-duplicates in othe
 def take_steps(
     work: Compaction,
     wanted: CompactRequest,
-    verdicts: Mapping[frozenset[str], Pair] = {},
+    verdicts: Mapping[tuple[str, str], Verdict] = {},
 ) -> CompactOutcome:
     """Compact the files of a run. A contradiction without a verdict, by its ids, is
     flagged: of those that stood before, where they are known, else of what the steps
@@ -81,14 +82,14 @@ def _drop_copies(work: Compaction) -> None:
             copied_ids.add((entry.id, entry.body))
 
 
-def contradicting(work: Compaction, wanted: CompactRequest) -> list[Pair]:
+def contradicting(work: Compaction, wanted: CompactRequest) -> list[Opposite]:
     """The pairs that `take_steps` would name, of those that may be changed."""
     _before_contradictions(work, wanted)
     members = changeable(work)
     return [
-        Pair(path=first.path, first=first.entry, second=second.entry)
-        for first, second, _ in opposites_of(work)
-        if {first.spot, second.spot} <= members.keys()
+        pair
+        for pair in opposites_of(work)
+        if {side.spot for side in pair[:2]} <= members.keys()
     ]
 
 
@@ -178,7 +179,7 @@ def _merge_duplicates(work: Compaction) -> None:
 
 
 def _merge_group(work: Compaction, group: Sequence[Member]) -> None:
-    claims = [work.claim_of(member) for member in group]
+    claims = [claim(member.entry.body) for member in group]
     same_in_meaning = _same_meaning_of(work, group) if work.meanings else []
     for cluster in clusters(claims, more=same_in_meaning):
         members = [group[number] for number in cluster.members]
@@ -298,7 +299,8 @@ def _promote_recurring(work: Compaction) -> None:
         if _may_rise(member) and member.entry.id not in project_ids:
             by_type[member.entry.type].append(member)
     for _, group in sorted(by_type.items()):
-        for family in _families(work, by_place(group)):
+        one_each = {member.entry.id: member for member in reversed(group)}
+        for family in _families([*reversed(one_each.values())]):
             if _recurs(family):
                 _promote(work, family)
 
@@ -311,10 +313,10 @@ def _may_rise(member: Member) -> bool:
     return is_below and member.live and not member.entry.is_episode
 
 
-def _families(work: Compaction, members: list[Member]) -> list[list[Member]]:
+def _families(members: list[Member]) -> list[list[Member]]:
     """The groups of entries that say the same; an entry that is like no other is a
     group of its own."""
-    claims = [work.claim_of(member) for member in members]
+    claims = [claim(member.entry.body) for member in members]
     families = [
         [members[place] for place in cluster.members]
         for cluster in clusters(claims)
@@ -348,12 +350,12 @@ def _promote(work: Compaction, family: list[Member]) -> None:
 def _known(work: Compaction, family: Sequence[Member]) -> Member | None:
     """The entry of the project that a family was promoted to, or that says the same."""
     promoted = {name for member in family for name in member.names("promoted_to")}
-    members = [work.claim_of(member) for member in family]
+    members = [claim(member.entry.body) for member in family]
     for member in filter(_stands_in_project, work.members):
         if member.entry.id in promoted:
             return member
         if member.entry.type == family[0].entry.type:
-            theirs = work.claim_of(member)
+            theirs = claim(member.entry.body)
             if any(near_duplicate(theirs, of_family) for of_family in members):
                 return member
     return None

@@ -22,7 +22,7 @@ from memcli.memory.values import LEVELS, Problem
 from memcli.memory.words import SIZE
 from memcli.project.context import View, read_all
 from memcli.recall import budget, ranking
-from memcli.similarity.opposites import Opposite, opposites_in
+from memcli.similarity.opposites import Opposite, opposites, standing_in
 from memcli.storage.state import SessionLog, State
 
 ASKED = 20
@@ -123,10 +123,10 @@ def _health(app: App) -> HealthReport:
     )
     items = _items(app, content, _reached(app, live, linked))
     outdated = {item.id for item in items if item.outdated}
-    opposites = tuple(opposites_in(read_all(app.project)))
+    opposed = tuple(opposites(standing_in(read_all(app.project))))
     doubts = doubts_of(
         live,
-        opposites,
+        opposed,
         {item.id: item.age for item in items},
         outdated,
         _proposals(app),
@@ -145,7 +145,7 @@ def _health(app: App) -> HealthReport:
             lambda state: SessionLog(state).prompts_since(newest), 0, make=False
         ),
         doubts=doubts,
-        opposites=opposites,
+        opposites=opposed,
     )
 
 

@@ -1,7 +1,6 @@
 """What `mem doctor` says of entries that cannot both hold, and of such as came back."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 
 from memcli.diagnostics.scene import Check, Scene, passed, warning
 from memcli.memory.values import Entry
@@ -12,9 +11,7 @@ from memcli.similarity.taken_back import TakenBackDoor, tombstones_of
 def check_opposites(scene: Scene) -> Iterator[Check]:
     """A row for each pair that says the opposite, and for each entry that a merge
     brought back."""
-    files = [file for file in scene.documents if file.place.store == "memory"]
-    entries = chain.from_iterable(map(standing_in, files))
-    live = [one for one in entries if one.may_be_opposed]
+    live = list(standing_in(scene.documents))
     rows = [*_opposed(live), *_came_back(live, tombstones_of(scene.documents))]
     yield from rows
     if live and not rows:

@@ -23,8 +23,7 @@ from memcli.recall.answer import Layers
 from memcli.recall.budget import POINTED, cost
 from memcli.recall.hit import Hit
 from memcli.sessions.model import Turn
-from memcli.similarity.claims import claim
-from memcli.similarity.differences import denies
+from memcli.similarity.differences import deny_each_other
 
 ENOUGH = 20  # sessions below which a share says nothing
 SECONDS = 60.0  # after so long it ends with what it has, the newest sessions
@@ -177,13 +176,11 @@ def says(text: str, correction: str) -> bool:
     Words that are spread over a whole chat say nothing."""
     about = _words(correction)
     least = SAYS * len(about)
-    claimed = claim(correction)
     single = [sentence.text for sentence in sentences(text)]
     for stated in [*single, *map("\n".join, pairwise(single))]:
         if len(about & _words(stated)) < least:
             continue
-        other = claim(stated)
-        if not (denies(claimed, other) or denies(other, claimed)):
+        if not deny_each_other(correction, stated):
             return True
     return False
 

@@ -131,7 +131,9 @@ class HistoryLayer:
         words = stems(sentence)
         if not own <= words or len(own) < share * len(words):
             return False
-        return not _denied(subject, sentence)
+        from memcli.similarity.differences import deny_each_other  # few come so far
+
+        return not deny_each_other(subject, sentence)
 
     def adds(self, hit: PastStretch, text: str) -> bool:
         """Whether the title of a hit has more than a word that a text has not."""
@@ -243,16 +245,6 @@ class HistoryLayer:
 
 def _said(texts: Iterable[str]) -> Iterator[str]:
     return chain.from_iterable(map(sentences, texts))
-
-
-def _denied(text: str, known: str) -> bool:
-    """Whether one of two texts of the same words says the opposite of the other."""
-    from memcli.similarity.claims import claim
-    from memcli.similarity.differences import denies
-
-    first = claim(text)
-    second = claim(known)
-    return denies(first, second) or denies(second, first)
 
 
 def _size(room: int) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from functools import lru_cache
 from itertools import chain, combinations, pairwise, product
 
-from memcli.similarity.claims import Claim, Phrase, content_terms, literals_of
+from memcli.similarity.claims import Claim, Phrase, claim, content_terms, literals_of
 from memcli.similarity.tokens import GOVERNORS, WORDS, against, canonical
 
 Pairs = set[tuple[str, str]]
@@ -195,6 +195,13 @@ def denies(first: Claim, second: Claim) -> bool:
             if denied in asserted:
                 return True
     return False
+
+
+def deny_each_other(text: str, other: str) -> bool:
+    """Whether one of two texts negates something that the other asserts."""
+    first = claim(text)
+    second = claim(other)
+    return denies(first, second) or denies(second, first)
 
 
 def _negation(first: Claim, second: Claim) -> bool:

@@ -2,7 +2,6 @@
 here, so that all name the same. Pure."""
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import NamedTuple
 
 from memcli.memory.parser import KnownFile
@@ -23,12 +22,12 @@ class Standing(NamedTuple):
         """The file and the id."""
         return self.path, self.entry.id
 
-    @property
-    def may_be_opposed(self) -> bool:
-        """Whether it claims something now: it holds, is no prose, and no episode, which
-        says what was."""
-        entry = self.entry
-        return entry.written and entry.is_live and not entry.is_episode
+
+def may_be_opposed(standing: Standing) -> bool:
+    """Whether it claims something now: it holds, is no prose, and no episode, which says
+    what was."""
+    entry = standing.entry
+    return entry.written and entry.is_live and not entry.is_episode
 
 
 class Opposite(NamedTuple):
@@ -45,21 +44,18 @@ class Opposite(NamedTuple):
         return self.first.entry.id, self.second.entry.id
 
 
-def opposites_in(files: Iterable[KnownFile]) -> list[Opposite]:
-    """The opposites among the entries of memory in these files."""
-    memory = (file for file in files if file.place.store == "memory")
-    return opposites(chain.from_iterable(map(standing_in, memory)))
-
-
-def standing_in(file: KnownFile) -> Iterator[Standing]:
-    """Its entries."""
-    return (Standing(file.path, entry) for entry in file.memory.entries)
+def standing_in(files: Iterable[KnownFile]) -> Iterator[Standing]:
+    """The entries of memory in these files that may be opposed."""
+    for file in files:
+        if file.place.store == "memory":
+            entries = (Standing(file.path, entry) for entry in file.memory.entries)
+            yield from filter(may_be_opposed, entries)
 
 
 def opposites(entries: Iterable[Standing]) -> list[Opposite]:
     """The pairs that say the opposite, in whatever order the entries come; of two ids
     one pair."""
-    opposed = filter(lambda each: each.may_be_opposed, entries)
+    opposed = filter(may_be_opposed, entries)
     in_order = sorted(opposed, key=lambda each: (each.path, each.entry.line))
     found = [*_by_text(in_order), *_marked(in_order)]
     one_each = {frozenset(pair.ids): pair for pair in reversed(found)}

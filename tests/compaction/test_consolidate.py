@@ -6,7 +6,6 @@ import random
 import pytest
 
 from memcli.compaction.consolidate import Consolidation, names_project
-from memcli.compaction.contradictions import Pair
 from memcli.compaction.plan import outcome_of
 from memcli.compaction.questions import (
     OPERATIONS,
@@ -23,6 +22,7 @@ from memcli.compaction.questions import (
 from memcli.memory.changes import render_entry
 from memcli.memory.parser import KnownFile, parse
 from memcli.memory.values import place
+from memcli.similarity.opposites import Opposite, Standing
 
 TODAY = "2026-11-21"
 
@@ -240,7 +240,7 @@ def test_whatever_a_reply_holds_it_adds_what_was_planned_and_nothing_else(seed):
 
 A = entry_of("a", "Always use port 1.")
 B = entry_of("b", "Never use port 1.")
-PAIR = Pair("MEMORY.md", A, B)
+PAIR = Opposite(Standing("MEMORY.md", A), Standing("MEMORY.md", B), "")
 
 
 def verdict(**values):
@@ -279,7 +279,7 @@ def verdict(**values):
 def test_what_a_verdict_does_not_say_well_is_unsure(values, what, keep):
     """Unknown words, ids and numbers flag the pair; they do not retire anything."""
     found = read_verdicts(verdict(**values), [PAIR], TODAY)
-    assert (found[PAIR.key].what, found[PAIR.key].keep) == (what, keep)
+    assert (found[PAIR.ids].what, found[PAIR.ids].keep) == (what, keep)
 
 
 def test_only_a_clear_yes_promotes():

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from memcli.compaction import merge
 from memcli.compaction import questions as consolidate
-from memcli.compaction.contradictions import Pair
 from memcli.compaction.questions import EpisodeBatch
 from memcli.diagnostics import content as checks
 from memcli.errors import DataError, MemError, ProviderError, UsageError
@@ -37,6 +36,7 @@ from memcli.sessions.tools import parse_command
 from memcli.similarity.claims import claim
 from memcli.similarity.differences import guard as guard_of_claims
 from memcli.similarity.duplicates import contradictions, near_duplicate
+from memcli.similarity.opposites import Opposite, Standing
 from memcli.text import model_output
 from memcli.text.controls import for_display, for_prompt
 from memcli.text.injections import neutralise
@@ -202,7 +202,8 @@ def _consolidated(text):
 @cache
 def _pairs():
     text = "---\nid: a\n---\n## A\nUse it.\n\n---\nid: b\n---\n## B\nNever use it.\n"
-    return (Pair(NAME, *parse(text, NAME).entries),)
+    first, second = (Standing(NAME, entry) for entry in parse(text, NAME).entries)
+    return (Opposite(first, second, ""),)
 
 
 def _facts(text):
