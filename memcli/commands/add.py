@@ -3,20 +3,20 @@
 import os
 import re
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
 from memcli.exchange.rule_units import titled
-from memcli.index import lexical, view
+from memcli.index import lexical
 from memcli.index.citations import Citation, parse_citation, renewed, with_sketch
+from memcli.index.database import Index
 from memcli.memory import changes
 from memcli.memory import values as allowed
 from memcli.memory.binding import binds
 from memcli.memory.changes import ChangeSet, EntryChange, edited
 from memcli.memory.entry_values import TYPE_OF_KIND
-from memcli.memory.filters import Filters
 from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prominence import stronger
@@ -395,22 +395,31 @@ def is_around(
 
 
 def _near(app: App, request: AddRequest) -> list[Standing]:
-    """The live entries that share most words with what is added, the likest first."""
-    if not app.project.listing.files:
+    """The live entries that share most words with what is added, the likest first, of
+    the memory files at the level written to and around it."""
+    project = app.project
+    around = {
+        file.name: file
+        for file in project.listing.files
+        if file.place.store == "memory" and project.may_write(file)
+        if is_around(project, file.place, request.level, request.job, request.task)
+    }
+    if not around:
         return []
     app.refresh()
     words = f"{request.title}\n{request.text}"
-    spots = app.guarded(lambda: list(_found(app, request, words)))
-    files = context.read_all(app.project) if spots else ()
+    spots = app.guarded(lambda: list(_found(app.index, words, around)))
+    files = context.read_known(project, around.values(), [])
     standing = {(one.path, clean(one.entry.id)): one for one in standing_in(files)}
     return [standing[spot] for spot in spots if spot in standing]
 
 
-def _found(app: App, request: AddRequest, text: str) -> Iterator[tuple[str, str]]:
+def _found(
+    index: Index, text: str, around: Container[str]
+) -> Iterator[tuple[str, str]]:
     """File and id of the entries that share words with a text, the likest first."""
-    index = app.index
-    writable = _writable_around(app, request)
-    hidden = (row.id for row in index.files().values() if row.id not in writable)
+    path_of = {row.id: row.path for row in index.files().values()}
+    hidden = (number for number, path in path_of.items() if path not in around)
     words = lexical.build(text, index.words.counts).terms
     scores = index.words.best(words, index.words.shown(hidden), pool=50)
     candidates = index.entries.candidates(scores)
@@ -418,23 +427,7 @@ def _found(app: App, request: AddRequest, text: str) -> Iterator[tuple[str, str]
         candidates, key=lambda c: (-scores[c.rowid], c.source, c.offset)
     ):
         if candidate.part == 0 and candidate.values.get("written"):
-            yield writable[candidate.source].path, plain_id(candidate.entry)
-
-
-def _writable_around(app: App, request: AddRequest) -> dict[int, view.FileRow]:
-    """The memory files at the level written to and around it, by their number in the
-    index."""
-    project = app.project
-    writable_names = {
-        file.name for file in project.listing.files if project.may_write(file)
-    }
-    rows = app.index.files().values()
-    return {
-        row.id: row
-        for row in view.visible(rows, project.view, Filters())
-        if row.path in writable_names and row.place.store == "memory"
-        if is_around(project, row.place, request.level, request.job, request.task)
-    }
+            yield path_of[candidate.source], plain_id(candidate.entry)
 
 
 def _says_all(known: Entry, title: str, body: str) -> bool:

@@ -290,9 +290,8 @@ def test_the_page_is_for_its_owner_and_holds_no_secret(project):
     assert project.mem("browse", "--json", "--type", "directive").json["items"] == []
 
 
-def test_life_relations_and_pairs_are_in_it(project):
-    """What git says of each entry, what it names, and what contradicts it, with the
-    commands' words."""
+def test_life_and_relations_are_in_it(project):
+    """What git says of each entry, and what it names, with the commands' words."""
     five = project.entry(
         "Pool", "The database pool has 5 workers in production.", id="p5"
     )
@@ -313,9 +312,6 @@ def test_life_relations_and_pairs_are_in_it(project):
     assert commit and what == "added"
     assert by_id["p9"]["life"][0][0] == ""
     assert ["supports", "p5"] in by_id["p9"]["links"]
-    assert [(what, sorted(ids)) for what, _, ids, _ in found["pairs"]] == [
-        ("contradiction", ["p5", "p9"])
-    ]
 
 
 def test_health_is_a_part_of_the_page(project):

@@ -178,22 +178,17 @@ def test_an_unknown_revision_is_a_usage_error(project, revisions):
 
 
 def test_what_memory_rests_on(project):
-    """What the branch removes, moves and contradicts, and what nobody should
-    merge."""
+    """What the branch removes and moves, and what nobody should merge."""
     project.write("a.py", "def retry_call():\n    pass\n")
     project.write("c.py", "def stays_here():\n    return [1, 2, 3]\n")
     body = "`retry_call()` in `a.py` and `c.py`."
-    project.memory(
-        project.entry("Rests", body),
-        project.entry("Tabs", "Always use tabs in the cart module."),
-    )
+    project.remembers("Rests", body)
     project.commit("start")
     project.git("switch", "-q", "-c", "feature")
     assert project.mem("diff", "main..HEAD", "--format", "markdown").out.strip() == ""
     project.git("rm", "-q", "a.py")
     project.git("mv", "c.py", "d.py")
     with project.memory_file.open("a") as file:
-        file.write(project.entry("No tabs", "Never use tabs in the cart module."))
         file.write(project.entry("Key", "The key is ghp_" + "a1B2c3D4e5F6" * 3))
     project.commit("feature")
     found = project.mem("diff", "main..HEAD", "--json").json["findings"]
@@ -202,7 +197,6 @@ def test_what_memory_rests_on(project):
         ("removes", "a.py", ""),
         ("removes", "retry_call", ""),
         ("moves", "c.py", "d.py"),
-        ("opposes", "", ""),
     } <= told
     assert "secret" in {one["what"] for one in found}
     page = project.mem("diff", "main..HEAD", "--format", "markdown").out

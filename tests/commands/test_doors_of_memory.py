@@ -120,46 +120,36 @@ def test_all_who_name_opposites_name_the_same(project):
     """Doctor, health, a look of compact, the page and a diff: of what is said twice, of
     the user's own level, of what is marked. What was retired, episodes and prose count
     nowhere, and an opposite is called nothing else."""
-    rules = {
-        "log": ("Log", "Always log the proxy password."),
-        "log2": ("Log", "Please always log the proxy password!"),
-        "no-log": ("No log", "Never log the proxy password."),
-        "lock": ("Lock", "Commit the lock file."),
-        "mark": ("Alpha", "The first letter."),
-        "tabs": ("Tabs", "Always use tabs in the cart module."),
-    }
     project.write("note.txt", "")
     project.commit()
-    marked = project.entry("Beta", "Another.", id="mark2", contradicts=["mark"])
-    never = "Never use tabs in the cart module."
+    never = "Never use tabs in carts."
     project.memory(
-        *(project.entry(*words, id=name) for name, words in rules.items()),
-        project.entry("Tabs", never, id="old", status="retired"),
-        project.entry("Tabs", never, id="told", kind="episode"),
-        marked,
+        project.entry("Tabs", "Always use tabs in carts.", id="a"),
+        project.entry("Tabs", "Please always use tabs in carts!", id="b"),
+        project.entry("Tabs", never, id="c"),
+        project.entry("Tabs", never, id="d", status="retired"),
+        project.entry("Tabs", never, id="e", kind="episode"),
+        project.entry("Beta", "Another.", id="f", contradicts=["a"]),
         f"\n## Tabs\n{never}\n",
     )
-    own = project.entry("Lock", "Do not commit the lock file.", id="no-lock")
+    own = project.entry("Beta", "No other.", id="g", contradicts=["f"])
     project.write("~/MEMORY.md", own)
     look = project.ends(1, "compact", "--check", "--json").json["found"]
-    assert {event["what"] for event in look} == {"contradiction"}
     page = project.mem("browse", "--json").json
-    doctor = [row for row in project.checks() if row["name"] == "opposites"]
-    health = project.mem("health", "--json").json["doubts"]
     diff = project.mem("diff", "--json").json["findings"]
+    hints = [row["hint"] for row in project.checks() if row["name"] == "opposites"]
     said = {
         "compact": [event["ids"] for event in look],
         "page": [ids for what, _, ids, _ in page["pairs"] if what != "merged"],
-        "doctor": [re.findall(r"retire ([\w-]+)", row["hint"]) for row in doctor],
-        "health": health["contradictions"],
+        "doctor": [re.findall(r"retire (\w+)", hint) for hint in hints],
+        "health": project.mem("health", "--json").json["doubts"]["contradictions"],
         "diff": [[one["id"] for one in each["entries"]] for each in diff],
     }
-    known = {name: sorted(map(sorted, pairs)) for name, pairs in said.items()}
-    here = [["log", "no-log"], ["log2", "no-log"], ["mark", "mark2"]]
-    everywhere = sorted([*here, ["lock", "no-lock"]])
-    assert known == {**dict.fromkeys(said, everywhere), "diff": here}
-    beside = {item["id"]: item["links"] for item in page["items"] if "links" in item}
-    assert ["opposite", "no-log"] in beside["log"]
+    known = {name: {"".join(sorted(pair)) for pair in said[name]} for name in said}
+    here = {"ac", "bc", "af"}
+    assert known == {**dict.fromkeys(said, here | {"fg"}), "diff": here}
+    links = {item["id"]: item.get("links") for item in page["items"]}
+    assert links["c"] == [["opposite", "a"], ["opposite", "b"]]
 
 
 def test_sync_takes_in_nothing_that_was_taken_back_here(pair):
