@@ -27,7 +27,7 @@ from memcli.project import context, globs
 from memcli.project.context import Project, nothing_written
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import near_duplicate
-from memcli.similarity.opposites import Standing, opposites, standing_in
+from memcli.similarity.opposites import PlacedEntry, opposites, standing_in
 from memcli.similarity.taken_back import ECHO, echoes, replaces
 from memcli.storage.files import SMALL_BYTES, Conflicted, Unreadable, read_file
 from memcli.text.controls import strip_controls, strip_private
@@ -225,7 +225,7 @@ def _plan(app: App, request: AddRequest) -> AddReport:
     if outdated is not None:
         _supersede(app, changes, outdated, values["id"])
     texts = changes.texts()
-    new = Standing(name, parse(texts[name], name).entries[-1])
+    new = PlacedEntry(name, parse(texts[name], name).entries[-1])
     return AddReport(
         id=new.entry.id,
         path=name,
@@ -275,8 +275,8 @@ def retire_echoes(
 
 
 def _with_another_value(
-    project: Project, near: Iterable[Standing], request: AddRequest, body: str
-) -> Standing | None:
+    project: Project, near: Iterable[PlacedEntry], request: AddRequest, body: str
+) -> PlacedEntry | None:
     """The one entry of this level that has another value for the same thing. Several
     are a series, and none of them is replaced."""
     if request.beside or request.kind == "episode":
@@ -291,7 +291,9 @@ def _with_another_value(
     return replaced[0] if len(replaced) == 1 else None
 
 
-def _opposites(near: Iterable[Standing], new: Standing) -> Iterator[tuple[str, str]]:
+def _opposites(
+    near: Iterable[PlacedEntry], new: PlacedEntry
+) -> Iterator[tuple[str, str]]:
     """The (id, title) of what is near and says the opposite."""
     for pair in opposites([new, *near]):
         if new.entry.id in pair.ids:
@@ -299,7 +301,7 @@ def _opposites(near: Iterable[Standing], new: Standing) -> Iterator[tuple[str, s
             yield other.entry.id, other.entry.title
 
 
-def _supersede(app: App, changes: ChangeSet, old: Standing, newer: str) -> None:
+def _supersede(app: App, changes: ChangeSet, old: PlacedEntry, newer: str) -> None:
     """Retire the entry that had another value."""
     with nothing_written(old.path):
         memory = context.hold(app.project, changes, old.path)
@@ -394,7 +396,7 @@ def is_around(
     return place.is_around(level, job or project.view.job, task or project.view.task)
 
 
-def _near(app: App, request: AddRequest) -> list[Standing]:
+def _near(app: App, request: AddRequest) -> list[PlacedEntry]:
     """The live entries that share most words with what is added, the likest first, of
     the memory files at the level written to and around it."""
     project = app.project
@@ -440,7 +442,7 @@ def _says_all(known: Entry, title: str, body: str) -> bool:
 
 
 def _reinforced(
-    app: App, near: Iterable[Standing], title: str, body: str
+    app: App, near: Iterable[PlacedEntry], title: str, body: str
 ) -> AddReport | None:
     added_claim = claim(body)
     for path, entry in near:

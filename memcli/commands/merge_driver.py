@@ -15,7 +15,7 @@ from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import parse
 from memcli.project import git, globs
 from memcli.project.context import Project
-from memcli.similarity.opposites import Standing, opposites
+from memcli.similarity.opposites import PlacedEntry, opposites
 from memcli.storage.durable import write_output
 from memcli.text.controls import strip_controls
 from memcli.text.matching import verbose
@@ -115,7 +115,7 @@ def _opposed(text: str, sides: Sequence[str]) -> list[str]:
     """The pairs that say the opposite, one of each side."""
     sets = [{entry.id for entry in parse(side, "").entries} for side in sides]
     mixed = []
-    for pair in opposites(Standing("", entry) for entry in parse(text, "").entries):
+    for pair in opposites(PlacedEntry("", entry) for entry in parse(text, "").entries):
         if not any(known.issuperset(pair.ids) for known in sets):
             titles = " and ".join(repr(side.entry.title) for side in pair[:2])
             mixed.append(f"{titles} say the opposite: mem compact --check")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from memcli.app import App
 from memcli.compaction import questions
-from memcli.compaction.contradictions import Verdict
+from memcli.compaction.contradictions import PairVerdict
 from memcli.compaction.plan import EDITED, EVERYWHERE, CompactFiles, importance_order
 from memcli.compaction.questions import (
     EpisodeBatch,
@@ -49,7 +49,7 @@ class ModelAnswers(NamedTuple):
     """What the model said, with what it was shown."""
 
     lessons: tuple[Lesson, ...] = ()
-    verdicts: Mapping[tuple[str, str], Verdict] = {}
+    verdicts: Mapping[tuple[str, str], PairVerdict] = {}
     promoted: tuple[QuotedEntry, ...] = ()
     found: tuple[Event, ...] = ()
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from memcli.compaction.plan import Compaction, Member
-from memcli.similarity.opposites import Opposite, Standing, opposites
+from memcli.similarity.opposites import Opposite, PlacedEntry, opposites
 
 DECAY = 0.7  # what an entry's importance is multiplied with when another contradicts it
 
 
-class Verdict(NamedTuple):
+class PairVerdict(NamedTuple):
     """What a model says of a pair, as earlier steps left it: `what` is new, reinforce,
     update, invalidate or unsure; `keep` is the id that stays, and `body` what it says
     now, if it is to change."""
@@ -25,7 +25,7 @@ def settle(
     work: Compaction,
     pairs: Sequence[Opposite],
     mode: str,
-    verdicts: Mapping[tuple[str, str], Verdict],
+    verdicts: Mapping[tuple[str, str], PairVerdict],
 ) -> None:
     """Name opposite claims, as that alone; `decay`: both lose weight, once; `resolve`:
     carry verdicts out."""
@@ -44,7 +44,7 @@ def settle(
             _decay(work, both)
 
 
-def _settled(work: Compaction, both: list[Member], verdict: Verdict | None) -> str:
+def _settled(work: Compaction, both: list[Member], verdict: PairVerdict | None) -> str:
     """What a pair is named after a verdict, "" where that settled it or took a side."""
     if not all(side.live for side in both):
         return ""
@@ -67,7 +67,7 @@ def changeable(work: Compaction) -> dict[tuple[str, str], Member]:
 def opposites_of(work: Compaction) -> list[Opposite]:
     """The opposites among the entries of memory as the steps so far have left them."""
     return opposites(
-        Standing(member.source.path, member.entry)
+        PlacedEntry(member.source.path, member.entry)
         for member in work.members
         if member.live and member.place.store == "memory"
     )
@@ -87,7 +87,7 @@ def _decay(work: Compaction, pair: list[Member]) -> None:
     work.note("decayed", pair)
 
 
-def _resolve(work: Compaction, pair: list[Member], verdict: Verdict) -> bool:
+def _resolve(work: Compaction, pair: list[Member], verdict: PairVerdict) -> bool:
     """Carry a verdict out; False when it is unsure, or no longer about these two."""
     shown = {one.entry.id: one.entry.body for one in verdict.pair[:2]}
     for member in pair:
@@ -108,7 +108,7 @@ def _resolve(work: Compaction, pair: list[Member], verdict: Verdict) -> bool:
 
 
 def _supersede(
-    work: Compaction, winner: Member, loser: Member, verdict: Verdict
+    work: Compaction, winner: Member, loser: Member, verdict: PairVerdict
 ) -> None:
     if verdict.what == "reinforce":
         work.changes.strengthen(winner.spot, work.now.isoformat())

@@ -25,7 +25,7 @@ from memcli.memory.values import (
     place,
     source_of,
 )
-from memcli.project.context import Project, text_of, unread
+from memcli.project.context import Project, parsed, text_of, unread
 from memcli.project.listing import FoundFile
 from memcli.similarity.opposites import Opposite
 from memcli.storage.files import Conflicted, Unreadable
@@ -124,7 +124,7 @@ class CompactFiles(NamedTuple):
             self.before[name] = text
         if archived is not None:
             self.before[archive] = self.archives[archive] = archived
-        return self.project.parsed(text or "", name)
+        return parsed(self.project, text or "", name)
 
 
 def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:

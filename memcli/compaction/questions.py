@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memcli.compaction.contradictions import Verdict
+from memcli.compaction.contradictions import PairVerdict
 from memcli.index.lexical import STOP_WORDS
 from memcli.memory.grammar import DETAIL
 from memcli.memory.parser import KnownFile
@@ -332,18 +332,18 @@ def settled(lessons: Sequence[Lesson]) -> list[Lesson]:
 
 def read_verdicts(
     text: str, pairs: Sequence[Opposite], today: str
-) -> dict[tuple[str, str], Verdict]:
+) -> dict[tuple[str, str], PairVerdict]:
     """What a reply to `pairs_question` says of each pair; unsure where the reply is
     missing or invalid."""
-    verdicts = {pair.ids: Verdict(pair) for pair in pairs}
+    verdicts = {pair.ids: PairVerdict(pair) for pair in pairs}
     for row in reversed(parse_json(text, SCHEMAS["resolve"])["verdicts"]):
         if 1 <= row["pair"] <= len(pairs):
             pair = pairs[row["pair"] - 1]
-            verdicts[pair.ids] = _verdict(row, Verdict(pair), today)
+            verdicts[pair.ids] = _verdict(row, PairVerdict(pair), today)
     return verdicts
 
 
-def _verdict(row: Mapping[str, Any], unsure: Verdict, today: str) -> Verdict:
+def _verdict(row: Mapping[str, Any], unsure: PairVerdict, today: str) -> PairVerdict:
     what = row["verdict"]
     keep = row["keep"]
     if what == "new":

@@ -12,7 +12,7 @@ from functools import reduce
 from typing import Any
 
 from memcli.compaction.contradictions import (
-    Verdict,
+    PairVerdict,
     changeable,
     opposites_of,
     settle,
@@ -49,7 +49,7 @@ SAME_MEANING = 0.95  # above this cosine two entries are near-duplicates in othe
 def take_steps(
     work: Compaction,
     wanted: CompactRequest,
-    verdicts: Mapping[tuple[str, str], Verdict] = {},
+    verdicts: Mapping[tuple[str, str], PairVerdict] = {},
 ) -> CompactOutcome:
     """Compact the files of a run. A contradiction without a verdict, by its ids, is
     flagged: of those that stood before, where they are known, else of what the steps

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from memcli.diagnostics.scene import Check, Scene, passed, warning
 from memcli.memory.values import Entry
-from memcli.similarity.opposites import Standing, opposites, standing_in
+from memcli.similarity.opposites import PlacedEntry, opposites, standing_in
 from memcli.similarity.taken_back import TakenBackDoor, tombstones_of
 
 
@@ -18,7 +18,7 @@ def check_opposites(scene: Scene) -> Iterator[Check]:
         yield passed("opposites", "nothing found")
 
 
-def _opposed(live: Sequence[Standing]) -> Iterator[Check]:
+def _opposed(live: Sequence[PlacedEntry]) -> Iterator[Check]:
     for first, second, _ in opposites(live):
         titles = f"{first.entry.title!r} says the opposite of {second.entry.title!r}"
         ids = (first.entry.id[:8], second.entry.id[:8])
@@ -31,7 +31,7 @@ def _opposed(live: Sequence[Standing]) -> Iterator[Check]:
         )
 
 
-def _came_back(live: Sequence[Standing], stones: Sequence[Entry]) -> Iterator[Check]:
+def _came_back(live: Sequence[PlacedEntry], stones: Sequence[Entry]) -> Iterator[Check]:
     """Live entries that are older than the day on which the same words were taken
     back elsewhere: a merge brought them back."""
     for path, entry in live if stones else ():

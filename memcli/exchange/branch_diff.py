@@ -20,7 +20,7 @@ from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import ARCHIVE, Entry, Place, Problem, archive_of, place
 from memcli.project import git, globs
 from memcli.project.context import Project, unread
-from memcli.similarity.opposites import Standing
+from memcli.similarity.opposites import PlacedEntry
 from memcli.storage.files import Unreadable, cache_dir, decode, private_dir, read_text
 
 WORKING = "working tree"
@@ -156,14 +156,14 @@ def _units(side: BranchVersion, name: str) -> set[str]:
     return {unit.id for unit in units}
 
 
-def _standing(project: Project, head: str) -> Iterator[Standing]:
+def _standing(project: Project, head: str) -> Iterator[PlacedEntry]:
     assert project.root is not None
     for file in project.listing.files:
         if file.place.store == "memory" and not file.name.startswith(("~", "/")):
             with suppress(Unreadable):
                 memory = parse(_text(project.root, head, file.name), file.name)
                 for entry in (*memory.entries, *sections(memory)):
-                    yield Standing(file.name, entry)
+                    yield PlacedEntry(file.name, entry)
 
 
 def _git(root: Path, *arguments: str) -> str:

@@ -12,7 +12,7 @@ from memcli.index.codebase import Codebase
 from memcli.index.fates import Anchor
 from memcli.index.worktree import is_prose
 from memcli.project import git
-from memcli.similarity.opposites import Standing, opposites
+from memcli.similarity.opposites import PlacedEntry, opposites
 from memcli.text.injections import find_injections
 from memcli.text.matching import regex
 from memcli.text.secrets import find_secrets
@@ -44,7 +44,7 @@ def review(
     root: Path,
     base: str,
     head: str,
-    entries: Sequence[Standing],
+    entries: Sequence[PlacedEntry],
     fresh: frozenset[str],
 ) -> tuple[BranchFinding, ...]:
     """What a reviewer should know of a branch, beside its changes. `fresh` are the ids
@@ -55,11 +55,11 @@ def review(
     tree_top = git.work_tree(root)
     if tree_top is None:
         return ()
-    named = defaultdict[Anchor, list[Standing]](list)
+    named = defaultdict[Anchor, list[PlacedEntry]](list)
     for path, entry in entries:
         if entry.status != "retired":
             for anchor in anchors_of(entry.extra, entry.body):
-                named[anchor].append(Standing(path, entry))
+                named[anchor].append(PlacedEntry(path, entry))
     tree = Codebase(tree_top, root, time.monotonic() + SECONDS, head)
     branch = _Branch(tree, base, head)
     findings = []
@@ -72,7 +72,7 @@ def review(
     return (*findings, *_opposed(entries, fresh), *_unwanted(entries, fresh))
 
 
-def _resting(entries: Iterable[Standing]) -> Iterator[Resting]:
+def _resting(entries: Iterable[PlacedEntry]) -> Iterator[Resting]:
     return (
         Resting(id=entry.id, title=entry.title, path=path, line=entry.line)
         for path, entry in entries
@@ -144,7 +144,7 @@ def _removed_words(tree: Codebase, ends: Sequence[str]) -> set[str]:
 
 
 def _opposed(
-    entries: Sequence[Standing], fresh: frozenset[str]
+    entries: Sequence[PlacedEntry], fresh: frozenset[str]
 ) -> Iterator[BranchFinding]:
     for pair in opposites(entries):
         newest_first = sorted(pair[:2], key=lambda one: one.entry.id not in fresh)
@@ -157,11 +157,11 @@ UNWANTED = {"secret": find_secrets, "order": find_injections}
 
 
 def _unwanted(
-    entries: Sequence[Standing], fresh: frozenset[str]
+    entries: Sequence[PlacedEntry], fresh: frozenset[str]
 ) -> Iterator[BranchFinding]:
     for path, entry in entries:
         for what, find in UNWANTED.items() if entry.id in fresh else ():
             if spans := find(entry.body):
                 kinds = ", ".join(sorted({span.kind for span in spans}))
-                resting = tuple(_resting([Standing(path, entry)]))
+                resting = tuple(_resting([PlacedEntry(path, entry)]))
                 yield BranchFinding(what=what, detail=kinds, entries=resting)

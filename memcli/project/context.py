@@ -53,7 +53,7 @@ class Project:
         self.cwd = cwd
         self.tasks = tuple(tasks)  # those named may be written from outside
         self.written: dict[str, str] = {}  # by path, what a rehearsal only thinks
-        self._parsed: dict[str, MemoryFile] = {}
+        self.known: dict[str, MemoryFile] = {}  # by name, as it was last read
         self._given = root or environ.get("MEM_ROOT", "")
         self._flags = config.parse_flags(sets)
 
@@ -175,16 +175,7 @@ class Project:
             text = read_text(file.path, file.base)
         if is_crowded(text):
             raise Unreadable(CROWDED)
-        return self.parsed(text, file.name)
-
-    def parsed(self, text: str, name: str) -> "MemoryFile":
-        """A memory file with this text, parsed anew only where it changed."""
-        from memcli.memory.parser import parse
-
-        known = self._parsed.get(name)
-        if known is None or known.text != text:
-            known = self._parsed[name] = parse(text, name)
-        return known
+        return parsed(self, text, file.name)
 
     def read_to_write(self, file: FoundFile) -> "MemoryFile":
         """Like `read`, for a file about to be changed: conflict markers are left to be
@@ -220,6 +211,15 @@ class Project:
         if os.path.isabs(path):
             return absolute.lstrip(os.sep)
         return os.path.normpath(path)
+
+
+def parsed(project: Project, text: str, name: str) -> "MemoryFile":
+    """A memory file with this text, parsed anew only where it changed."""
+    from memcli.memory.parser import parse
+
+    if name not in project.known or project.known[name].text != text:
+        project.known[name] = parse(text, name)
+    return project.known[name]
 
 
 def read_known(

@@ -11,7 +11,7 @@ from memcli.similarity.differences import guard
 from memcli.similarity.duplicates import contradictions, grouped
 
 
-class Standing(NamedTuple):
+class PlacedEntry(NamedTuple):
     """An entry, with the name of the file where it stands."""
 
     path: str
@@ -23,7 +23,7 @@ class Standing(NamedTuple):
         return self.path, self.entry.id
 
 
-def may_be_opposed(standing: Standing) -> bool:
+def may_be_opposed(standing: PlacedEntry) -> bool:
     """Whether it claims something now: it holds, is no prose, and no episode, which says
     what was."""
     entry = standing.entry
@@ -34,8 +34,8 @@ class Opposite(NamedTuple):
     """Two entries that cannot both hold. `differs` says in what: "negation", "number",
     …; "marked" where one names the other."""
 
-    first: Standing
-    second: Standing
+    first: PlacedEntry
+    second: PlacedEntry
     differs: str
 
     @property
@@ -44,15 +44,15 @@ class Opposite(NamedTuple):
         return self.first.entry.id, self.second.entry.id
 
 
-def standing_in(files: Iterable[KnownFile]) -> Iterator[Standing]:
+def standing_in(files: Iterable[KnownFile]) -> Iterator[PlacedEntry]:
     """The entries of memory in these files that may be opposed."""
     for file in files:
         if file.place.store == "memory":
-            entries = (Standing(file.path, entry) for entry in file.memory.entries)
+            entries = (PlacedEntry(file.path, entry) for entry in file.memory.entries)
             yield from filter(may_be_opposed, entries)
 
 
-def opposites(entries: Iterable[Standing]) -> list[Opposite]:
+def opposites(entries: Iterable[PlacedEntry]) -> list[Opposite]:
     """The pairs that say the opposite, in whatever order the entries come; of two ids
     one pair."""
     opposed = filter(may_be_opposed, entries)
@@ -62,7 +62,7 @@ def opposites(entries: Iterable[Standing]) -> list[Opposite]:
     return [pair for ids, pair in reversed(one_each.items()) if len(ids) > 1]
 
 
-def _by_text(entries: Iterable[Standing]) -> Iterator[Opposite]:
+def _by_text(entries: Iterable[PlacedEntry]) -> Iterator[Opposite]:
     for group in grouped(entries, lambda each: each.entry.type).values():
         claims = [claim(each.entry.body) for each in group]
         for place, other in contradictions(claims):
@@ -70,7 +70,7 @@ def _by_text(entries: Iterable[Standing]) -> Iterator[Opposite]:
             yield Opposite(first=group[place], second=group[other], differs=reason)
 
 
-def _marked(entries: Iterable[Standing]) -> Iterator[Opposite]:
+def _marked(entries: Iterable[PlacedEntry]) -> Iterator[Opposite]:
     """The pairs that say it of themselves: a merge leaves them, too."""
     by_id = {each.entry.id: each for each in entries}
     for each in by_id.values():

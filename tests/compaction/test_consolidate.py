@@ -22,7 +22,7 @@ from memcli.compaction.questions import (
 from memcli.memory.changes import render_entry
 from memcli.memory.parser import KnownFile, parse
 from memcli.memory.values import place
-from memcli.similarity.opposites import Opposite, Standing
+from memcli.similarity.opposites import Opposite, PlacedEntry
 
 TODAY = "2026-11-21"
 
@@ -240,7 +240,7 @@ def test_whatever_a_reply_holds_it_adds_what_was_planned_and_nothing_else(seed):
 
 A = entry_of("a", "Always use port 1.")
 B = entry_of("b", "Never use port 1.")
-PAIR = Opposite(Standing("MEMORY.md", A), Standing("MEMORY.md", B), "")
+PAIR = Opposite(PlacedEntry("MEMORY.md", A), PlacedEntry("MEMORY.md", B), "")
 
 
 def verdict(**values):

@@ -36,7 +36,7 @@ from memcli.sessions.tools import parse_command
 from memcli.similarity.claims import claim
 from memcli.similarity.differences import guard as guard_of_claims
 from memcli.similarity.duplicates import contradictions, near_duplicate
-from memcli.similarity.opposites import Opposite, Standing
+from memcli.similarity.opposites import Opposite, PlacedEntry
 from memcli.text import model_output
 from memcli.text.controls import for_display, for_prompt
 from memcli.text.injections import neutralise
@@ -202,7 +202,7 @@ def _consolidated(text):
 @cache
 def _pairs():
     text = "---\nid: a\n---\n## A\nUse it.\n\n---\nid: b\n---\n## B\nNever use it.\n"
-    first, second = (Standing(NAME, entry) for entry in parse(text, NAME).entries)
+    first, second = (PlacedEntry(NAME, entry) for entry in parse(text, NAME).entries)
     return (Opposite(first, second, ""),)
 
 
