@@ -12,16 +12,15 @@ from memcli.guard.guards import (
     DENY,
     MODES,
     Guard,
-    ToolUse,
     Verdict,
     find_guards,
     is_own,
     judge,
     may_deny,
     read_guard,
-    strictest,
     tool_use,
 )
+from memcli.guard.lifting import decide
 from memcli.guard.setting import (
     NOT_GIVEN,
     guard_values,
@@ -40,6 +39,7 @@ from memcli.memory.words import body_of
 from memcli.project import git
 from memcli.project.context import hold, nothing_written, patches_of
 from memcli.project.record import record_path
+from memcli.sessions.tools import ToolCall, tool_call
 
 RULES = ("corrective", "directive")
 """The types of entries that may forbid something."""
@@ -239,35 +239,31 @@ def _texts(values: dict[str, object], key: str) -> tuple[str, ...]:
 
 def try_call(app: App, line: str, path: str) -> TryReport:
     """What would happen to a shell line, or to a change of a file, and why."""
-    call = line or path
+    report = TryReport(decision=None, call=line or path)
     if not app.project.listing.files:
-        return TryReport(decision=None, call=call)
+        return report
     refresh_found(app)
-    use = _use(app, line, path)
     trusted = _trusted(app)
-    verdict = app.guarded(lambda: strictest(app, use, trusted))
+    verdict = app.guarded(lambda: decide(app, _call(app, line, path), {}, trusted))
     if verdict is None:
-        return TryReport(decision=None, call=call)
+        return report
     guard = verdict.guard
-    return TryReport(
+    return report._replace(
         decision=verdict.mode or None,
-        call=call,
-        id=guard.entry,
+        id=guard.entry or None,
         title=guard.title,
-        place=guard.place,
+        place=guard.place or None,
         pattern=verdict.pattern,
         unless=verdict.unless or None,
         is_place=verdict.is_place,
     )
 
 
-def _use(app: App, line: str, path: str) -> ToolUse:
-    """A shell line with the files it changes, or a change of a file."""
-    from memcli.sessions.tools import tool_call
-
-    root = app.project.root or app.project.cwd
-    call = tool_call({"command": line, "path": path}, str(app.project.cwd))
-    return tool_use(root, line, call)
+def _call(app: App, line: str, path: str) -> ToolCall:
+    """A shell line with the files it changes, and a change of a file."""
+    cwd = str(app.project.cwd)
+    call = tool_call({"command": line}, cwd)
+    return call._replace(files=(*call.files, *tool_call({"path": path}, cwd).files))
 
 
 def suggest_guards(app: App, prefix: str = "") -> SuggestReport:
@@ -349,8 +345,10 @@ def replay(app: App, prefix: str = "") -> ReplayedGuards:
 def _stops(
     app: App, guard: Guard, calls: Sequence[PastCall]
 ) -> Iterator[tuple[PastCall, Verdict]]:
+    root = app.project.root or app.project.cwd
     for call in calls:
-        verdict = judge(guard, _use(app, call.line, call.path))
+        use = tool_use(root, _call(app, call.line, call.path))
+        verdict = judge(guard, use)
         if verdict is not None and verdict.mode:
             yield call, verdict
 

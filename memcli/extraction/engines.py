@@ -147,7 +147,9 @@ def _below(given: EngineInput, finding: Finding) -> Finding:
     for path in finding.paths:  # one alone: the session ran elsewhere
         full = os.path.join(root, given.session.turns[finding.turn].cwd, path)
         names = (
-            name for name in (*names_of(root, full), path) if (root / name).is_file()
+            name
+            for name in (*names_of(root, full), path)
+            if not os.path.isabs(name) and (root / name).is_file()
         )
         found |= {
             re.sub(r"[][*?\\]", r"\\\g<0>", name): None for name in islice(names, 1)

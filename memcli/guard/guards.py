@@ -8,8 +8,6 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from functools import partial
 from itertools import chain, product
 from pathlib import Path
 from typing import Any
@@ -22,21 +20,17 @@ from memcli.guard.patterns import (
     parse_pattern,
 )
 from memcli.guard.pushes import with_branches
-from memcli.guard.unhooked import HOOKED, loses_hooks
 from memcli.index import view
 from memcli.index.filters import GUARD, keys_of_guarded
 from memcli.index.view import Candidate
-from memcli.memory.binding import STRICTNESS, loosened
+from memcli.memory.binding import STRICTNESS
 from memcli.memory.filters import Filters
 from memcli.memory.values import plain_id
 from memcli.named import NamedTuple
 from memcli.project import git, globs
-from memcli.project.config import user_file
-from memcli.sessions.foreseen import texts_after
 from memcli.sessions.tools import MOST, ToolCall
-from memcli.sessions.tools import places as places_of
-from memcli.storage.files import Unreadable, is_mine, read_file
-from memcli.text.shell import ShellCommand, Words, read_line
+from memcli.storage.files import is_mine
+from memcli.text.shell import Words
 
 ASK = "ask"
 DENY = "deny"
@@ -231,23 +225,25 @@ def _guard_of(candidate: Candidate, path: str, root: Path | None) -> Guard:
     return guard._replace(path=path)
 
 
-def tool_use(root: Path, line: str, call: ToolCall, away: str = "") -> ToolUse:
-    """What a shell line and a tool's changes of files are, as guards see it. Where the
-    agent stands in a folder that is `away`, it is what they do below the root."""
+def tool_use(root: Path, call: ToolCall) -> ToolUse:
+    """What a call is, as guards see it."""
+
+    def names_of(path: str) -> list[str]:
+        return git.names_of(root, path, through=path not in call.takes)
+
     places: list[str] = []
-    named = map(partial(git.names_of, root), (*call.files, *call.brings))
     for path in (*call.wholes, *call.brings):
         is_around = lies_in(Path(os.path.realpath(path)), str(root))
-        places += [""] if is_around else git.names_of(root, path)
-    reading = read_line(line)
+        places += [""] if is_around else names_of(path)
+    named = map(names_of, (*call.files, *call.brings))
     is_long = len(call.files) >= MOST
-    commands = [each for each in reading.commands if _acts_below(root, away, each)]
+    commands = [each for each in call.simple if each.words]
     return ToolUse(
         commands=tuple(with_branches(root, commands)),
         files=tuple(dict.fromkeys(chain.from_iterable(named))),
         places=tuple(dict.fromkeys(places)),
         walk=globs.Walk(str(root), MOST_WALKED),
-        unread=f"it changes {MOST} files and more" if is_long else reading.unread,
+        unread=f"it changes {MOST} files and more" if is_long else call.unread,
     )
 
 
@@ -255,13 +251,6 @@ def lies_in(root: Path, *parts: str) -> bool:
     """Whether a path, in parts, leads into the root."""
     path = os.path.realpath(os.path.join(*parts))
     return f"{path}{os.sep}".startswith(f"{root}{os.sep}")
-
-
-def _acts_below(root: Path, away: str, command: ShellCommand) -> bool:
-    """Whether a command runs something that may change what is below the root."""
-    if not command.words:
-        return False
-    return not away or any(lies_in(root, away, each) for each in places_of(command))
 
 
 def judge(guard: Guard, use: ToolUse) -> Verdict | None:
@@ -282,15 +271,26 @@ def _run(guard: Guard, use: ToolUse) -> Iterator[Verdict]:
 
 
 def _touched(guard: Guard, use: ToolUse) -> Iterator[Verdict]:
-    """The same of each file that it names, or folder of which all is guarded; then of
+    """The same of each file that it names, or place of which all is guarded; then of
     the places that hold, or may hold, what the guard asks about."""
-    for name, glob in product(use.files, guard.paths):
-        if any(globs.covers([glob], each) for each in (name, f"{name}/*")):
+    for name, glob in _pairs(guard, use.files):
+        inside = f"{name}/*" if name in use.places else name
+        if globs.covers([glob], name) or globs.covers([glob], inside):
             yield _verdict(guard, name, glob, _allowed(guard, use, name))
-    for name, glob in product(use.places, guard.paths):
-        if use.walk and use.walk.reaches(glob, name):
+    for name, glob in _pairs(guard, (*use.files, *use.places)):
+        is_whole = globs.covers([glob], f"{name}/*")
+        is_place = is_whole or name in use.places
+        if is_place and use.walk and (is_whole or use.walk.reaches(glob, name)):
             verdict = _verdict(guard, name, glob, _allowed(guard, use, name))
             yield verdict._replace(mode=verdict.mode and ASK, is_place=True)
+
+
+def _pairs(guard: Guard, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The names with the globs that bind there: outside of the root one that leads out
+    of it alone."""
+    for name, glob in product(names, guard.paths):
+        if glob.startswith("/") or not name.startswith("/"):
+            yield name, glob
 
 
 def _verdict(guard: Guard, met: str, pattern: str, unless: str) -> Verdict:
@@ -373,127 +373,3 @@ def is_own(app: App, guard: Guard) -> bool:
     if guard.path.startswith("~/") or root is None:
         return is_mine(os.stat(path))
     return bool(git.own_files(root, [path]))
-
-
-LIFTING = tuple(
-    parse_pattern(text)
-    for text in (
-        "mem guard * --off*",
-        "mem guard * --ask*",
-        "mem guard * --trust*",
-        "mem undo*",
-        "mem forget*",
-        "mem merge-driver*",
-        "mem init * --remove*",
-    )
-)
-"""Commands of mem that may lift any guard."""
-CHANGING = ("guard", "edit", "retire", "drop")
-"""The verbs that change or end the entry which they name."""
-
-
-def lifts(
-    app: App, commands: Iterable[Words], call: ToolCall, given: Mapping[str, Any]
-) -> str:
-    """What a call would do to a guard, in words; "" when it leaves them alone."""
-    for command in commands:
-        if fault := _lifts(app, _as_mem(command)):
-            return fault
-    changes = call.files or call.wholes
-    guarded = {path for _, path in guarded_entries(app)} if changes else set()
-    if not guarded:
-        return ""
-    # A command has no texts, whatever stands beside it.
-    texts = {} if call.commands else given
-    name = next(_weakened(app, guarded, call, texts), "")
-    return f"this change of {name} would touch a guard" if name else ""
-
-
-def _weakened(
-    app: App, guarded: Iterable[str], call: ToolCall, texts: Mapping[str, Any]
-) -> Iterator[str]:
-    """The files by whose change a guard may bind less: what holds it, what takes memory
-    out of view, and what takes its hook away."""
-    path_of = app.project.path_of
-    replaced = [path for path in call.files if path not in call.appends]
-    for name in sorted(guarded):
-        path = path_of(name)
-        if _is_changed(path, replaced, call) and _may_lift(path, texts):
-            yield name
-    for name in (".mem.toml", str(user_file(app.project.home, app.project.environ))):
-        if _is_changed(path_of(name), call.files, call):
-            yield name
-    for name in HOOKED:
-        path = path_of(name)
-        if _is_changed(path, call.files, call) and loses_hooks(path, texts):
-            yield name
-
-
-def _is_changed(path: str, files: Iterable[str], call: ToolCall) -> bool:
-    """Whether a file is one of `files`, or where a call may change any."""
-    return any(_is_file(path, each) for each in files) or _lies_within(path, call)
-
-
-def _lies_within(path: str, call: ToolCall) -> bool:
-    """Whether a file is in a folder, or meets a pattern, whose files a call changes."""
-    file = os.path.realpath(path)
-    return any(
-        lies_in(Path(place), file) or globs.covers([place], file)
-        for place in map(os.path.realpath, call.wholes)
-    )
-
-
-def _may_lift(path: str, given: Mapping[str, Any]) -> bool:
-    """Whether a guard of a file may bind less after a call, or be called otherwise than
-    a person knows it."""
-    try:
-        before = read_file(path).data.decode("utf-8", "replace")
-    except Unreadable:
-        return True
-    after = texts_after(before, given)
-    return not after or any(loosened([before], [text], titled=True) for text in after)
-
-
-def _is_file(path: str, other: str) -> bool:
-    """Whether two names are of one file, by links too."""
-    with suppress(OSError, ValueError):
-        return os.path.samefile(path, other)
-    return os.path.realpath(path) == os.path.realpath(other)
-
-
-def _as_mem(command: Words) -> Words:
-    """A command of mem as it is typed, whatever starts it."""
-    for place, word in enumerate(command):
-        if posixpath.basename(word) in ("mem", "memcli"):
-            return ("mem", *command[place + 1 :])
-    return ()
-
-
-def _lifts(app: App, command: Words) -> str:
-    """What a command of mem would do to a guard; "" for nothing."""
-    line = " ".join(command)
-    if any(matches(pattern, command) for pattern in LIFTING):
-        return f"`{line}` would lift or trust a guard"
-    if _may_change_guard(app, command):
-        return f"`{line}` would change a guard or take it away"
-    return ""
-
-
-def _may_change_guard(app: App, command: Words) -> bool:
-    """Whether a command of mem changes or ends an entry that may be a guard."""
-    operands = [word for word in command[1:] if not word.startswith("-")]
-    verb = next((word for word in operands if word in CHANGING), "")
-    is_replay = command[1:2] == ("guard",) and command[3:] == ("--replay",)
-    if not verb or is_replay:
-        return False
-    # What comes by a pipe to xargs, or from a variable, may be any entry.
-    is_piped = operands[-1] == verb and verb != "guard"
-    is_hidden = is_piped or "$" in "".join(command)
-    return is_hidden or names_guard(app, operands)
-
-
-def names_guard(app: App, words: Sequence[str]) -> bool:
-    """Whether one of these words is the id, or the beginning of it, of a guard."""
-    prefixes = [plain_id(word) for word in words if plain_id(word)]
-    guarded = {plain_id(candidate.entry) for candidate, _ in guarded_entries(app)}
-    return any(entry.startswith(each) for each in prefixes for entry in guarded)

@@ -14,6 +14,8 @@ def reason(verdict: Verdict) -> str:
     """Title, place, what was met, what is allowed, and how a person lifts it. What
     comes from files stands in backticks."""
     guard = verdict.guard
+    if not guard.entry:
+        return f"mem: {guard.title}. {LIFTED}"
     says = "refuses" if verdict.mode == DENY else "asks about"
     parts = [
         f"mem guard {says} this: {quoted(guard.title)} ({guard.place})",

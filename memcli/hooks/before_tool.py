@@ -29,6 +29,7 @@ from memcli.project.roots import roots_around
 from memcli.sessions.tools import (
     ToolCall,
     is_writer,
+    places,
     shell_line,
     takes_away,
     tool_call,
@@ -56,8 +57,8 @@ HINT = "Untrusted hint from earlier sessions"
 def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
     """Corrections about what is at hand: at most three lines, each once in a
     context."""
-    tool = tool_call(call.input, call.cwd)
-    stopped = _stopped(app, call, state)
+    tool = tool_call(call.input, call.cwd, call.tool)
+    stopped = _stopped(app, call, acting(call), state)
     if not stopped.decision:
         stopped = elsewhere(app, call)
     if stopped.decision:
@@ -120,12 +121,14 @@ def _told(
 
 def acting(call: HookCall) -> ToolCall:
     """What a call may change; nothing where its tool is not known as one that does."""
-    tool = tool_call(call.input, call.cwd)
+    tool = tool_call(call.input, call.cwd, call.tool)
     if tool.commands:
         return tool
     if not is_writer(call.tool):
         return ToolCall()
-    return tool._replace(wholes=tool.files) if takes_away(call.tool) else tool
+    if takes_away(call.tool):
+        return tool._replace(wholes=tool.files, takes=tool.files)
+    return tool
 
 
 def elsewhere(app: HookApp, call: HookCall) -> Told:
@@ -136,7 +139,7 @@ def elsewhere(app: HookApp, call: HookCall) -> Told:
         return Told()
     here = Path(os.path.realpath(call.cwd))
     acted = (
-        *tool.folders,
+        *chain.from_iterable(map(places, tool.simple)),
         *map(os.path.dirname, tool.files),
         *tool.wholes,
         *tool.brings,
@@ -148,9 +151,9 @@ def elsewhere(app: HookApp, call: HookCall) -> Told:
             text = f"mem: this call acts in more than {MOST_ROOTS} projects"
             stopped = _asking(other, text)
         elif has_memory(other):
-            away = "" if here.is_relative_to(root) else str(here)
-            judged = partial(_stopped, other, call, away=away)
-            stopped = other.from_state(judged, Told())
+            is_inside = here.is_relative_to(root)
+            inside = tool if is_inside else _below(root, tool)
+            stopped = other.from_state(partial(_stopped, other, call, inside), Told())
         else:
             continue
         if stopped.decision:
@@ -191,10 +194,22 @@ def _asking(app: HookApp, text: str) -> Told:
     return Told(text=text, decision="ask") if is_bound else Told()
 
 
-def _stopped(app: HookApp, call: HookCall, state: State, away: str = "") -> Told:
+def _below(root: Path, tool: ToolCall) -> ToolCall:
+    """What a call does below a root outside of which the agent stands."""
+    from memcli.guard.guards import lies_in
+
+    def lies_below(paths: Iterable[str]) -> bool:
+        return any(lies_in(root, path) for path in paths)
+
+    return tool._replace(
+        files=tuple(path for path in tool.files if lies_below([path])),
+        simple=tuple(each for each in tool.simple if lies_below(places(each))),
+    )
+
+
+def _stopped(app: HookApp, call: HookCall, tool: ToolCall, state: State) -> Told:
     """What a guard says of the call; without a decision where none stops it. While it is
     not judged, guards in force ask."""
-    tool = acting(call)
     if not any(tool):
         return Told()
 
@@ -211,7 +226,7 @@ def _stopped(app: HookApp, call: HookCall, state: State, away: str = "") -> Told
     unknown = app.guarded(lambda: unindexed_guards(app, app.unindexed))
     if is_bound():
         app.owe(question)
-        stopped = _judged(app, call, state, tool, away)
+        stopped = _judged(app, call, tool, state)
     if unknown and not stopped.decision:
         from memcli.guard.wording import quoted
 
@@ -221,36 +236,21 @@ def _stopped(app: HookApp, call: HookCall, state: State, away: str = "") -> Told
     return stopped
 
 
-def _judged(
-    app: HookApp, call: HookCall, state: State, tool: ToolCall, away: str
-) -> Told:
+def _judged(app: HookApp, call: HookCall, tool: ToolCall, state: State) -> Told:
     """What the indexed guards say of the call."""
-    from memcli.guard import guards
+    from memcli.guard.lifting import decide
 
-    line = shell_line(call.input)
-    root = app.project.root or app.project.cwd
-    if away:
-        inside = tuple(path for path in tool.files if guards.lies_in(root, path))
-        tool = tool._replace(files=inside)
-    use = guards.tool_use(root, line, tool, away)
-    lifted = app.guarded(lambda: guards.lifts(app, use.commands, tool, call.input))
     trusted = state.trusted()
-    verdict = (
-        None if lifted else app.guarded(lambda: guards.strictest(app, use, trusted))
-    )
-    if not lifted and (verdict is None or not verdict.mode):
+    verdict = app.guarded(lambda: decide(app, tool, call.input, trusted))
+    if verdict is None or not verdict.mode:
         return Told()
     from memcli.guard import stops, wording
     from memcli.hooks import told
     from memcli.text.secrets import redact_secrets  # few calls are stopped
 
-    if verdict is None:
-        stopped = Told(text=f"mem: {lifted}. {wording.LIFTED}", decision=guards.ASK)
-        item = _item("", lifted)
-    else:
-        stopped = Told(text=wording.reason(verdict), decision=verdict.mode)
-        item = _item(verdict.guard.entry, verdict.guard.title)
-    first = (line or ", ".join(use.files)).splitlines()[0]
+    stopped = Told(text=wording.reason(verdict), decision=verdict.mode)
+    item = _item(verdict.guard.entry, verdict.guard.title)
+    first = (shell_line(call.input) or verdict.met).splitlines()[0]
     met = redact_secrets(first[: 8 * SHOWN])[:SHOWN]
     occasion = told.Occasion(
         context=call.context, event=stops.EVENT, why=f"{stopped.decision}: {met}"

@@ -187,7 +187,7 @@ def _deeds(turns: Sequence[Turn], root: Path) -> Iterator[Deed]:
     for turn in turns:
         if turn.role != "assistant" or not turn.tool or not turn.time:
             continue
-        call = tool_call(turn.input, turn.cwd or str(root))
+        call = tool_call(turn.input, turn.cwd or str(root), turn.tool)
         if not any(call):
             continue
         files = [name for path in call.files for name in names(path)]

@@ -470,12 +470,13 @@ def _lies_plainly_in(path: str, root: Path, tree_top: Path) -> bool:
     return resolved(work_tree(Path(path).parent) or "") == resolved(tree_top)
 
 
-def names_of(root: Path, path: str) -> list[str]:
+def names_of(root: Path, path: str, *, through: bool = True) -> list[str]:
     """The names of a file as seen from the root, also when it lies in another work
-    tree of this repository; that of its own, and what a link in its place leads to."""
+    tree of this repository; that of its own, and what a link in its place leads to,
+    where `through` is not false. Outside of it they begin at the top of the disk."""
     folder, name = os.path.split(path)
     own = os.path.join(os.path.realpath(folder), name)
-    if not os.path.islink(own):
+    if not through or not os.path.islink(own):
         return _names_of(root, own)
     return [*_names_of(root, own), *_names_of(root, os.path.realpath(own))]
 
@@ -487,8 +488,8 @@ def _names_of(root: Path, resolved: str) -> list[str]:
     own_tree = work_tree(root)
     other_tree = work_tree(Path(resolved).parent)
     if own_tree is None or other_tree is None or own_tree == other_tree:
-        return names or [resolved.lstrip(os.sep)]
+        return names or [resolved]
     if common_dir(own_tree) == common_dir(other_tree):
         inside = os.path.relpath(resolved, other_tree)
         names.append(os.path.relpath(inside, os.path.relpath(root, own_tree)))
-    return names or [resolved.lstrip(os.sep)]
+    return names or [resolved]

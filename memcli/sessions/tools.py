@@ -2,10 +2,11 @@
 shell line."""
 
 import os
+import re
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -31,11 +32,11 @@ LONGEST = 20_000  # characters of a command that are looked at
 
 
 class ToolCall(NamedTuple):
-    """The files that a tool will change or show, absolute; its shell command, and each
-    simple one in it; `reads` are files that a shell command shows, `wholes` the folders
-    and patterns whose files it changes, `brings` the folders in which anything may
-    appear, `appends` files that it only adds to, `folders` where its commands are called,
-    all absolute."""
+    """The files that a tool will change, absolute; its shell command, and each simple
+    one in it, as texts and as they are read (`simple`; `unread` says why there may be
+    more); `reads` are files that it shows, `wholes` the folders and patterns whose files
+    it changes, `brings` the folders in which anything may appear, `appends` files that
+    it only adds to, `takes` the names that it takes away, not what a link leads to."""
 
     files: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
@@ -43,47 +44,55 @@ class ToolCall(NamedTuple):
     wholes: tuple[str, ...] = ()
     brings: tuple[str, ...] = ()
     appends: tuple[str, ...] = ()
-    folders: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    simple: tuple[ShellCommand, ...] = ()
+    unread: str = ""
 
 
-def tool_call(given: Mapping[str, Any], cwd: str) -> ToolCall:
-    """What a tool's input says of files and of a command."""
+def tool_call(given: Mapping[str, Any], cwd: str, tool: str = "") -> ToolCall:
+    """What a tool's input says of files and of a command. Files that stand beside a
+    command are changed where the name of the `tool` says so, or the one word that the
+    command is."""
     lines = _lines_of(given)
     command = _without_patches(lines)
-    named = [*_named_files(given, lines)]
-    if not command:
-        return ToolCall(_absolute(cwd, named))
-    simple = read_line(command).commands
-    found = _changes_of(simple)
-    found["files"] = [*named, *found["files"]]
-    call = ToolCall(**{kind: _absolute(cwd, names) for kind, names in found.items()})
-    appends = tuple(path for path in call.appends if path not in call.files)
-    return call._replace(
-        files=(*call.files, *appends),
+    operation = command if command.isidentifier() else tool
+    is_changed = not command or is_writer(operation)
+    found = defaultdict[str, list[str]](list)
+    found["files" if is_changed else "reads"] += _absolute(cwd, _named(given, _place()))
+    for text in (*lines, *map(given.get, PATCHES)):
+        if isinstance(text, str) and PATCH in text:
+            found["files"] += _absolute(cwd, _patched().findall(text))
+    folders = _named(given, _workplace()) if command else ()
+    reading = read_line(command, os.path.join(cwd, *islice(folders, 1)))
+    for each in reading.commands:
+        for kind, names in _changed(each):
+            found[kind] += _absolute(each.folder, names)
+    files = _unique(found["files"])
+    appends = _unique(found["appends"], files)
+    takes = _unique(found["takes"], files)
+    return ToolCall(
+        files=(*files, *appends, *takes),
+        commands=parse_command(command, reading.commands),
+        reads=_unique(found["reads"]),
+        wholes=_unique((*found["wholes"], *found["takes"])),
+        brings=_unique(found["brings"]),
         appends=appends,
-        commands=parse_command(command, simple),
+        takes=takes,
+        simple=reading.commands,
+        unread=reading.unread,
     )
 
 
-def _named_files(given: Mapping[str, Any], lines: Iterable[str]) -> Iterator[str]:
-    """The files that a tool is given by name, and those that a patch in it names."""
+def _unique(paths: Iterable[str], others: Collection[str] = ()) -> tuple[str, ...]:
+    """Paths, each once, without those that stand among others."""
+    return tuple(path for path in dict.fromkeys(paths) if path not in others)[:MOST]
+
+
+def _named(given: Mapping[str, Any], key_pattern: re.Pattern[str]) -> Iterator[str]:
+    """The texts that a tool is given by such names."""
     for key, value in _within(given):
-        if _place().fullmatch(key):
+        if key_pattern.fullmatch(key):
             yield from _strings(value)
-    for text in (*lines, *map(given.get, PATCHES)):
-        if isinstance(text, str) and PATCH in text:
-            yield from _patched().findall(text)
-
-
-def _changes_of(simple: Iterable[ShellCommand]) -> dict[str, list[str]]:
-    """What simple commands change and show, for each field of a call."""
-    found = defaultdict[str, list[str]](list)
-    for command in simple:
-        for kind, names in _changed(command):
-            known = (name for name in names if not name.startswith("/dev/"))
-            found[kind] += [os.path.join(command.folder, name) for name in known]
-        found["folders"] += places(command)
-    return found
 
 
 def _changed(command: ShellCommand) -> Iterator[tuple[str, Iterable[str]]]:
@@ -168,8 +177,9 @@ def changed_by(turn: "Turn", *, shell: bool = False) -> tuple[str, ...]:
         return ()
     line = shell_line(turn.input)
     edits = PATCH in line or _edits().search(turn.tool.lower())
-    files = tool_call(turn.input, turn.cwd).files if edits or (shell and line) else ()
-    return _from_folder(turn, files)
+    if not edits and not (shell and line):
+        return ()
+    return _from_folder(turn, tool_call(turn.input, turn.cwd, turn.tool).files)
 
 
 def read_by(turn: "Turn") -> tuple[str, ...]:
@@ -183,13 +193,12 @@ def _from_folder(turn: "Turn", paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(path.removeprefix(f"{turn.cwd.rstrip('/')}/") for path in paths)
 
 
-def _absolute(cwd: str, names: Sequence[str]) -> tuple[str, ...]:
-    known = (
-        os.path.join(cwd, os.path.expanduser(_local(name)))
-        for name in names
-        if "\0" not in name
-    )
-    return tuple(dict.fromkeys(map(os.path.normpath, known)))[:MOST]
+def _absolute(folder: str, names: Iterable[str]) -> Iterator[str]:
+    """The paths of files as they are named in a folder; none of a device."""
+    for name in names:
+        if "\0" not in name and not name.startswith("/dev/"):
+            path = os.path.expanduser(_local(name))
+            yield os.path.normpath(os.path.join(folder, path))
 
 
 def _local(name: str) -> str:
@@ -225,11 +234,17 @@ def _place() -> str:
     )
 
 
+@verbose(ignore_case=True)
+def _workplace() -> str:
+    """What tools call the folder in which they run a command."""
+    return r"(?: work (?:ing)? _? )? dir (?:ectory)? (?: _? path )? | cwd"
+
+
 @verbose
 def _edits() -> str:
     """What the names of tools that edit have in them."""
     return r"""
-        edit | write | patch | replace | create (?: $ | .* file ) | insert | append
+        edit (?! or ) | write | patch | replace | create (?: $ | .* file ) | insert | append
       | (?: save | update | modify | copy | put | reformat ) [_-]? file
     """
 

@@ -44,15 +44,11 @@ def _sources(given: _Given) -> Sequence[str]:
 
 
 def _targets(given: _Given) -> Names:
-    """The file that is written last, or the files in it if it is a folder."""
-    if not _sources(given):
+    """The file that is written last on this machine, or the files in it if it is a
+    folder."""
+    if not _sources(given) or ":" in given.target:
         return ()
     return [given.target, *_inside(given.target, _sources(given))]
-
-
-def _moved(given: _Given) -> Names:
-    """What is put somewhere, and where."""
-    return [*_sources(given), *_targets(given)]
 
 
 def _copied_trees(given: _Given) -> Names:
@@ -108,13 +104,14 @@ def _inside(folder: str, names: Sequence[str]) -> list[str]:
 
 
 class Writer(NamedTuple):
-    """What a program changes: the `files` that it names, the folders and patterns whose
-    files it changes (`wholes`), and in which folders anything may appear that it
-    `brings`. `into` are options with the folder in which it works; it changes nothing
-    without an option, or first word, that matches `when`, or with one that matches
-    `unless`."""
+    """What a program changes: the `files` that it names, those that it `takes` away with
+    all that they hold, the folders and patterns whose files it changes (`wholes`), and
+    in which folders anything may appear that it `brings`. `into` are options with the
+    folder in which it works; it changes nothing without an option, or first word, that
+    matches `when`, or with one that matches `unless`."""
 
     files: Choice = _nothing
+    takes: Choice = _nothing
     wholes: Choice = _nothing
     brings: Choice = _nothing
     into: str = "(?!)"
@@ -128,29 +125,26 @@ _EDITOR = Writer(
 )
 """An option with a value (`-Ilib`, `-Mstrict`, `-rjson`) has no `i` of its own."""
 _OPERANDS = Writer(files=_operands)
-_REMOVER = Writer(files=_operands, wholes=_operands)
+_REMOVER = Writer(takes=_operands)
 _LOOKER = Writer()
 _ROWS = {
-    "rm, rmdir, shred, truncate, unlink, trash, trash-put, git checkout-index": _REMOVER,
+    "rm, rmdir, shred, unlink, trash, trash-put, git checkout-index": _REMOVER,
     "gio": _REMOVER._replace(when="trash"),
     "git rm": _REMOVER._replace(unless="--cached"),
     "git restore": _REMOVER._replace(
         unless=r"\A(?s:(?!.*^(?:-\w*W|--worktree))(?=.*^(?:-S|--staged)).*)"
     ),
     "git checkout": Writer(files=_pathspecs, wholes=_operands, unless="-[bB]"),
-    "git clean": Writer(
-        files=_operands, wholes=_operands_or_folder, unless="-[a-zA-Z]*n.*|--dry-run"
-    ),
-    "find": Writer(files=_found, wholes=_found, when="-delete"),
+    "git clean": Writer(takes=_operands_or_folder, unless="-[a-zA-Z]*n.*|--dry-run"),
+    "find": Writer(takes=_found, when="-delete"),
     "sed, perl, ruby": _EDITOR,
     "awk, gawk, yq": _OPERANDS._replace(when="-i.*|--in-?place.*|inplace"),
-    "sponge, tee, touch": _OPERANDS,
+    "sponge, tee, touch, truncate": _OPERANDS,
     "gzip, gunzip": _OPERANDS._replace(
         unless="-[a-zA-Z0-9]*[cltk].*|--(?:to-)?stdout|--list|--test|--keep"
     ),
     "vi, vim, nvim, ed, ex": _OPERANDS._replace(unless="-R|--version|--help"),
-    # Of a folder a program that formats takes what its own settings name: it changes
-    # the files that are named, and folders of which a guard covers all.
+    # Of a folder a program that formats takes what its own settings name.
     "black, isort, rustfmt": _OPERANDS._replace(
         unless="-c|--check.*|--diff|--version|--help"
     ),
@@ -158,7 +152,7 @@ _ROWS = {
         when="-w|--write|--fix.*|--unsafe-fixes|format",
         unless="--check|--diff|-d|--fix-dry-run",
     ),
-    "mv, git mv": Writer(files=_moved, wholes=_sources, into=_TARGET),
+    "mv, git mv": Writer(files=_targets, takes=_sources, into=_TARGET),
     "cp": Writer(files=_targets, brings=_copied_trees, into=_TARGET),
     "ln, install": Writer(files=_targets, into=_TARGET),
     "rsync": Writer(
@@ -185,7 +179,7 @@ _ROWS = {
         brings=_folder, unless="--check|--(?:num)?stat|--summary|--cached"
     ),
     "git am": Writer(brings=_folder, unless="--abort|--quit|--skip|--continue"),
-    "grep, egrep, rg, ag, git grep": _LOOKER,
+    "grep, egrep, rg, ag, git grep, ls, git ls-files, ps": _LOOKER,
 }
 WRITERS = dict[str, Writer]()
 """By the program, of git with its subcommand."""
@@ -197,8 +191,8 @@ EDITORS = frozenset(name for name, row in WRITERS.items() if row is _EDITOR)
 
 
 def written_by(words: Words) -> Iterator[tuple[str, Names]]:
-    """What a command changes, as far as its words say: `files`, `wholes` and `brings`
-    as a row of the table has them."""
+    """What a command changes, as far as its words say: `files`, `takes`, `wholes` and
+    `brings` as a row of the table has them."""
     number = 1 + (words[:1] == ("git",))
     writer = WRITERS.get(" ".join(words[:number]), _NOTHING)
     rest = words[number:]
@@ -208,6 +202,7 @@ def written_by(words: Words) -> Iterator[tuple[str, Names]]:
         folder, operands = _parted(rest, writer)
         given = _Given(operands=operands, folder=folder, words=rest)
         yield "files", writer.files(given)
+        yield "takes", writer.takes(given)
         yield "wholes", writer.wholes(given)
         yield "brings", writer.brings(given)
 

@@ -123,13 +123,14 @@ def commands_of(line: str) -> list[Words]:
     return [command.words for command in read_line(line).commands if command.words]
 
 
-def read_line(line: str) -> Reading:
-    """The simple commands of a shell line, in order, without wrappers. What a shell is
+def read_line(line: str, folder: str = "") -> Reading:
+    """The simple commands of a shell line that is called in a folder, in order, without
+    wrappers. What a shell is
     given to run (`sh -c`, `$(…)`, `xargs`, `find -exec`, a here-document) counts as
     commands of their own."""
     reader = _LineReader()
     try:
-        reader.read(line[:MOST_CHARACTERS], DEEPEST)
+        reader.read(line[:MOST_CHARACTERS], DEEPEST, folder)
     except EndlessError:
         reader.miss(f"it has more than {MOST_COMMANDS:,} commands")
     except RecursionError:
@@ -156,7 +157,7 @@ class _LineReader:
         """Note that the line may run more than was found."""
         self.unread = self.unread or reason
 
-    def read(self, line: str, deep: int, folder: str = "") -> None:
+    def read(self, line: str, deep: int, folder: str) -> None:
         """Add the commands of a line."""
         if deep <= 0:
             self.miss("it has shells within shells")
@@ -218,7 +219,7 @@ def _called(program: str, words: list[str], simple: SimpleCommand) -> ShellComma
     if program == "git":
         arguments = list(dropwhile(is_option, arguments))
     entered = _entered(program, words[1:], ENTERING)
-    folder = posixpath.join(simple.folder, *entered)
+    folder = posixpath.join(simple.folder, *map(posixpath.expanduser, entered))
     named = [
         *_assigned(simple.words[: -len(words)]),
         *_entered(program, words[1:], ABOUT),

@@ -328,6 +328,7 @@ class CommandList:
             if words[0] == "pushd":
                 self.left.append(self.folders[-1])
             folder = _unknown().sub("", operands[0])
+            folder = posixpath.expanduser(folder)
             self.folders[-1] = posixpath.join(self.folders[-1], folder)
 
     def _bodies(self) -> None:

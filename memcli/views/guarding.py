@@ -79,9 +79,11 @@ def set_text(report: SetGuardReport) -> str:
 def try_text(report: TryReport) -> str:
     """What would happen to a call."""
     call = in_one_line(report.call)
-    if report.id is None:
+    if report.title is None:
         return f"passes: no guard is about {call}"
-    title = in_one_line(report.title or "")
+    title = in_one_line(report.title)
+    if report.id is None:
+        return f"asked about: {title}"
     where = f"{title} ({report.place}, id {report.id[:8]})"
     if report.decision is None:
         allowed = in_one_line(report.unless or "")

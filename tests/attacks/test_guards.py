@@ -232,6 +232,8 @@ def client(project) -> Project:
     project.write(KEPT, "x = 3\n")
     project.git("stash", "-q")
     project.write("key.pem", "k\n")
+    (project.root / "link.py").symlink_to(KEPT)
+    (project.root / "linked").symlink_to("gen")
     project.mem("guard", "--trust")
     return project
 
@@ -264,6 +266,9 @@ dd if=/dev/zero of=gen/api.py
 truncate -s 0 gen/api.py
 echo x | tee -a src/a gen/api.py
 echo x | sponge gen/api.py
+echo x > link.py
+mv src/main.py link.py
+protoc --out gen/api.py a.proto
 tar -xf a.tar -C gen
 tar --extract --file a.tar --directory=gen
 unzip a.zip -d gen
@@ -285,11 +290,8 @@ git checkout-index -f gen/api.py
 awk -i inplace '{print}' gen/api.py
 yq -i .a=1 gen/api.py
 gofmt -w gen/api.py
-prettier --write gen
 eslint --fix gen/api.py
 ruff check --fix gen/api.py
-ruff format gen
-black gen
 vim -c wq gen/api.py
 ed -s gen/api.py
 """.strip().splitlines()
@@ -316,10 +318,24 @@ find . ! -name '*.md' -type f -delete
 find . -name src -prune -o -type f -exec rm {} +
 rm -rf */
 rm -f */*.py
+prettier --write gen
+ruff format gen
+black gen
+protoc --out gen a.proto
 """.strip().splitlines()
 HARMLESS = r"""
 black .
 prettier --write .
+rm link.py
+unlink link.py
+mv link.py src/link.py
+rm -rf linked
+cp key.pem /tmp/there/
+echo x > ~/there/key.pem
+rm /tmp/key.pem
+ls -o gen
+git ls-files -o gen
+protoc --out src a.proto
 git restore --staged gen/api.py
 git checkout gen-2
 git checkout -b gen/topic
@@ -408,6 +424,10 @@ mcp__serena__replace_symbol_body {"relative_path": "gen/api.py", "body": "x"}
 write_to_file {"TargetFile": "gen/api.py"}
 apply_patch {"command": "{patch}"}
 shell {"command": ["apply_patch", "{patch}"]}
+str_replace_based_edit_tool {"command": "create", "path": "gen/api.py"}
+shell {"command": "rm api.py", "workdir": "gen"}
+run_shell_command {"command": "rm api.py", "dir_path": "gen"}
+execute_command {"command": "rm gen/api.py", "cwd": "{root}"}
 """.strip().splitlines()
 OTHERS = r"""
 Read {"file_path": "gen/api.py"}
@@ -423,6 +443,11 @@ Write {"file_path": ".dockerignore", "content": "MEMORY.md"}
 NotebookEdit {"notebook_path": "a.ipynb", "new_source": "gen/api.py"}
 MultiEdit {"file_path": "a", "edits": [{"old_string": "gen/api.py"}]}
 apply_patch {"command": "{other}"}
+str_replace_based_edit_tool {"command": "view", "path": "gen/api.py"}
+open_file_in_editor {"path": "gen/api.py"}
+shell {"command": "ls", "path": "gen/api.py"}
+shell {"command": "rm gen/api.py", "workdir": "src"}
+run_shell_command {"command": "ls", "dir_path": "gen"}
 """.strip().splitlines()
 
 
