@@ -28,12 +28,13 @@ from memcli.guard.setting import (
     suggested_values,
 )
 from memcli.guard.stops import Stop, stops
-from memcli.guard.suggest import suggest
+from memcli.guard.suggest import suggest, with_folders
 from memcli.history.record import opened
 from memcli.index import view
 from memcli.index.view import Candidate
 from memcli.memory.changes import ChangeSet
 from memcli.memory.filters import Filters
+from memcli.memory.parser import parse
 from memcli.memory.values import Patch, plain_id
 from memcli.memory.words import body_of
 from memcli.project import git
@@ -197,13 +198,17 @@ def set_guard(
             raise UsageError(f"{prefix}: is a section of prose, not an entry", hint)
         number = ids.index(plain_id(place.entry))
         entry = memory.entries[number]
-        values = guard_values(entry, mode, given)
+        title, body = (
+            with_folders(app.project.root, text) for text in (entry.title, entry.body)
+        )
+        values = guard_values(entry._replace(title=title, body=body), mode, given)
         changes.set((place.path, number), **values)
+        written = parse(changes.texts()[place.path], place.path).entries[number]
         after = {**entry.extra, **values}
         return SetGuardReport(
             id=entry.id,
             title=entry.title,
-            place=f"{place.path}:{entry.line}",
+            place=f"{place.path}:{written.line}",
             mode=str(values["guard"] or "off"),
             commands=_texts(after, "commands"),
             paths=_texts(after, "paths"),
@@ -299,11 +304,14 @@ def _suggested(
         return None
     text = app.guarded(lambda: app.index.entries.text(candidate))
     past = _lines_of(calls, str(values.get("session_id") or ""))
-    body = body_of(text, candidate.title)
-    patterns = suggest(candidate.title, body, past)
+    title, body = (
+        with_folders(app.project.root, part)
+        for part in (candidate.title, body_of(text, candidate.title))
+    )
+    patterns = suggest(title, body, past)
     if not (patterns.commands or patterns.paths):
         return None
-    patterns = patterns_of(candidate.title, body, values, past)
+    patterns = patterns_of(title, body, values, past)
     wanted = {"guard": DENY, **suggested_values(patterns, {})}
     guard = read_guard(candidate.entry, candidate.title, wanted, place)
     stopped = [call.line or call.path for call, _ in _stops(app, guard, calls)]

@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
+from pathlib import Path
 
 from memcli.guard.clauses import parts_of, path_like, prose_of, reason, span
 from memcli.guard.patterns import matches, parse_pattern
@@ -156,6 +157,16 @@ def in_folders(made: Suggestion, folders: Sequence[str]) -> Suggestion:
             joined = path if is_placed else posixpath.normpath(f"{base}/{path}")
             paths.append(joined)
     return made._replace(paths=tuple(dict.fromkeys(paths)))
+
+
+def with_folders(root: Path | None, text: str) -> str:
+    """A text in which a path that is a folder below the root ends as one: `src/gen/`."""
+
+    def told(match: re.Match[str]) -> str:
+        is_folder = root is not None and (root / match[0]).is_dir()
+        return posixpath.join(match[0], "") if is_folder else match[0]
+
+    return path_like().sub(told, text)
 
 
 def _banned(clause: str) -> str:

@@ -70,6 +70,15 @@ def test_a_lesson_is_switched_on_and_off(project):
     assert tried(project, FORCED).json["decision"] == "deny"
 
 
+def test_a_folder_that_exists_is_found_in_plain_text(project):
+    """What is printed is the line that the entry has then."""
+    project.write("src/gen/api.py", "x = 1\n")
+    project.remembers("Never edit src/gen by hand", id="abcd1234")
+    said = project.ok("guard", "abcd1234").out
+    line = project.read().splitlines().index("## Never edit src/gen by hand") + 1
+    assert "src/gen/**" in said and f"MEMORY.md:{line}," in said
+
+
 def test_the_hook_refuses_with_title_place_and_a_way_out(project):
     """Claude Code's own words; a neighbour passes in silence."""
     entry = guarded(project)
