@@ -14,7 +14,7 @@ from memcli.named import NamedTuple
 from memcli.sessions.writers import written_by
 from memcli.text.matching import verbose
 from memcli.text.shell import ShellCommand, Words, read_line
-from memcli.text.shell_words import is_option
+from memcli.text.shell_values import is_option
 
 if TYPE_CHECKING:
     from memcli.sessions.model import Turn

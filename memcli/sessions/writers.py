@@ -7,8 +7,8 @@ from itertools import dropwhile, pairwise
 
 from memcli.named import NamedTuple
 from memcli.text.matching import verbose
-from memcli.text.shell import Words, found_by
-from memcli.text.shell_words import is_option
+from memcli.text.shell import Words
+from memcli.text.shell_values import found_by, is_option
 
 
 class _Given(NamedTuple):
@@ -72,6 +72,11 @@ def _edited(given: _Given) -> Names:
     return files if scripts else files[1:]
 
 
+def _replaced(given: _Given) -> Names:
+    """The operands behind what is looked for and what is put there."""
+    return given.operands[2:]
+
+
 def _found(given: _Given) -> Names:
     """What find is told to find, but folders, which it takes away when empty alone."""
     is_of_folders = ("-type", "d") in pairwise(given.words)
@@ -127,8 +132,9 @@ _EDITOR = Writer(
 _OPERANDS = Writer(files=_operands)
 _REMOVER = Writer(takes=_operands)
 _LOOKER = Writer()
+_RUNNER = Writer()
 _ROWS = {
-    "rm, rmdir, shred, unlink, trash, trash-put, git checkout-index": _REMOVER,
+    "rm, rmdir, rimraf, shred, unlink, trash, trash-put, git checkout-index": _REMOVER,
     "gio": _REMOVER._replace(when="trash"),
     "git rm": _REMOVER._replace(unless="--cached"),
     "git restore": _REMOVER._replace(
@@ -137,7 +143,8 @@ _ROWS = {
     "git checkout": Writer(files=_pathspecs, wholes=_operands, unless="-[bB]"),
     "git clean": Writer(takes=_operands_or_folder, unless="-[a-zA-Z]*n.*|--dry-run"),
     "find": Writer(takes=_found, when="-delete"),
-    "sed, perl, ruby": _EDITOR,
+    "sed, gsed, perl, ruby": _EDITOR,
+    "sd": Writer(files=_replaced, unless="-p|--preview"),
     "awk, gawk, yq": _OPERANDS._replace(when="-i.*|--in-?place.*|inplace"),
     "sponge, tee, touch, truncate": _OPERANDS,
     "gzip, gunzip": _OPERANDS._replace(
@@ -148,13 +155,16 @@ _ROWS = {
     "black, isort, rustfmt": _OPERANDS._replace(
         unless="-c|--check.*|--diff|--version|--help"
     ),
+    "autopep8, autoflake, clang-format, docformatter, pg_format, yapf": _OPERANDS._replace(
+        when="-[a-z]*i.*|--in-place"
+    ),
     "gofmt, goimports, shfmt, prettier, eslint, ruff": _OPERANDS._replace(
         when="-w|--write|--fix.*|--unsafe-fixes|format",
         unless="--check|--diff|-d|--fix-dry-run",
     ),
     "mv, git mv": Writer(files=_targets, takes=_sources, into=_TARGET),
     "cp": Writer(files=_targets, brings=_copied_trees, into=_TARGET),
-    "ln, install": Writer(files=_targets, into=_TARGET),
+    "ln, install, scp": Writer(files=_targets, into=_TARGET),
     "rsync": Writer(
         files=_targets, brings=_copied_trees, unless="-[a-zA-Z]*n[a-zA-Z]*|--dry-run"
     ),
@@ -180,9 +190,12 @@ _ROWS = {
     ),
     "git am": Writer(brings=_folder, unless="--abort|--quit|--skip|--continue"),
     "grep, egrep, rg, ag, git grep, ls, git ls-files, ps": _LOOKER,
+    # What these run is the same program by another name: patterns tell them apart.
+    "npx, pnpx, bunx, uvx, pnpm exec, pnpm dlx, uv run, poetry run, pipenv run": _RUNNER,
+    "hatch run, pdm run, bundle exec, python -m, python3 -m": _RUNNER,
 }
 WRITERS = dict[str, Writer]()
-"""By the program, of git with its subcommand."""
+"""By the program, or by it with its subcommand."""
 for _names, _row in _ROWS.items():
     WRITERS.update(dict.fromkeys(_names.split(", "), _row))
 _NOTHING = Writer()
@@ -193,9 +206,9 @@ EDITORS = frozenset(name for name, row in WRITERS.items() if row is _EDITOR)
 def written_by(words: Words) -> Iterator[tuple[str, Names]]:
     """What a command changes, as far as its words say: `files`, `takes`, `wholes` and
     `brings` as a row of the table has them."""
-    number = 1 + (words[:1] == ("git",))
-    writer = WRITERS.get(" ".join(words[:number]), _NOTHING)
-    rest = words[number:]
+    writer, rest = _row_of(words)
+    while writer is _RUNNER:
+        writer, rest = _row_of(tuple(dropwhile(is_option, rest)))
     if writer is not _LOOKER:
         yield "files", _outputs(rest)
     if _acts(writer, rest):
@@ -205,6 +218,12 @@ def written_by(words: Words) -> Iterator[tuple[str, Names]]:
         yield "takes", writer.takes(given)
         yield "wholes", writer.wholes(given)
         yield "brings", writer.brings(given)
+
+
+def _row_of(words: Words) -> tuple[Writer, Words]:
+    """The row of a program, or of it with its subcommand, and the words behind."""
+    number = 2 if " ".join(words[:2]) in WRITERS else 1
+    return WRITERS.get(" ".join(words[:number]), _NOTHING), words[number:]
 
 
 def _acts(writer: Writer, words: Sequence[str]) -> bool:

@@ -6,10 +6,10 @@ that is said."""
 
 import posixpath
 from collections.abc import Collection, Iterator, Sequence
-from itertools import chain, dropwhile, pairwise, takewhile
+from itertools import chain, dropwhile, takewhile
 
 from memcli.named import NamedTuple
-from memcli.text.matching import verbose
+from memcli.text.shell_values import FINDERS, assignment, handed_on, is_option
 from memcli.text.shell_words import (
     KEYWORDS,
     MOST_COMMANDS,
@@ -17,7 +17,6 @@ from memcli.text.shell_words import (
     EndlessError,
     LineSource,
     SimpleCommand,
-    is_option,
 )
 
 MOST_CHARACTERS = 200_000
@@ -65,6 +64,7 @@ WRAPPERS = {
     "function": Wrapper(operands=1),
 }
 _VALUED = {
+    "env": "-C --chdir",
     "git": "-C -c --git-dir --work-tree --namespace --exec-path --config-env"
     " --attr-source --super-prefix",
     "docker": "-c -H -f -p --context --host --file --project-name --profile --env-file"
@@ -79,22 +79,14 @@ _VALUED = {
 VALUED = {program: frozenset(options.split()) for program, options in _VALUED.items()}
 VALUED["docker-compose"] = VALUED["docker"]
 """Options before a program's subcommand that take the next word as their value."""
-ENTERING = frozenset({"-C", "--prefix", "--dir", "--project-directory"})
+ENTERING = frozenset("-C --chdir --prefix --dir --project-directory".split())
 """Options that name the folder in which a program works."""
 ABOUT = frozenset("--git-dir --work-tree GIT_DIR GIT_WORK_TREE MEM_ROOT".split())
 """Options and variables that name a repository whatever the folder is."""
-PASSING = frozenset("grep egrep rg sort uniq head tail".split())
-"""Programs that hand on some of the lines they are given."""
-LISTERS = {"grep": 2, "rg": 2, "git grep": 3, "ls": 1}
-"""Programs that list files, and how many words stand before where they look."""
+EXECUTING = frozenset("-exec -execdir -ok -okdir -x --exec -X --exec-batch".split())
+"""Options of programs that find files by which they run a command on them."""
 NESTED = frozenset({"compose"})
 """Subcommands that have options of their own before what they are told to do."""
-
-
-@verbose
-def assignment() -> str:
-    """A variable that is set for the command behind it."""
-    return r"[A-Za-z_]\w* \+? = .*"
 
 
 class ShellCommand(NamedTuple):
@@ -167,16 +159,19 @@ class _LineReader:
             whole.read()
         finally:
             for simple in (*whole.commands, *whole.inner):
-                self._run(simple, deep)
+                for variant in simple.variants():
+                    self._run(variant, deep)
 
     def _run(self, simple: SimpleCommand, deep: int) -> None:
         """Add what a simple command runs: itself, or what it is a wrapper of."""
+        if self._words > MOST_READ:
+            return
         if len(simple.words) > MOST_WORDS:
             self.miss(f"a command of it has more than {MOST_WORDS:,} words")
         into = self.found
         is_fed = simple.before is not None or simple.words[:1] == ["xargs"]
         if is_fed and "xargs" in simple.words:
-            simple.words = _filled(simple.words, _handed_on(simple) or ["."])
+            simple.words = _filled(simple.words, handed_on(simple) or ["."])
         for words in _unwrapped(simple.words[:MOST_WORDS]):
             self._words += len(words)
             if self._words > MOST_READ:
@@ -205,7 +200,7 @@ class _LineReader:
                 into.append(_as_command((), simple, simple.folder))
             self.read(script, deep - 1, simple.folder)
             return
-        for run in _executed(words) if program == "find" else ():
+        for run in _executed(program, words):
             within = SimpleCommand(simple.folder)
             within.words = run
             self._run(within, deep)
@@ -218,10 +213,13 @@ def _called(program: str, words: list[str], simple: SimpleCommand) -> ShellComma
     arguments = _subcommand_first(words[1:], valued) if valued else words[1:]
     if program == "git":
         arguments = list(dropwhile(is_option, arguments))
-    entered = _entered(program, words[1:], ENTERING)
+    before = simple.words[: -len(words)]
+    entered = chain(
+        _entered("env", before, ENTERING), _entered(program, words[1:], ENTERING)
+    )
     folder = posixpath.join(simple.folder, *map(posixpath.expanduser, entered))
     named = [
-        *_assigned(simple.words[: -len(words)]),
+        *_assigned(before),
         *_entered(program, words[1:], ABOUT),
     ]
     command = _as_command((program, *arguments), simple, folder)
@@ -348,15 +346,14 @@ def _entered(
         option = "" if option in VALUED["git"] else word
 
 
-def _executed(words: Sequence[str]) -> Iterator[list[str]]:
-    """The commands that find runs on what it finds."""
-    found = found_by(words[1:])
-    for place, word in enumerate(words):
-        if word in ("-exec", "-execdir", "-ok", "-okdir"):
-            run = list(
-                takewhile(lambda each: each not in (";", "+"), words[place + 1 :])
-            )
-            yield _filled(run, found) if "{}" in run else run
+def _executed(program: str, words: Sequence[str]) -> Iterator[list[str]]:
+    """The commands that a program runs on what it finds."""
+    for place, word in enumerate(words if program in FINDERS else ()):
+        if word in EXECUTING:
+            behind = words[place + 1 :]
+            run = list(takewhile(lambda each: each not in (";", "+"), behind))
+            found = FINDERS[program](words[1:place])
+            yield _filled(run, found) if program != "find" or "{}" in run else run
 
 
 def _filled(words: Sequence[str], found: Sequence[str]) -> list[str]:
@@ -366,46 +363,6 @@ def _filled(words: Sequence[str], found: Sequence[str]) -> list[str]:
     return list(
         chain.from_iterable(found if each == "{}" else [each] for each in words)
     )
-
-
-def _handed_on(simple: SimpleCommand) -> Sequence[str]:
-    """What xargs is given: words that are printed, or where the files lie that another
-    program lists; nothing where the line does not tell."""
-    printed = simple.input()
-    before = simple.before
-    if printed or before is None:
-        return (printed or "").split()
-    while before.before and PASSING.issuperset(before.words[:1]):
-        before = before.before
-    words = before.words
-    if words[:1] == ["find"]:
-        return found_by(words[1:])
-    head = " ".join(words[: 2 if words[:1] == ["git"] else 1])
-    is_told = all(map(_plain().fullmatch, filter(is_option, words)))
-    operands = [word for word in words if not is_option(word)]
-    return operands[LISTERS.get(head, len(words)) :] if is_told else []
-
-
-@verbose
-def _plain() -> str:
-    """An option of a program that lists files which takes no word of its own."""
-    return r"- [acdEFhHiIlnoPrRsvwzZ0]* | -- (?: \S+=.* | hidden | null | .*-matches )?"
-
-
-def found_by(words: Sequence[str]) -> list[str]:
-    """What find is told to find: patterns of files by their names, or all that lies
-    where it begins."""
-    starts = list(takewhile(lambda word: word[:1] not in "-!(", words)) or ["."]
-    names = [
-        value
-        for before, (option, value) in zip(("", *words), pairwise(words), strict=False)
-        if option in ("-name", "-iname") and before not in ("!", "-not")
-    ]
-    choices = words.count("-o") + words.count("-or")
-    is_nested = choices or "(" in words
-    if len(names) <= choices or (is_nested and {"!", "-not", "-prune"} & set(words)):
-        return starts
-    return [posixpath.join(start, "**", name) for start in starts for name in names]
 
 
 def _subcommand_first(words: Sequence[str], valued: frozenset[str]) -> list[str]:

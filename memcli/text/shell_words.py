@@ -5,17 +5,29 @@ subshells, substitutions, redirections, here-documents."""
 
 import posixpath
 import re
-from collections.abc import Callable, Sequence
-from itertools import dropwhile
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from itertools import chain, dropwhile, islice
 
 from memcli.named import NamedTuple
 from memcli.text.matching import verbose
+from memcli.text.shell_values import (
+    Values,
+    assignment,
+    expanded,
+    handed_on,
+    is_option,
+    listed_by,
+    values_of,
+)
 
 MOST_COMMANDS = 2_000
 """So many commands of a list are looked at."""
 KEYWORDS = frozenset("then do else elif if while until coproc ! { }".split())
 """What stands before a command without being one."""
 _BEFORE = KEYWORDS | {"command", "builtin"}
+DECLARING = frozenset("export local readonly declare typeset".split())
+"""What stands before variables that are set."""
 PRINTERS = frozenset({"echo", "printf"})
 """Programs that print their words."""
 
@@ -67,15 +79,29 @@ class EndlessError(Exception):
 
 class SimpleCommand:
     """A simple command as it stands there, wrappers and all: `given` is the text on its
-    standard input, where the line says it; `before` what it has its input from."""
+    standard input, where the line says it; `before` what it has its input from;
+    `values` what its variables may be."""
 
     def __init__(self, folder: str, before: "SimpleCommand | None" = None) -> None:
         self.words: list[str] = []
         self.writes: list[str] = []
         self.appends: list[str] = []
         self.folder = folder
+        self.values: Values = {}
         self.given: str | None = None
         self.before = before
+
+    def variants(self) -> Iterator["SimpleCommand"]:
+        """The command for each choice of what its variables may be."""
+        texts = (*self.words, *self.writes, *self.appends)
+        values = {**self.values, "PWD": [self.folder] * bool(self.folder)}
+        for each in expanded(texts, values):
+            variant = copy(self)
+            given = iter(each)
+            variant.words = list(islice(given, len(self.words)))
+            variant.writes = list(islice(given, len(self.writes)))
+            variant.appends = list(given)
+            yield variant
 
     def input(self) -> str | None:
         """What it reads; None where only running it tells."""
@@ -149,6 +175,7 @@ class CommandList:
         """One whose target the next word is: no word of the command."""
         self.folders = [folder]
         """The folder of each subshell that is open, the innermost last."""
+        self.values: Values = {}
         self.left: list[str] = []
         self.cases = 0
 
@@ -226,10 +253,12 @@ class CommandList:
             source.place = len(source.text)
             return
         within = CommandList(source, self.deep - 1, self.folders[-1])
+        within.values = self.values
         try:
             within.read(nested=nested)
         finally:
             self.inner += (*within.commands, *within.inner)
+        self._set("()", listed_by(within.commands[-1]) if within.commands else ())
 
     def _ticked(self) -> str:
         """The text up to the backtick that closes it."""
@@ -311,7 +340,9 @@ class CommandList:
         words = list(dropwhile(_BEFORE.__contains__, ended.words))
         if words:
             self._enter(words)
+            self._assign(words, ended)
             self.cases += (words[0] == "case") - (words[0] == "esac" and self.cases > 0)
+        ended.values = self.values
         if ended.words or ended.writes or ended.appends:
             self.commands.append(ended)
             if len(self.commands) > MOST_COMMANDS:
@@ -327,9 +358,30 @@ class CommandList:
         elif words[0] in ("cd", "pushd") and len(operands) == 1:
             if words[0] == "pushd":
                 self.left.append(self.folders[-1])
-            folder = _unknown().sub("", operands[0])
+            folder = next(expanded(operands, self.values))[0]
+            folder = _unknown().sub("", folder)
             folder = posixpath.expanduser(folder)
             self.folders[-1] = posixpath.join(self.folders[-1], folder)
+
+    def _assign(self, words: Sequence[str], command: SimpleCommand) -> None:
+        """Note what variables are from here on: in a loop, read from a pipe, or set."""
+        rest = [word for word in words if not is_option(word)]
+        if rest[0] in DECLARING:
+            rest = rest[1:]
+        named = list(dropwhile(assignment().fullmatch, rest))
+        if rest[:1] == ["for"] and rest[2:3] == ["in"]:
+            self._set(rest[1], rest[3:])
+            split = map(str.split, self.values[rest[1]])
+            self._set(rest[1], list(chain.from_iterable(split)))
+        elif named[:1] == ["read"]:
+            for name in named[1:]:
+                self._set(name, handed_on(command))
+        elif not named:
+            for name, _, value in (word.partition("=") for word in rest):
+                self._set(name, [value])
+
+    def _set(self, name: str, words: Sequence[str]) -> None:
+        self.values = {**self.values, name: values_of(words, self.values)}
 
     def _bodies(self) -> None:
         """Read the here-documents whose bodies begin here."""
@@ -364,8 +416,3 @@ def _unknown() -> str:
 def _is_format(word: str) -> bool:
     """Whether a printer takes a word as how to print the rest."""
     return word[:2] in ("-e", "-n", "-E", "%s", "%b")
-
-
-def is_option(word: str) -> bool:
-    """Whether a word begins as options do."""
-    return word.startswith("-")

@@ -1,0 +1,144 @@
+"""What stands for other words in a shell line: variables, and what programs list. Pure.
+
+A value is what the line itself tells: words that are assigned, or looped over, or the
+places in which a program looks for the files that it prints."""
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, pairwise, product, takewhile
+from typing import TYPE_CHECKING
+
+from memcli.text.matching import verbose
+
+if TYPE_CHECKING:
+    from memcli.text.shell_words import SimpleCommand
+
+Values = Mapping[str, Sequence[str]]
+"""What a variable may be, by its name; nothing where the line does not tell. `()` is what
+was printed last for a `$()`."""
+MOST_USES = 8
+"""So many uses of variables in one word are replaced."""
+LONGEST = 4_096
+"""Characters of a value."""
+PASSING = frozenset("grep egrep rg sort uniq head tail".split())
+"""Programs that hand on some of the lines they are given."""
+LISTERS = {"grep": 2, "rg": 2, "git grep": 3, "ls": 1, "git ls-files": 2}
+"""Programs that list files, and how many words stand before where they look."""
+TELLING_PLACE = ("pwd", "git rev-parse --show-toplevel")
+"""Programs that print the folder in which they are called."""
+
+
+@verbose
+def variable() -> str:
+    """A use of a variable, or where something was printed into the line."""
+    return r"\$ (?: (?P<bare> [A-Za-z_]\w* | \(\) ) | \{ (?P<braced> \w+ ) [^}]* \} )"
+
+
+@verbose
+def assignment() -> str:
+    """A variable that is set for the command behind it."""
+    return r"[A-Za-z_]\w* \+? = .*"
+
+
+def is_option(word: str) -> bool:
+    """Whether a word begins as options do."""
+    return word.startswith("-")
+
+
+def expanded(words: Sequence[str], values: Values) -> Iterator[list[str]]:
+    """The words for each choice of what their variables may be; what the line does not
+    tell stays as it is."""
+    used = (_name(match) for word in words for match in variable().finditer(word))
+    known = [name for name in dict.fromkeys(used) if values.get(name)]
+    for choice in product(*(values[name] for name in known)):
+        given = dict(zip(known, choice, strict=True))
+
+        def value(match: re.Match[str], given: Values = given) -> str:
+            return "".join(given.get(_name(match), match[0]))
+
+        yield [variable().sub(value, word, MOST_USES) for word in words]
+
+
+def _name(match: re.Match[str]) -> str:
+    return match["bare"] or match["braced"]
+
+
+def values_of(words: Sequence[str], values: Values) -> list[str]:
+    """What words may be; nothing where one of them is not known."""
+    found = list(chain.from_iterable(expanded(words, values)))
+    is_known = not any("$" in text or len(text) > LONGEST for text in found)
+    return found if is_known else []
+
+
+def handed_on(simple: "SimpleCommand") -> Sequence[str]:
+    """What a command is given: words that are printed, or where the files lie that
+    another program lists; nothing where the line does not tell."""
+    printed = simple.input()
+    if printed or simple.before is None:
+        return (printed or "").split()
+    return listed_by(simple.before)
+
+
+def listed_by(command: "SimpleCommand") -> Sequence[str]:
+    """Where the files lie that a program lists; nothing where the line does not tell."""
+    while command.before and PASSING.issuperset(command.words[:1]):
+        command = command.before
+    command = next(command.variants())
+    words = command.words
+    if finder := FINDERS.get("".join(words[:1])):
+        return finder(words[1:])
+    if " ".join(words) in TELLING_PLACE:
+        return [command.folder]
+    head = " ".join(words[: 2 if words[:1] == ["git"] else 1])
+    is_told = all(map(_plain().fullmatch, filter(is_option, words)))
+    operands = [word for word in words if not is_option(word)]
+    if not is_told or head not in LISTERS:
+        return []
+    return operands[LISTERS[head] :] or ["."]
+
+
+@verbose
+def _plain() -> str:
+    """An option of a program that lists files which takes no word of its own."""
+    return r"- [acdEFhHiIlnoPrRsvwzZ0]* | -- (?: \S+=.* | hidden | null | .*-matches )?"
+
+
+def found_by(words: Sequence[str]) -> list[str]:
+    """What find is told to find: patterns of files by their names, or all that lies
+    where it begins."""
+    starts = list(takewhile(lambda word: word[:1] not in "-!(", words)) or ["."]
+    names = [
+        _in_any_case(value) if option == "-iname" else value
+        for before, (option, value) in zip(("", *words), pairwise(words), strict=False)
+        if option in ("-name", "-iname") and before not in ("!", "-not")
+    ]
+    choices = words.count("-o") + words.count("-or")
+    is_nested = choices or "(" in words
+    if len(names) <= choices or (is_nested and {"!", "-not", "-prune"} & set(words)):
+        return starts
+    return [posixpath.join(start, "**", name) for start in starts for name in names]
+
+
+def _in_any_case(name: str) -> str:
+    """A pattern of a name that matches it in capitals and in small letters."""
+    return re.sub(
+        r"[^\W\d_]", lambda letter: f"[{letter[0].lower()}{letter[0].upper()}]", name
+    )
+
+
+def found_by_fd(words: Sequence[str]) -> list[str]:
+    """The same of fd: files with an ending, or all that lies where it looks."""
+    given = list(pairwise(("", *words)))
+    endings = [word for before, word in given if before in ("-e", "--extension")]
+    valued = ("-e", "--extension", "-E", "--exclude", "-t", "--type", "-d")
+    operands = [
+        word for before, word in given if before not in valued and not is_option(word)
+    ]
+    starts = operands[1:] or ["."]
+    names = [f"**/*.{ending}" for ending in endings] or [""]
+    return [posixpath.join(start, name) for start in starts for name in names]
+
+
+FINDERS = {"find": found_by, "fd": found_by_fd, "fdfind": found_by_fd}
+"""Programs that find files, and where these lie by the words behind the program."""
