@@ -3,7 +3,7 @@
 import os
 import re
 import uuid
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from memcli.app import App
@@ -211,7 +211,7 @@ def _plan(app: App, request: AddRequest) -> AddReport:
     title, body = _worded(request, today)
     similar = _near(app, request)
     if known := _reinforced(app, similar, title, body):
-        return known
+        return known._replace(opposed=_opposed(request, similar, known.id))
     values = _values(project, request, today)
     if not request.again:
         refuse_taken_back(app, body)
@@ -235,7 +235,7 @@ def _plan(app: App, request: AddRequest) -> AddReport:
         by_kind=request.importance is None and request.kind in IMPORTANCE_OF_KIND,
         patches=context.patches_of(project, changes),
         superseded=((outdated.entry.id, outdated.entry.title),) if outdated else (),
-        opposed=() if outdated or request.beside else tuple(_opposites(similar, new)),
+        opposed=() if outdated else _opposed(request, [*similar, new], new.entry.id),
     )
 
 
@@ -291,14 +291,17 @@ def _with_another_value(
     return replaced[0] if len(replaced) == 1 else None
 
 
-def _opposites(
-    near: Iterable[PlacedEntry], new: PlacedEntry
-) -> Iterator[tuple[str, str]]:
-    """The (id, title) of what is near and says the opposite."""
-    for pair in opposites([new, *near]):
-        if new.entry.id in pair.ids:
-            other = pair.second if pair.first is new else pair.first
-            yield other.entry.id, other.entry.title
+def _opposed(
+    request: AddRequest, near: Sequence[PlacedEntry], added: str
+) -> tuple[tuple[str, str], ...]:
+    """The (id, title) of what is near and says the opposite of the added entry."""
+    if request.beside:
+        return ()
+    pairs = (pair for pair in opposites(near) if added in pair.ids)
+    others = (
+        pair.second if pair.first.entry.id == added else pair.first for pair in pairs
+    )
+    return tuple((other.entry.id, other.entry.title) for other in others)
 
 
 def _supersede(app: App, changes: ChangeSet, old: PlacedEntry, newer: str) -> None:

@@ -302,3 +302,14 @@ def test_a_level_without_its_job_reinforces_nothing(project):
     refused = project.ends(2, "add", "--level", "job", "Freeze time in cart tests")
     assert "--job" in refused.err
     assert project.memory_file.read_bytes() == before
+
+
+def test_a_rule_that_is_said_again_names_its_opposite(project):
+    """As it did when it was said first."""
+    project.ok("add", "Always use tabs in Makefiles")
+    for _ in range(2):
+        said = project.ok("add", "Never use tabs in Makefiles", "--json").json
+        assert [title for _, title in said["opposed"]] == [
+            "Always use tabs in Makefiles"
+        ]
+    assert said["reinforced"]
