@@ -32,37 +32,12 @@ SHELLS = frozenset("sh bash zsh dash ksh ash fish su runuser script".split())
 """Programs that run a line which `-c` or their input gives them."""
 
 
-class Wrapper(NamedTuple):
-    """A program that runs the command behind it: its short options that take a value
-    of their own, and how many operands it has before that command."""
-
-    valued: str = ""
-    operands: int = 0
-
-
-WRAPPERS = {
-    "sudo": Wrapper("ugpChrtTUD"),
-    "doas": Wrapper("uC"),
-    "env": Wrapper("uCS"),
-    "nice": Wrapper("n"),
-    "ionice": Wrapper("cnp"),
-    "timeout": Wrapper("sk", operands=1),
-    "flock": Wrapper("wE", operands=1),
-    "chroot": Wrapper(operands=1),
-    "taskset": Wrapper(operands=1),
-    "stdbuf": Wrapper("ioe"),
-    "xargs": Wrapper("aEdIiLlnPs"),
-    "parallel": Wrapper("jn"),
-    "watch": Wrapper("n"),
-    "command": Wrapper(),
-    "builtin": Wrapper(),
-    "exec": Wrapper("a"),
-    "nohup": Wrapper(),
-    "setsid": Wrapper(),
-    "time": Wrapper("fo"),
-    "caffeinate": Wrapper("tw"),
-    "function": Wrapper(operands=1),
-}
+_BARE_WRAPPERS = """sudo doas env nice ionice stdbuf xargs parallel watch command builtin
+    exec nohup setsid time caffeinate"""
+WRAPPERS = dict.fromkeys(_BARE_WRAPPERS.split(), 0)
+WRAPPERS |= dict.fromkeys("timeout flock chroot taskset function".split(), 1)
+"""Programs that run the command behind them, and how many operands they have before
+it."""
 _VALUED = {
     "env": "-C --chdir",
     "git": "-C -c --git-dir --work-tree --namespace --exec-path --config-env"
@@ -129,10 +104,9 @@ def read_line(line: str, folder: str = "") -> Reading:
         reader.miss("it is nested too deep")
     if len(line) > MOST_CHARACTERS:
         reader.miss(f"it has more than {MOST_CHARACTERS:,} characters")
-    commands = (*reader.found, *reader.guessed)
-    if len(commands) > MOST_COMMANDS:
+    if len(reader.found) > MOST_COMMANDS:
         reader.miss(f"it has more than {MOST_COMMANDS:,} commands")
-    return Reading(commands[:MOST_COMMANDS], reader.unread)
+    return Reading(tuple(reader.found[:MOST_COMMANDS]), reader.unread)
 
 
 class _LineReader:
@@ -140,8 +114,6 @@ class _LineReader:
 
     def __init__(self) -> None:
         self.found: list[ShellCommand] = []
-        self.guessed: list[ShellCommand] = []
-        """What a wrapper runs if its options are read in another way."""
         self.unread = ""
         self._words = 0
 
@@ -168,7 +140,7 @@ class _LineReader:
             return
         if len(simple.words) > MOST_WORDS:
             self.miss(f"a command of it has more than {MOST_WORDS:,} words")
-        into = self.found
+        number_before = len(self.found)
         is_fed = simple.before is not None or simple.words[:1] == ["xargs"]
         if is_fed and "xargs" in simple.words:
             simple.words = _filled(simple.words, handed_on(simple) or ["."])
@@ -177,18 +149,16 @@ class _LineReader:
             if self._words > MOST_READ:
                 self.miss(f"its commands have more than {MOST_READ:,} words")
                 break
-            self._add(words, simple, deep, into)
-            into = self.guessed
-        if into is self.found and (simple.writes or simple.appends):
-            into.append(_as_command((), simple, simple.folder))
+            self._add(words, simple, deep)
+        if len(self.found) == number_before:
+            self._add_written(simple)
 
-    def _add(
-        self,
-        words: list[str],
-        simple: SimpleCommand,
-        deep: int,
-        into: list[ShellCommand],
-    ) -> None:
+    def _add_written(self, simple: SimpleCommand) -> None:
+        """Add what redirections write where no command does."""
+        if simple.writes or simple.appends:
+            self.found.append(_as_command((), simple, simple.folder))
+
+    def _add(self, words: list[str], simple: SimpleCommand, deep: int) -> None:
         program = posixpath.basename(words[0])
         script = _script(program, words[1:])
         if script is None and program in SHELLS and _reads_input(words[1:]):
@@ -196,15 +166,14 @@ class _LineReader:
             if script is None:
                 self.miss(f"{program} runs what another program prints")
         if script:
-            if simple.writes or simple.appends:
-                into.append(_as_command((), simple, simple.folder))
+            self._add_written(simple)
             self.read(script, deep - 1, simple.folder)
             return
         for run in _executed(program, words):
             within = SimpleCommand(simple.folder)
             within.words = run
             self._run(within, deep)
-        into.append(_called(program, words, simple))
+        self.found.append(_called(program, words, simple))
 
 
 def _called(program: str, words: list[str], simple: SimpleCommand) -> ShellCommand:
@@ -237,8 +206,8 @@ def _as_command(words: Words, simple: SimpleCommand, folder: str) -> ShellComman
 
 
 def _unwrapped(words: list[str]) -> Iterator[list[str]]:
-    """The words of what a wrapper runs in the end, from the program on; then the same
-    for each other way to read the options of wrappers."""
+    """The words of what a wrapper runs in the end, from the program on, for each way to
+    read the options of wrappers."""
     ahead = [words]
     seen_places = set()
     while ahead:
@@ -246,8 +215,9 @@ def _unwrapped(words: list[str]) -> Iterator[list[str]]:
         if not rest or len(rest) in seen_places:
             continue
         seen_places.add(len(rest))
-        if wrapper := WRAPPERS.get(posixpath.basename(rest[0])):
-            ahead = [*_behind(rest[1:], wrapper), *ahead]
+        operands = WRAPPERS.get(posixpath.basename(rest[0]))
+        if operands is not None:
+            ahead = [each[operands:] for each in _behind(rest[1:])] + ahead
         elif rest is not words and any(map(str.isspace, rest[0])):
             yield ["eval", *rest]
         else:
@@ -259,18 +229,9 @@ def _is_before(word: str) -> bool:
     return word in KEYWORDS or assignment().fullmatch(word) is not None
 
 
-def _behind(words: list[str], wrapper: Wrapper) -> Iterator[list[str]]:
-    """What follows a wrapper's own options and operands: first as its table has it,
-    then as if each option had a value of its own, or none."""
-    place = 0
-    while place < len(words) and is_option(words[place]):
-        option = words[place]
-        place += 1
-        if option == "--":
-            break
-        if len(option) == 2 and option[1] in wrapper.valued:
-            place += 1
-    yield words[place + wrapper.operands :]
+def _behind(words: list[str]) -> Iterator[list[str]]:
+    """What follows a wrapper's own options, as if each had a value of its own, or
+    none."""
     is_value = False
     for place, word in enumerate(words):
         if is_option(word):
@@ -278,7 +239,7 @@ def _behind(words: list[str], wrapper: Wrapper) -> Iterator[list[str]]:
             if any(map(str.isspace, word)):
                 yield [word.partition("=")[2] or word[2:], *words[place + 1 :]]
             continue
-        yield words[place + wrapper.operands :]
+        yield words[place:]
         if not is_value:
             return
         is_value = False
