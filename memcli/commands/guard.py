@@ -1,6 +1,6 @@
 """mem guard: which lessons bind, what they would stop, and switching them on and off."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from memcli.guard.guards import (
     judge,
     may_deny,
     read_guard,
+    texts_of,
     tool_use,
 )
 from memcli.guard.lifting import decide
@@ -145,7 +146,6 @@ class PastCall(NamedTuple):
 
     date: str
     handle: str
-    session: str
     line: str = ""
     path: str = ""
 
@@ -210,9 +210,9 @@ def set_guard(
             title=entry.title,
             place=f"{place.path}:{written.line}",
             mode=str(values["guard"] or "off"),
-            commands=_texts(after, "commands"),
-            paths=_texts(after, "paths"),
-            unless=_texts(after, "unless"),
+            commands=texts_of(after.get("commands")),
+            paths=texts_of(after.get("paths")),
+            unless=texts_of(after.get("unless")),
             patches=patches_of(app.project, changes),
         )
 
@@ -235,11 +235,6 @@ def _waits(app: App, entry: str) -> bool:
     guards = app.guarded(lambda: find_guards(app))
     set_here = (guard for guard in guards if guard.entry == entry)
     return any(not may_deny(app, guard, trusted) for guard in set_here)
-
-
-def _texts(values: dict[str, object], key: str) -> tuple[str, ...]:
-    given = values.get(key)
-    return tuple(map(str, given)) if isinstance(given, (list, tuple)) else ()
 
 
 def try_call(app: App, line: str, path: str) -> TryReport:
@@ -291,11 +286,6 @@ def suggest_guards(app: App, prefix: str = "") -> SuggestReport:
     return SuggestReport(tuple(suggestions), lessons)
 
 
-def _lines_of(calls: Iterable[PastCall], session: str) -> list[str]:
-    """The shell lines of a session."""
-    return [call.line for call in calls if call.line and call.session == session]
-
-
 def _suggested(
     app: App, candidate: Candidate, place: str, calls: Sequence[PastCall]
 ) -> Suggested | None:
@@ -303,15 +293,14 @@ def _suggested(
     if values.get("guard") in MODES:
         return None
     text = app.guarded(lambda: app.index.entries.text(candidate))
-    past = _lines_of(calls, str(values.get("session_id") or ""))
     title, body = (
         with_folders(app.project.root, part)
         for part in (candidate.title, body_of(text, candidate.title))
     )
-    patterns = suggest(title, body, past)
+    patterns = suggest(title, body)
     if not (patterns.commands or patterns.paths):
         return None
-    patterns = patterns_of(title, body, values, past)
+    patterns = patterns_of(title, body, values)
     wanted = {"guard": DENY, **suggested_values(patterns, {})}
     guard = read_guard(candidate.entry, candidate.title, wanted, place)
     stopped = [call.line or call.path for call, _ in _stops(app, guard, calls)]
@@ -367,7 +356,7 @@ def past_calls(app: App) -> Iterator[PastCall]:
         if record is None:
             return
         for _, doc in record.select("source = 'session' AND live ORDER BY date, turn"):
-            past = PastCall(date=doc.date, handle=doc.handle, session=doc.unit)
+            past = PastCall(date=doc.date, handle=doc.handle)
             for text in doc.about.get("commands", ()):
                 yield past._replace(line=text)
             for text in doc.about.get("paths", ()):

@@ -114,7 +114,7 @@ def read_guard(
     mode = str(values.get("guard") or "")
     if mode not in MODES:
         faults.append((mode, f"guard is {' or '.join(MODES)}"))
-    texts = {key: _texts(values.get(key)) for key in KEYS}
+    texts = {key: texts_of(values.get(key)) for key in KEYS}
     commands = _parsed(texts["commands"], faults)
     paths = _usable(texts["paths"], root, faults)
     allowed_paths = [_from_root(text, root) for text in texts["unless"]]
@@ -141,9 +141,10 @@ def read_guard(
     )
 
 
-def _texts(given: object) -> list[str]:
+def texts_of(given: object) -> tuple[str, ...]:
+    """The patterns under a key of an entry, one or several."""
     listed = _listed(given)[: globs.MOST]
-    return [str(item) for item in listed if isinstance(item, (str, int))]
+    return tuple(str(item) for item in listed if isinstance(item, (str, int)))
 
 
 def _listed(given: object) -> Sequence[object]:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from memcli.errors import UsageError
 from memcli.guard.clauses import parts_of
-from memcli.guard.guards import ASK, DENY, KEYS, read_guard
+from memcli.guard.guards import ASK, DENY, KEYS, read_guard, texts_of
 from memcli.guard.suggest import Suggestion, for_entry, in_folders, suggest
 from memcli.memory.values import Entry
 from memcli.memory.words import body_of
@@ -108,27 +108,19 @@ def _is_unchosen(values: Mapping[str, object]) -> bool:
     return _is_found(values) and not was_chosen
 
 
-def patterns_of(
-    title: str, body: str, values: Mapping[str, object], past: Sequence[str] = ()
-) -> Suggestion:
+def patterns_of(title: str, body: str, values: Mapping[str, object]) -> Suggestion:
     """The patterns of an entry: those that stand in it, where a session left them its
     words before them, without any what the words suggest. Of imported rules `paths` are
     the folders in which they hold, and no ban. An entry whose guard was ever on has the
     key `unless`: its patterns were chosen."""
-    written = Suggestion(**{key: _texts(values.get(key)) for key in KEYS})
+    written = Suggestion(**{key: texts_of(values.get(key)) for key in KEYS})
     is_unchosen = _is_unchosen(values)
     is_learned = is_unchosen and bool(values.get("session_id"))
     if is_unchosen and not is_learned and not written.commands:
-        return in_folders(suggest(title, body, past), written.paths)
+        return in_folders(suggest(title, body), written.paths)
     if is_learned or not (written.commands or written.paths):
-        return for_entry(title, body, written, past)
+        return for_entry(title, body, written)
     return written
-
-
-def _texts(given: object) -> tuple[str, ...]:
-    if isinstance(given, str):
-        return (given,)
-    return tuple(map(str, given)) if isinstance(given, (list, tuple)) else ()
 
 
 def suggested_values(made: Suggestion, known: dict[str, object]) -> dict[str, object]:

@@ -81,14 +81,12 @@ def commits_files() -> str:
     return r"\b (?: commit | check \s in | stage | git \s add ) \w*"
 
 
-def suggest(title: str, body: str, past: Sequence[str] = ()) -> Suggestion:
-    """The patterns of what a lesson forbids, less those that what it allows is.
-
-    `past` are command lines that were run in the exchange it was learned from."""
+def suggest(title: str, body: str) -> Suggestion:
+    """The patterns of what a lesson forbids, less those that what it allows is."""
     commands = {}
     paths = {}
     allowed = {}
-    programs = KNOWN.union(_programs_in(body, past))
+    programs = KNOWN.union(_programs_in(body))
     for forbidden, instead in parts_of(f"{title}\n{prose_of(body)}"):
         clause = "\n".join(map(_banned, forbidden.split("\n")))
         named = _of_places(_commands(clause, programs), clause)
@@ -100,8 +98,6 @@ def suggest(title: str, body: str, past: Sequence[str] = ()) -> Suggestion:
             paths.update(dict.fromkeys(_paths(clause)))
         allowed.update(dict.fromkeys(_exceptions(instead)))
         commands.update(dict.fromkeys(_rivals(forbidden, instead)))
-    if not commands and not paths:
-        commands.update(dict.fromkeys(_from_past(past, f"{title} {body}")))
     usable = _usable(commands, allowed)
     unless = [each for each in allowed if _narrows(each, usable)]
     return Suggestion(
@@ -123,14 +119,14 @@ def _usable(commands: Iterable[str], allowed: Collection[str]) -> list[str]:
     return [each for each in usable if not _is_named_closer(each, usable)]
 
 
-def _programs_in(body: str, past: Iterable[str]) -> Iterator[str]:
-    """The programs that examples of a lesson run, or that were run beside it."""
+def _programs_in(body: str) -> Iterator[str]:
+    """The programs that examples of a lesson run."""
     lines = [
         line
         for block in example().finditer(body)
         for line in block["lines"].splitlines()
     ]
-    for line in (*lines, *past):
+    for line in lines:
         for words in commands_of(line.strip().removeprefix("$ ")):
             if re.fullmatch(r"[a-z][\w-]+", words[0]):
                 yield words[0]
@@ -187,14 +183,12 @@ def only_speaks() -> str:
     """
 
 
-def for_entry(
-    title: str, body: str, written: Suggestion, past: Sequence[str] = ()
-) -> Suggestion:
+def for_entry(title: str, body: str, written: Suggestion) -> Suggestion:
     """The patterns of an entry that was learned: those that its words name go before
     those `written` of what was at hand, which never stop what the words prescribe."""
-    made = suggest(title, body, past)
+    made = suggest(title, body)
     is_written = bool(written.commands or written.paths)
-    if not is_written or suggest(title, body) != Suggestion():
+    if not is_written or made != Suggestion():
         return made
     parts = parts_of(f"{title}\n{body}")
     allowed = [each for _, instead in parts for each in _exceptions(instead)]
@@ -451,16 +445,6 @@ def _rivals(forbidden: str, instead: str) -> Iterator[str]:
         if not any(re.search(rf"\b{name}\b", instead) for name in others):
             for name in others:
                 yield from open_pattern(name)
-
-
-def _from_past(past: Sequence[str], text: str) -> Iterator[str]:
-    """Of the commands that were run, the one whose words the lesson has."""
-    low = text.lower()
-    for line in past:
-        for words in commands_of(line):
-            named = [word for word in words if len(word) > 3 and word.lower() in low]
-            if named and words[0].lower() in low:
-                yield f"{' '.join(words[:2])} *"
 
 
 def _is_named_closer(pattern: str, named: Sequence[str]) -> bool:

@@ -32,7 +32,7 @@ TELLING_PLACE = ("pwd", "git rev-parse --show-toplevel")
 @verbose
 def variable() -> str:
     """A use of a variable, or where something was printed into the line."""
-    return r"\$ (?: (?P<bare> [A-Za-z_]\w* | \(\) ) | \{ (?P<braced> \w+ ) [^}]* \} )"
+    return r"\$ (?P<open> \{ )? (?P<name> [A-Za-z_]\w* | \(\) ) (?(open) [^}]* \} )"
 
 
 @verbose
@@ -49,19 +49,15 @@ def is_option(word: str) -> bool:
 def expanded(words: Sequence[str], values: Values) -> Iterator[list[str]]:
     """The words for each choice of what their variables may be; what the line does not
     tell stays as it is."""
-    used = (_name(match) for word in words for match in variable().finditer(word))
+    used = (use["name"] for word in words for use in variable().finditer(word))
     known = [name for name in dict.fromkeys(used) if values.get(name)]
     for choice in product(*(values[name] for name in known)):
         given = dict(zip(known, choice, strict=True))
 
-        def value(match: re.Match[str], given: Values = given) -> str:
-            return "".join(given.get(_name(match), match[0]))
+        def value(use: re.Match[str], given: Mapping[str, str] = given) -> str:
+            return given.get(use["name"], use[0])
 
         yield [variable().sub(value, word, MOST_USES) for word in words]
-
-
-def _name(match: re.Match[str]) -> str:
-    return match["bare"] or match["braced"]
 
 
 def values_of(words: Sequence[str], values: Values) -> list[str]:
