@@ -18,7 +18,6 @@ from memcli.guard.guards import (
     tool_use,
 )
 from memcli.guard.patterns import matches, parse_pattern
-from memcli.guard.unhooked import HOOKED, loses_hooks
 from memcli.memory.binding import loosened
 from memcli.memory.values import plain_id
 from memcli.project import globs
@@ -27,6 +26,15 @@ from memcli.sessions.foreseen import texts_after
 from memcli.sessions.tools import ToolCall
 from memcli.storage.files import Unreadable, read_file
 from memcli.text.shell import Words
+
+HOOKED = (
+    ".claude/settings.local.json",
+    ".claude/settings.json",
+    ".codex/hooks.json",
+    ".gemini/settings.json",
+)
+"""Settings of agents in which the hooks of a repository stand."""
+_CALL = "hook pre-tool"
 
 LIFTING = tuple(
     parse_pattern(text)
@@ -92,7 +100,7 @@ def _weakened(
             yield name
     for name in HOOKED:
         path = path_of(name)
-        if _is_changed(path, call.files, call) and loses_hooks(path, texts):
+        if _is_changed(path, call.files, call) and _loses_hooks(path, texts):
             yield name
 
 
@@ -119,6 +127,17 @@ def _may_lift(path: str, given: Mapping[str, Any]) -> bool:
         return True
     after = texts_after(before, given)
     return not after or any(loosened([before], [text], titled=True) for text in after)
+
+
+def _loses_hooks(path: str, given: Mapping[str, Any]) -> bool:
+    """Whether a file that a call changes has our hooks, and surely keeps them not."""
+    try:
+        before = read_file(path).data.decode("utf-8", "replace")
+    except Unreadable:
+        return False
+    after = texts_after(before, given)
+    is_kept = bool(after) and all(_CALL in text for text in after)
+    return _CALL in before and not is_kept
 
 
 def _is_file(path: str, other: str) -> bool:

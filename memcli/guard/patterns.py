@@ -17,13 +17,11 @@ LONGEST = 500
 
 
 class CommandPattern(NamedTuple):
-    """A pattern as it is compared: `operands` without options, None for any words;
-    `open` when more words may follow."""
+    """A pattern as it is compared: `operands` without options, None for any words."""
 
     text: str
     operands: tuple[str | None, ...]
     options: tuple[str, ...]
-    open: bool
 
 
 def parse_pattern(text: str) -> CommandPattern:
@@ -45,11 +43,12 @@ def parse_pattern(text: str) -> CommandPattern:
             options.append(word)
         else:
             operands.append(_plain(word))
+    if words[-1].endswith("*") and words[-1] != "*":
+        operands.append(None)
     return CommandPattern(
         text=text,
         operands=tuple(operands),
         options=tuple(options),
-        open=words[-1].endswith("*"),
     )
 
 
@@ -85,9 +84,8 @@ def matches(pattern: CommandPattern, command: Words) -> bool:
     if not all(_has_option(spelled, wanted) for wanted in pattern.options):
         return False
     known = (*pattern.options, *_other_spellings(command, pattern.options))
-    any_words = pattern.open or None in pattern.operands
-    if any_words or all(_is_known(option, known) for option in options):
-        return _in_order(pattern, operands[:MOST_WORDS])
+    if None in pattern.operands or all(_is_known(option, known) for option in options):
+        return globs.follow(pattern.operands, operands[:MOST_WORDS])
     return False
 
 
@@ -164,45 +162,3 @@ def _is_spread(option: str, options: Sequence[str]) -> bool:
     """Whether the letters of a cluster are all in other clusters."""
     letters = "".join(filter(_is_cluster, options))
     return _is_cluster(option) and set(letters).issuperset(option)
-
-
-def _in_order(pattern: CommandPattern, words: Sequence[str]) -> bool:
-    """Whether the operands follow one another as in the pattern. The leftmost place
-    for each run between two `*` is never wrong, so that nothing is tried again."""
-    runs = _runs(pattern.operands)
-    place = 0
-    for number, run in enumerate(runs):
-        anchored = number == 0
-        last = number == len(runs) - 1
-        if last and not anchored and not pattern.open:
-            start = len(words) - len(run)
-            return start >= place and _fits(run, words, start)
-        start = place if anchored else _find(run, words, place)
-        if start < 0 or not _fits(run, words, start):
-            return False
-        place = start + len(run)
-    return pattern.open or place == len(words)
-
-
-def _runs(operands: Sequence[str | None]) -> list[list[str]]:
-    runs: list[list[str]] = [[]]
-    for word in operands:
-        if word is None:
-            runs.append([])
-        else:
-            runs[-1].append(word)
-    return runs
-
-
-def _find(run: Sequence[str], words: Sequence[str], start: int) -> int:
-    for place in range(start, len(words) - len(run) + 1):
-        if _fits(run, words, place):
-            return place
-    return -1
-
-
-def _fits(run: Sequence[str], words: Sequence[str], start: int) -> bool:
-    part = words[start : start + len(run)]
-    if len(part) < len(run):
-        return False
-    return all(globs.matches(glob, word) for glob, word in zip(run, part, strict=True))

@@ -143,6 +143,16 @@ def _covers(rule: _Rule, names: Sequence[str]) -> bool:
     return False
 
 
+def follow(parts: Parts, names: Iterable[str]) -> bool:
+    """Whether names, one behind the other, are what parts stand for: None for any
+    number of them."""
+    shell_parts = [part and _in_shell(part) for part in parts]
+    reached = _past_stars({0}, shell_parts)
+    for name in names:
+        reached = _step(shell_parts, reached, name)
+    return len(parts) in reached
+
+
 def _step(parts: Parts, reached: set[int], name: str) -> set[int]:
     """All places of a pattern that can have been reached one name further on the
     path."""
