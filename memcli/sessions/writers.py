@@ -262,7 +262,7 @@ def _outputs(words: Sequence[str]) -> Iterator[str]:
 @verbose
 def _output() -> str:
     """An option that names a file to write, with the file in it or behind it."""
-    return r"(?: -[fkLqsS]*[oO] | --out (?: put )? (?: -file | -document )? =? | of= ) (.*)"
+    return r"(?: -[fkLqsS]*[oO] | --out (?: put )? (?: -? file | -document )? =? | of= ) (.*)"
 
 
 @verbose

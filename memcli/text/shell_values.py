@@ -85,7 +85,7 @@ def listed_by(command: "SimpleCommand") -> Sequence[str]:
     if finder := FINDERS.get("".join(words[:1])):
         return finder(words[1:])
     if " ".join(words) in TELLING_PLACE:
-        return [command.folder]
+        return [command.folder or "."]
     head = " ".join(words[: 2 if words[:1] == ["git"] else 1])
     is_told = all(map(_plain().fullmatch, filter(is_option, words)))
     operands = [word for word in words if not is_option(word)]

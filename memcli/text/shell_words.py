@@ -94,7 +94,7 @@ class SimpleCommand:
     def variants(self) -> Iterator["SimpleCommand"]:
         """The command for each choice of what its variables may be."""
         texts = (*self.words, *self.writes, *self.appends)
-        values = {**self.values, "PWD": [self.folder] * bool(self.folder)}
+        values = {**self.values, "PWD": [self.folder or "."]}
         for each in expanded(texts, values):
             variant = copy(self)
             given = iter(each)

@@ -239,6 +239,15 @@ def client(project) -> Project:
 
 
 WRITING = r"""
+rm -rf gen
+rm -rf ./gen/
+mv gen old
+mv src/main.py gen
+git -C gen rm api.py
+git checkout main -- gen
+pushd gen; rm api.py
+(cd src; ls); rm gen/api.py
+unlink gen/api.py
 find gen -delete
 find gen -name '*.py' -exec rm {} +
 fd -e py . gen -x rm
@@ -290,6 +299,7 @@ echo x | sponge gen/api.py
 echo x > link.py
 mv src/main.py link.py
 protoc --out gen/api.py a.proto
+npx esbuild src/main.js --outfile=gen/api.py
 tar -xf a.tar -C gen
 tar --extract --file a.tar --directory=gen
 unzip a.zip -d gen
@@ -357,6 +367,7 @@ rm -rf linked
 cp key.pem /tmp/there/
 echo x > ~/there/key.pem
 rm /tmp/key.pem
+ls gen
 ls -o gen
 git ls-files -o gen
 protoc --out src a.proto
@@ -459,6 +470,7 @@ mcp__fs__write {"uri": "file://{root}/gen/api.py"}
 mcp__fs__move_file {"source": "src/main.py", "destination": "gen/api.py"}
 mcp__serena__replace_symbol_body {"relative_path": "gen/api.py", "body": "x"}
 write_to_file {"TargetFile": "gen/api.py"}
+Edit {"file_path": "link.py"}
 apply_patch {"command": "{patch}"}
 shell {"command": ["apply_patch", "{patch}"]}
 str_replace_based_edit_tool {"command": "create", "path": "gen/api.py"}

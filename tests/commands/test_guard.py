@@ -225,37 +225,6 @@ def test_a_call_that_cannot_be_read_to_its_end_is_asked_about(project):
     assert call(project, f"cat > notes <<EOF\n{'x' * 30_000}\nEOF\nls") == ""
 
 
-def test_a_file_is_guarded_whatever_leads_to_it(project):
-    """A link to it, the folder it lies in, a folder that is entered or named before."""
-    guarded(project, commands=None, paths=["gen/**"])
-    project.write("gen/deep/api.py", "x = 1\n")
-    project.write("lib/a.py", "x = 1\n")
-    (project.root / "alias.py").symlink_to("gen/deep/api.py")
-    stopped = [
-        "echo y > alias.py",
-        "rm -rf gen",
-        "rm -rf ./gen/deep",
-        "mv gen old",
-        "mv lib/a.py gen",
-        "git -C gen rm deep/api.py",
-        "git checkout main -- gen",
-        "pushd gen; rm deep/api.py",
-        "(cd lib; ls); rm gen/deep/api.py",
-        "dd if=/dev/null of=gen/deep/api.py",
-        "curl -o gen/deep/api.py https://example.org",
-        "rsync lib/a.py gen/deep/api.py",
-        "install lib/a.py gen/deep",
-        "unlink gen/deep/api.py",
-        "find gen -name '*.py' -delete",
-    ]
-    for line in stopped:
-        assert decision(call(project, line)) == "deny", line
-    for line in ("rm -rf lib", "cat gen/deep/api.py", "ls gen"):
-        assert call(project, line) == "", line
-    edit = {"file_path": str(project.root / "alias.py")}
-    assert decision(call(project, "", tool_name="Edit", tool_input=edit)) == "deny"
-
-
 @pytest.mark.parametrize(
     ("tool", "stopped"),
     [
