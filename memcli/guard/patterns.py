@@ -107,6 +107,7 @@ SPELLINGS = {
     "git switch": "-c --create, -C --force-create, -f --force --discard-changes",
     "git tag": "-d --delete, -f --force, -m --message",
     "git worktree": "-f --force",
+    "npm install": "-g --global",
 }
 """Options of programs that are one option, short and long."""
 

@@ -10,14 +10,6 @@ from memcli.sessions.writers import EDITORS
 from memcli.text.matching import verbose
 from memcli.text.shell import commands_of
 
-OPTION_NAMES = {
-    ("git push", "--force"): "-f",
-    ("git push", "-f"): "--force",
-    ("git commit", "--no-verify"): "-n",
-    ("git commit", "--amend"): "",
-    ("npm install", "-g"): "--global",
-}
-"""Other names of an option that a rule means as well."""
 SHORT_NAMES = {
     "npm install": ("npm i", "npm add", "npm ci"),
     "pnpm install": ("pnpm i", "pnpm add"),
@@ -252,14 +244,11 @@ def open_pattern(command: str) -> Iterator[str]:
 
 
 def _other_names(bare: str) -> Iterator[str]:
-    """The command by the short names of its program, and of its options."""
+    """The command by the short names of its program."""
     for name, others in SHORT_NAMES.items():
         if bare == name or bare.startswith(f"{name} "):
             yield from (other + bare[len(name) :] for other in others)
             break
-    for (begin, option), other in OPTION_NAMES.items():
-        if bare.startswith(begin) and option in bare.split() and other:
-            yield bare.replace(option, other)
 
 
 def command_words(words: Sequence[str]) -> list[str]:
