@@ -9,14 +9,19 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, dropwhile, takewhile
 
 from memcli.named import NamedTuple
-from memcli.text.shell_values import FINDERS, assignment, handed_on, is_option
+from memcli.text.shell_values import (
+    FINDERS,
+    SimpleCommand,
+    assignment,
+    handed_on,
+    is_option,
+)
 from memcli.text.shell_words import (
     KEYWORDS,
     MOST_COMMANDS,
     CommandList,
     EndlessError,
     LineSource,
-    SimpleCommand,
 )
 
 MOST_CHARACTERS = 200_000
@@ -92,9 +97,8 @@ def commands_of(line: str) -> list[Words]:
 
 def read_line(line: str, folder: str = "") -> Reading:
     """The simple commands of a shell line that is called in a folder, in order, without
-    wrappers. What a shell is
-    given to run (`sh -c`, `$(…)`, `xargs`, `find -exec`, a here-document) counts as
-    commands of their own."""
+    wrappers. What a shell is given to run (`sh -c`, `$(…)`, `xargs`, `find -exec`, a
+    here-document) counts as commands of their own."""
     reader = _LineReader()
     try:
         reader.read(line[:MOST_CHARACTERS], DEEPEST, folder)
@@ -156,7 +160,7 @@ class _LineReader:
     def _add_written(self, simple: SimpleCommand) -> None:
         """Add what redirections write where no command does."""
         if simple.writes or simple.appends:
-            self.found.append(_as_command((), simple, simple.folder))
+            self.found.append(_as_command((), simple))
 
     def _add(self, words: list[str], simple: SimpleCommand, deep: int) -> None:
         program = posixpath.basename(words[0])
@@ -187,21 +191,18 @@ def _called(program: str, words: list[str], simple: SimpleCommand) -> ShellComma
         _entered("env", before, ENTERING), _entered(program, words[1:], ENTERING)
     )
     folder = posixpath.join(simple.folder, *map(posixpath.expanduser, entered))
-    named = [
-        *_assigned(before),
-        *_entered(program, words[1:], ABOUT),
-    ]
-    command = _as_command((program, *arguments), simple, folder)
+    named = chain(_assigned(before), _entered(program, words[1:], ABOUT))
     about = tuple(posixpath.join(folder, name) for name in named)
-    return command._replace(about=about)
+    command = _as_command((program, *arguments), simple)
+    return command._replace(folder=folder, about=about)
 
 
-def _as_command(words: Words, simple: SimpleCommand, folder: str) -> ShellCommand:
+def _as_command(words: Words, simple: SimpleCommand) -> ShellCommand:
     return ShellCommand(
         words=words,
         writes=tuple(simple.writes),
         appends=tuple(simple.appends),
-        folder=folder,
+        folder=simple.folder,
     )
 
 

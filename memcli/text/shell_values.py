@@ -6,13 +6,10 @@ places in which a program looks for the files that it prints."""
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, pairwise, product, takewhile
-from typing import TYPE_CHECKING
+from copy import copy
+from itertools import chain, dropwhile, islice, pairwise, product, takewhile
 
 from memcli.text.matching import verbose
-
-if TYPE_CHECKING:
-    from memcli.text.shell_words import SimpleCommand
 
 Values = Mapping[str, Sequence[str]]
 """What a variable may be, by its name; nothing where the line does not tell. `()` is what
@@ -27,6 +24,27 @@ LISTERS = {"grep": 2, "rg": 2, "git grep": 3, "ls": 1, "git ls-files": 2}
 """Programs that list files, and how many words stand before where they look."""
 TELLING_PLACE = ("pwd", "git rev-parse --show-toplevel")
 """Programs that print the folder in which they are called."""
+
+
+PRINTERS = frozenset({"echo", "printf"})
+"""Programs that print their words."""
+
+
+@verbose
+def escape() -> str:
+    r"""What a backslash makes in `$'…'`: a byte by its number, or a character."""
+    return r"\\ (?: x (?P<hex> [0-9a-fA-F]{1,2} ) | (?P<octal> [0-7]{1,3} ) | (?P<other> . ) )"
+
+
+def unescaped(text: str) -> str:
+    """A text with what its backslashes make."""
+    return escape().sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    if match["hex"] or match["octal"]:
+        return chr(int(match["hex"] or match["octal"], 16 if match["hex"] else 8))
+    return {"n": "\n", "t": "\t"}.get(match["other"], match["other"])
 
 
 @verbose
@@ -67,7 +85,51 @@ def values_of(words: Sequence[str], values: Values) -> list[str]:
     return found if is_known else []
 
 
-def handed_on(simple: "SimpleCommand") -> Sequence[str]:
+class SimpleCommand:
+    """A simple command as it stands there, wrappers and all: `given` is the text on its
+    standard input, where the line says it; `before` what it has its input from;
+    `values` what its variables may be."""
+
+    def __init__(self, folder: str, before: "SimpleCommand | None" = None) -> None:
+        self.words: list[str] = []
+        self.writes: list[str] = []
+        self.appends: list[str] = []
+        self.folder = folder
+        self.values: Values = {}
+        self.given: str | None = None
+        self.before = before
+
+    def variants(self) -> Iterator["SimpleCommand"]:
+        """The command for each choice of what its variables may be."""
+        texts = (*self.words, *self.writes, *self.appends)
+        values = {**self.values, "PWD": [self.folder or "."]}
+        for each in expanded(texts, values):
+            variant = copy(self)
+            given = iter(each)
+            variant.words = list(islice(given, len(self.words)))
+            variant.writes = list(islice(given, len(self.writes)))
+            variant.appends = list(given)
+            yield variant
+
+    def input(self) -> str | None:
+        """What it reads; None where only running it tells."""
+        if self.given is not None:
+            return self.given
+        if self.before is None:
+            return ""
+        program = posixpath.basename((*self.before.words, "")[0])
+        if program in PRINTERS:
+            printed = dropwhile(_is_format, self.before.words[1:])
+            return unescaped(" ".join(printed))
+        return self.before.given if program == "cat" else None
+
+
+def _is_format(word: str) -> bool:
+    """Whether a printer takes a word as how to print the rest."""
+    return word[:2] in ("-e", "-n", "-E", "%s", "%b")
+
+
+def handed_on(simple: SimpleCommand) -> Sequence[str]:
     """What a command is given: words that are printed, or where the files lie that
     another program lists; nothing where the line does not tell."""
     printed = simple.input()
@@ -76,7 +138,7 @@ def handed_on(simple: "SimpleCommand") -> Sequence[str]:
     return listed_by(simple.before)
 
 
-def listed_by(command: "SimpleCommand") -> Sequence[str]:
+def listed_by(command: SimpleCommand) -> Sequence[str]:
     """Where the files lie that a program lists; nothing where the line does not tell."""
     while command.before and PASSING.issuperset(command.words[:1]):
         command = command.before

@@ -4,20 +4,20 @@ The grammar of a shell as far as it parts one command from the next: quotes, lis
 subshells, substitutions, redirections, here-documents."""
 
 import posixpath
-import re
-from collections.abc import Callable, Iterator, Sequence
-from copy import copy
-from itertools import chain, dropwhile, islice
+from collections.abc import Callable, Sequence
+from itertools import chain, dropwhile
 
 from memcli.named import NamedTuple
 from memcli.text.matching import verbose
 from memcli.text.shell_values import (
+    SimpleCommand,
     Values,
     assignment,
     expanded,
     handed_on,
     is_option,
     listed_by,
+    unescaped,
     values_of,
 )
 
@@ -28,8 +28,6 @@ KEYWORDS = frozenset("then do else elif if while until coproc ! { }".split())
 _BEFORE = KEYWORDS | {"command", "builtin"}
 DECLARING = frozenset("export local readonly declare typeset".split())
 """What stands before variables that are set."""
-PRINTERS = frozenset({"echo", "printf"})
-"""Programs that print their words."""
 
 
 @verbose(dot_all=True)
@@ -67,53 +65,8 @@ def quoted_token() -> str:
     """
 
 
-@verbose
-def escape() -> str:
-    r"""What a backslash makes in `$'…'`: a byte by its number, or a character."""
-    return r"\\ (?: x (?P<hex> [0-9a-fA-F]{1,2} ) | (?P<octal> [0-7]{1,3} ) | (?P<other> . ) )"
-
-
 class EndlessError(Exception):
     """There are more commands than are looked at."""
-
-
-class SimpleCommand:
-    """A simple command as it stands there, wrappers and all: `given` is the text on its
-    standard input, where the line says it; `before` what it has its input from;
-    `values` what its variables may be."""
-
-    def __init__(self, folder: str, before: "SimpleCommand | None" = None) -> None:
-        self.words: list[str] = []
-        self.writes: list[str] = []
-        self.appends: list[str] = []
-        self.folder = folder
-        self.values: Values = {}
-        self.given: str | None = None
-        self.before = before
-
-    def variants(self) -> Iterator["SimpleCommand"]:
-        """The command for each choice of what its variables may be."""
-        texts = (*self.words, *self.writes, *self.appends)
-        values = {**self.values, "PWD": [self.folder or "."]}
-        for each in expanded(texts, values):
-            variant = copy(self)
-            given = iter(each)
-            variant.words = list(islice(given, len(self.words)))
-            variant.writes = list(islice(given, len(self.writes)))
-            variant.appends = list(given)
-            yield variant
-
-    def input(self) -> str | None:
-        """What it reads; None where only running it tells."""
-        if self.given is not None:
-            return self.given
-        if self.before is None:
-            return ""
-        program = posixpath.basename((*self.before.words, "")[0])
-        if program in PRINTERS:
-            printed = dropwhile(_is_format, self.before.words[1:])
-            return escape().sub(_escaped, " ".join(printed))
-        return self.before.given if program == "cat" else None
 
 
 class _Heredoc(NamedTuple):
@@ -221,7 +174,7 @@ class CommandList:
         if kind == "double":
             text = self._quoted('"')
         elif kind == "ansi":
-            text = escape().sub(_escaped, text[2:-1])
+            text = unescaped(text[2:-1])
         elif kind == "single":
             text = text[1:-1]
         elif kind == "escaped":
@@ -358,15 +311,14 @@ class CommandList:
         elif words[0] in ("cd", "pushd") and len(operands) == 1:
             if words[0] == "pushd":
                 self.left.append(self.folders[-1])
-            folder = next(expanded(operands, self.values))[0]
-            folder = _unknown().sub("", folder)
-            folder = posixpath.expanduser(folder)
+            named = next(expanded(operands, self.values))[0]
+            folder = posixpath.expanduser(_unknown().sub("", named))
             self.folders[-1] = posixpath.join(self.folders[-1], folder)
 
     def _assign(self, words: Sequence[str], command: SimpleCommand) -> None:
         """Note what variables are from here on: in a loop, read from a pipe, or set."""
         rest = [word for word in words if not is_option(word)]
-        if rest[0] in DECLARING:
+        if DECLARING.intersection(rest[:1]):
             rest = rest[1:]
         named = list(dropwhile(assignment().fullmatch, rest))
         if rest[:1] == ["for"] and rest[2:3] == ["in"]:
@@ -401,18 +353,7 @@ class CommandList:
 _SUBSTITUTIONS = ("inner", "sum", "named", "tick")
 
 
-def _escaped(match: re.Match[str]) -> str:
-    if match["hex"] or match["octal"]:
-        return chr(int(match["hex"] or match["octal"], 16 if match["hex"] else 8))
-    return {"n": "\n", "t": "\t"}.get(match["other"], match["other"])
-
-
 @verbose
 def _unknown() -> str:
     """What only running it tells of a folder: it counts as the one at hand."""
     return r".* \$ [^/]* /?"
-
-
-def _is_format(word: str) -> bool:
-    """Whether a printer takes a word as how to print the rest."""
-    return word[:2] in ("-e", "-n", "-E", "%s", "%b")

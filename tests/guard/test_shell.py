@@ -276,6 +276,7 @@ def test_a_whole_line_is_read_to_its_end(line):
         ("git commit -C HEAD", [""]),
         ("command cd a; ls", ["", "a"]),
         ("cd $A; cd $PWD/b; ls", ["", "", "b"]),
+        ("A=a; cd $A; -; ls", ["", "a", "a"]),
     ],
 )
 def test_a_command_knows_where_it_is_called(line, folders):
