@@ -198,9 +198,7 @@ def set_guard(
             raise UsageError(f"{prefix}: is a section of prose, not an entry", hint)
         number = ids.index(plain_id(place.entry))
         entry = memory.entries[number]
-        title, body = (
-            with_folders(app.project.root, text) for text in (entry.title, entry.body)
-        )
+        title, body = with_folders(app.project.root, entry.title, entry.body)
         values = guard_values(entry._replace(title=title, body=body), mode, given)
         changes.set((place.path, number), **values)
         written = parse(changes.texts()[place.path], place.path).entries[number]
@@ -293,10 +291,8 @@ def _suggested(
     if values.get("guard") in MODES:
         return None
     text = app.guarded(lambda: app.index.entries.text(candidate))
-    title, body = (
-        with_folders(app.project.root, part)
-        for part in (candidate.title, body_of(text, candidate.title))
-    )
+    body = body_of(text, candidate.title)
+    title, body = with_folders(app.project.root, candidate.title, body)
     patterns = suggest(title, body)
     if not (patterns.commands or patterns.paths):
         return None

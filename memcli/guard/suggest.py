@@ -155,14 +155,14 @@ def in_folders(made: Suggestion, folders: Sequence[str]) -> Suggestion:
     return made._replace(paths=tuple(dict.fromkeys(paths)))
 
 
-def with_folders(root: Path | None, text: str) -> str:
-    """A text in which a path that is a folder below the root ends as one: `src/gen/`."""
+def with_folders(root: Path | None, *texts: str) -> Iterator[str]:
+    """Texts in which a path that is a folder below the root ends as one: `src/gen/`."""
 
     def told(match: re.Match[str]) -> str:
         is_folder = root is not None and (root / match[0]).is_dir()
         return posixpath.join(match[0], "") if is_folder else match[0]
 
-    return path_like().sub(told, text)
+    return (path_like().sub(told, text) for text in texts)
 
 
 def _banned(clause: str) -> str:

@@ -1,8 +1,8 @@
 """A shell line as the simple commands it runs, each as its words. Pure.
 
-This reads a line as a shell splits it; it expands nothing. What aliases, scripts,
-functions and variables stand for is not seen. Where a line cannot be read to its end,
-that is said."""
+This reads a line as a shell splits it, with what the line itself says of variables.
+What aliases, scripts, functions and the environment stand for is not seen. Where a line
+cannot be read to its end, that is said."""
 
 import posixpath
 from collections.abc import Collection, Iterator, Sequence
