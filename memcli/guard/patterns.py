@@ -36,15 +36,14 @@ def parse_pattern(text: str) -> CommandPattern:
         raise ValueError("matches every command")
     operands: list[str | None] = []
     options: list[str] = []
-    for word in words:
-        if word == "*":
-            operands.append(None)
-        elif _is_option(word):
+    rest = ["*"] if words[-1].endswith("*") else []
+    for word in (*words, *rest):
+        if _is_option(word):
             options.append(word)
-        else:
+        elif word != "*":
             operands.append(_plain(word))
-    if words[-1].endswith("*") and words[-1] != "*":
-        operands.append(None)
+        elif operands[-1:] != [None]:
+            operands.append(None)
     return CommandPattern(
         text=text,
         operands=tuple(operands),

@@ -528,6 +528,7 @@ def test_a_tool_is_judged_by_the_files_that_it_writes(client):
         ("git push --force*", "git push -f; git push -fu origin x", "git push -u x y"),
         ("git push -f *", "git push --force o x", "git push --force-with-lease o x"),
         ("git commit -n *", "git commit --no-verify", "git commit --no-edit"),
+        ("mem guard * --off*", "mem guard --off", "mem guard"),
         ("git branch -D *", "git branch -D x", "git branch -d x"),
         ("git switch -C *", "git switch --force-create x", "git switch --force x"),
         ("git push --delete *", "git push -d o x", "git push o x"),

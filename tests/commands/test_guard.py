@@ -280,9 +280,9 @@ def test_a_tool_does_not_lift_a_guard_by_itself(project):
     ]
     for line in lines:
         assert decision(call(project, line)) == "ask", line
-    for line in ("rm MEMORY.md", f"mem guard {entry[:8]} --off"):
-        assert tried(project, line).json["decision"] == "ask"
-        assert "guard" in project.mem("guard", "--try", line).out
+    for line in lines:
+        assert tried(project, line).json["decision"] == "ask", line
+    assert "would lift" in project.mem("guard", "--try", "mem undo").out
     file = {"file_path": str(project.memory_file), "old_string": "guard: deny"}
     assert decision(call(project, "", tool_name="Edit", tool_input=file)) == "ask"
     note = {**file, "old_string": "A body.", "new_string": "Another."}
