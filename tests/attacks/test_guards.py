@@ -66,7 +66,7 @@ def test_a_hook_without_time_asks_where_guards_are_in_force(project):
 @pytest.mark.parametrize(
     "where",
     [
-        "guard.guards.strictest",
+        "guard.lifting.strictest",
         "hooks.before_tool.acting",
         "hooks.protocol._with_state",
     ],
