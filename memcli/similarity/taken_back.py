@@ -28,6 +28,8 @@ SUBJECT = 2
 """How many words at least say what it is that has a value."""
 ECHO = "says what was taken back"
 """Why an episode is retired with an entry."""
+_TITLE = r"\A\s*#.*\n(?=\s*\S)"
+"""A heading below which a text goes on."""
 Spot = tuple[str, int]
 """A file, and the place of an entry in it."""
 Digests = Sequence[tuple[str, str, str]]
@@ -46,18 +48,6 @@ class Refusal(NamedTuple):
             return f"this was forgotten on {self.reason}"
         why = f" ({self.reason})" if self.reason else ""
         return f"{self.title}: was taken back{why}"
-
-
-class _Tombstone:
-    """An entry that was taken back; its claim is made when a text comes near."""
-
-    def __init__(self, entry: Entry) -> None:
-        self.entry = entry
-        self.words = frozenset(words_of(entry.body))
-
-    @cached_property
-    def claim(self) -> Claim:
-        return claim(fold(self.entry.body))
 
 
 def tombstones_of(known: Iterable[KnownFile]) -> list[Entry]:
@@ -85,8 +75,9 @@ class TakenBackDoor:
         self._forgotten = forgotten
 
     @cached_property
-    def _tombstones(self) -> list[_Tombstone]:
-        return [_Tombstone(entry) for entry in self._entries]
+    def _tombstones(self) -> list[tuple[Entry, frozenset[str]]]:
+        """The entries with their words."""
+        return [(entry, frozenset(words_of(entry.body))) for entry in self._entries]
 
     def of(self, body: str, *, id: str = "", but: str = "") -> Refusal | None:
         """What keeps a text, an entry's title and body, from being written; `id` is
@@ -95,20 +86,16 @@ class TakenBackDoor:
         if refusal is not None or not self._entries:
             return refusal
         words = frozenset(words_of(body))
-        body_claim = None
-        for stone in self._tombstones:
-            is_near = overlap(words, stone.words) >= ROUGHLY
-            if not is_near or stone.entry.id == but:
+        for entry, its_words in self._tombstones:
+            if entry.id == but or overlap(words, its_words) < ROUGHLY:
                 continue
-            body_claim = body_claim or claim(fold(body))
-            if near_duplicate(body_claim, stone.claim):
-                entry = stone.entry
+            if near_duplicate(claim(fold(body)), claim(fold(entry.body))):
                 return Refusal(title=entry.title, reason=reason_of(entry))
         return None
 
     def _forgotten_before(self, body: str, id: str) -> Refusal | None:
         """Where a line of the text, or the entry by its id, was forgotten."""
-        lines = [*lines_of(body), *([id] if id else [])]
+        lines = [*lines_of(body), id]
         for salt, digest, day in self._forgotten:
             if any(digest_of(line, salt) == digest for line in lines):
                 return Refusal(title="", reason=day, is_forgotten=True)
@@ -128,7 +115,7 @@ def echoes(gone: Entry, known: Iterable[KnownFile]) -> list[Spot]:
         if file.writable and file.place.store != "archive"
         for place, entry in enumerate(file.memory.entries)
         if entry.is_episode and entry.is_live
-        if any(_says_again(line, words, gist) for line in _said(entry))
+        if any(_says_again(line, words, gist) for line in _summary(entry))
     ]
 
 
@@ -140,7 +127,7 @@ def _says_again(line: str, words: frozenset[str], gist: Sequence[Claim]) -> bool
     return any(near_duplicate(gist_claim, theirs) for gist_claim in gist)
 
 
-def _said(episode: Entry) -> list[str]:
+def _summary(episode: Entry) -> list[str]:
     """The title and the lines of an episode's summary, without its detail."""
     return lines_of(episode.body.partition("\n### Detail")[0])
 
@@ -167,11 +154,16 @@ def _told(text: str) -> tuple[str, str]:
 
 def replaces(new: str, old: str) -> bool:
     """Whether a text gives another value for the thing that another one is about: all
-    is the same but for one number, or for what the thing is said to be."""
+    is the same but for one number, or for what the thing is said to be. The title of
+    one counts where both have one."""
+    bare_new = re.sub(_TITLE, "", new)
+    bare_old = re.sub(_TITLE, "", old)
+    if bare_new == new or bare_old == old:
+        new = bare_new
+        old = bare_old
     new_claim = claim(new)
     old_claim = claim(old)
-    sides = (new_claim, old_claim)
-    if any(phrase.negated for side in sides for phrase in side.phrases):
+    if any(phrase.negated for phrase in (*new_claim.phrases, *old_claim.phrases)):
         return False
     return _has_other_number(new_claim, old_claim) or _is_otherwise(new, old)
 
@@ -191,10 +183,8 @@ def _has_other_number(mine: Claim, theirs: Claim) -> bool:
 def _is_said_last(number: str, side: Claim) -> bool:
     """Whether a number ends its phrase, or with one word more ("3 times") its text: in
     "customer 12 pays by invoice" it is a name."""
-    for phrase in side.phrases:
-        if phrase.terms[-1:] == (number,):
-            return True
-    return number in side.phrases[-1].terms[-2:]
+    ends = [phrase.terms[-1] for phrase in side.phrases if phrase.terms]
+    return number in (*ends, *side.phrases[-1].terms[-2:])
 
 
 def _frame(side: Claim) -> tuple[object, ...]:
@@ -207,12 +197,9 @@ def _frame(side: Claim) -> tuple[object, ...]:
 
 
 def _gap(term: str, side: Claim) -> str:
-    is_value = term in side.numbers and not _is_date(term)
+    is_date = term.count("-") > 1
+    is_value = term in side.numbers and not is_date
     return re.sub(r"[\d.,]+", "#", term) if is_value else term
-
-
-def _is_date(term: str) -> bool:
-    return term.count("-") > 1
 
 
 def _is_otherwise(new: str, old: str) -> bool:

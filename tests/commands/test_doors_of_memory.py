@@ -229,13 +229,14 @@ def test_add_names_what_says_the_opposite(project, beside):
 
 
 @pytest.mark.parametrize("beside", [False, True])
-def test_add_supersedes_another_value(project, beside):
-    """It says so; `--beside` keeps both; three values are a series, and stay."""
-    project.mem("add", "The minimum SDK is 26")
+@pytest.mark.parametrize("title", ["The minimum SDK is 26", "Oldest Android"])
+def test_add_supersedes_another_value(project, title, beside):
+    """It says so, under whatever title the old one stands; `--beside` keeps both."""
+    project.mem("add", "The minimum SDK is 26", "--title", title)
     result = project.mem(
         "add", "Actually the minimum SDK is 28 now", *["--beside"] * beside
     )
-    assert ("supersedes: The minimum SDK is 26" in result.out) != beside
+    assert (f"supersedes: {title}" in result.out) != beside
     assert len(ids(project)) == 1 + beside
 
 
@@ -251,6 +252,7 @@ def test_add_supersedes_another_value(project, beside):
             "The release of 2026-02-02 took 30 min",
         ),
         ("Issue 12 is fixed", "Issue 14 is fixed"),
+        ("Staging\nIts port is 8080", "Production\nIts port is 9090"),
     ],
 )
 def test_other_things_are_not_superseded(project, old, new):
