@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
-from memcli.memory.words import stems
+from memcli.memory.words import overlap, stems
 from memcli.named import NamedTuple
 from memcli.project import globs
 from memcli.storage.files import Unreadable, read_text
@@ -137,7 +137,7 @@ class Instructions:
 
     def holds(self, path: str) -> bool:
         """Whether a file is one of them."""
-        return bool(self.texts) and os.path.realpath(path) in self.texts
+        return os.path.realpath(path) in self.texts
 
     def say(self, title: str, text: str) -> bool:
         """Whether they say all that an entry says."""
@@ -160,11 +160,7 @@ class Instructions:
         if not words or met < ALIKE * len(words):
             return False
         own = stems(sentence)
-        alike = (
-            line
-            for line, theirs in self._lines
-            if len(own & theirs) > ALIKE * len(own | theirs)
-        )
+        alike = (line for line, theirs in self._lines if overlap(own, theirs) > ALIKE)
         return any(_are_one(sentence, line) for line in alike)
 
 

@@ -8,7 +8,7 @@ from memcli.hooks.calls import HookApp, HookCall, has_memory
 from memcli.hooks.instructions import ALIKE, FEWEST
 from memcli.index.record import RecordContents
 from memcli.memory.docs import Doc
-from memcli.memory.words import stems
+from memcli.memory.words import overlap, stems
 from memcli.project.record import record_of
 from memcli.recall.budget import heading
 from memcli.recall.hit import Hit
@@ -52,13 +52,9 @@ def _found(
     return [
         (doc, mend)
         for doc, mend in mends
-        if are_same(key, key_of_line(mend.command)) and _is_akin(words, mend.error)
+        if are_same(key, key_of_line(mend.command))
+        and overlap(words, _error_words(mend.error)) > ALIKE
     ]
-
-
-def _is_akin(words: set[str], error: str) -> bool:
-    theirs = _error_words(error)
-    return len(words & theirs) > ALIKE * len(words | theirs)
 
 
 def _error_words(text: str) -> set[str]:

@@ -58,6 +58,7 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
         text = re.sub(_NUMBER, "", f"{text[:END]}\n{text[-END:]}")
     if call.agent or not text.strip() or not app.is_ready():
         return Told()
+    told.take_over(state, call)
     start = None
     if source := late.take(folder, "session-start", call.session):
         from memcli.hooks import starts  # few hooks give up
@@ -299,13 +300,10 @@ def _direct(items: Iterable[Hit], others: Iterable[Hit]) -> list[Hit]:
 
 def _leads_on(text: str, places: Iterable[str]) -> bool:
     """Whether every line of a text links to the file of one of these places."""
-    files = {file for file in re.findall(_LINK, text) if _is_one_of(file, places)}
+    known = "\n".join(places)
+    files = [file for file in re.findall(_LINK, text) if f"/{file}:" in known]
     lines = filter(None, text.splitlines())
     return all(any(f"]({file}" in line for file in files) for line in lines)
-
-
-def _is_one_of(file: str, places: Iterable[str]) -> bool:
-    return any(f"/{file}:" in place for place in places)
 
 
 def history_of(app: HookApp, text: str, past: Past) -> "HistoryLayer | None":

@@ -113,12 +113,9 @@ def _served(
 
 def _begun(verb: str, call: HookCall) -> list[Pending]:
     """What the next prompt is to make up for, should this call get no answer."""
-    if verb == "prompt":
-        return [Pending(verb=verb, session=call.session, text=call.prompt)]
-    if verb == "session-start" and not call.agent:
-        source = call.source or "startup"
-        return [Pending(verb=verb, session=call.session, text=source)]
-    return []
+    source = "" if call.agent else call.source or "startup"
+    text = {"prompt": call.prompt, "session-start": source}.get(verb)
+    return [Pending(verb=verb, session=call.session, text=text)] if text else []
 
 
 class _TooLate(BaseException):

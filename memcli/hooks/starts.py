@@ -3,7 +3,6 @@
 import datetime
 import json
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 
 from memcli.hooks import told
 from memcli.hooks.calls import HookApp, HookCall, Told
@@ -22,7 +21,6 @@ from memcli.index.filters import has_guards
 from memcli.memory.filters import Filters
 from memcli.recall import budget
 from memcli.recall.budget import Pools
-from memcli.storage.files import open_file
 from memcli.storage.inbox import Inbox
 from memcli.storage.state import SessionLog, State
 from memcli.text.controls import for_prompt
@@ -32,9 +30,7 @@ Start = Callable[[State], Told]
 KEPT_DAYS = 60  # days for which it is remembered what a session was told
 EMPTIED = ("compact", "clear")  # after these the agent has lost all that it was told
 KEPT = ("resume", "fork")  # after these it still has it
-MARK = b"<recalled-memory>"
-# bytes of a transcript's beginning in which an earlier block is looked for
-SCANNED = 4_000_000
+MARK = "<recalled-memory>"
 PROPOSAL_DAYS = 30  # for which a proposal waits
 PROPOSAL_LINES = 2
 PROPOSED = (
@@ -49,6 +45,7 @@ def session_start(app: HookApp, state: State, call: HookCall) -> Told:
     log = SessionLog(state)
     if call.agent or not app.is_ready():
         return Told()
+    told.take_over(state, call)
     if _is_told(log, call):
         return _since(app, state, call) if call.source in KEPT else Told()
     return app.settled(state, _start(app, log, call))
@@ -73,7 +70,8 @@ def _start(app: HookApp, log: SessionLog, call: HookCall) -> Start:
         if emptied:
             log.forget_context(call.session)
         started = _started(app, log, call, made)
-        _forget_old(app, log)
+        first = app.project.now - datetime.timedelta(days=KEPT_DAYS)
+        log.forget_sessions(first.isoformat())
         _note_first_guard(app, state)
         proposed = "\n".join(_proposed(app, state, call))
         occasion = told.Occasion(call.context, "session-start", "proposed")
@@ -109,11 +107,6 @@ def _started(app: HookApp, log: SessionLog, call: HookCall, made: budget.Block) 
         text=text,
         titles=told.remember(app, log, occasion, made.items),
     )
-
-
-def _forget_old(app: HookApp, log: SessionLog) -> None:
-    first = app.project.now - datetime.timedelta(days=KEPT_DAYS)
-    log.forget_sessions(first.isoformat())
 
 
 def _note_first_guard(app: HookApp, state: State) -> None:
@@ -179,7 +172,8 @@ def _is_told(log: SessionLog, call: HookCall) -> bool:
     if call.source == "fork" and not call.size:  # its transcript is not written yet
         return True
     if call.source in KEPT:
-        return log.started(call.session) is not None or _is_marked(call.transcript)
+        is_known = log.started(call.session) is not None
+        return is_known or MARK in told.beginning(call.transcript)
     size = log.started(call.session, call.source)
     if size is None:
         return False
@@ -187,10 +181,3 @@ def _is_told(log: SessionLog, call: HookCall) -> bool:
     # told again.
     is_unknown = call.source in EMPTIED and call.size == 0
     return call.size <= size and not is_unknown
-
-
-def _is_marked(transcript: str) -> bool:
-    """Whether the beginning of a transcript has a block of ours."""
-    with suppress(OSError), open_file(transcript) as file:
-        return MARK in file.read(SCANNED)
-    return False

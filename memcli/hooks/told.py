@@ -6,16 +6,17 @@ import re
 import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 
-from memcli.hooks.calls import HookApp, Told
+from memcli.hooks.calls import HookApp, HookCall, Told
 from memcli.hooks.instructions import FEWEST, Instructions
 from memcli.named import NamedTuple
 from memcli.recall import budget
 from memcli.recall.budget import POINTED
 from memcli.recall.hit import Hit
-from memcli.storage.files import ONE_OF
-from memcli.storage.state import HookTelling, SessionLog, State
+from memcli.storage.files import ONE_OF, open_file
+from memcli.storage.state import HookTelling, SessionLog, State, settled
 
 WORDS = "words"
 """The event under which it is noted in which words entries were told."""
@@ -29,6 +30,13 @@ it."""
 OWN = "own words"
 """The event under which it is noted what the agent wrote itself."""
 CHANGED = ", changed since it was told"
+SCANNED = 4_000_000
+"""So many bytes of a transcript's beginning are looked through."""
+# the session in which a record was made before it was forked, as Codex and two
+# versions of Claude Code write it
+_ORIGIN = (
+    r'"(?:forked_from_id|requestSessionId|forkedFrom":\s*{\s*"sessionId)":\s*"([^"]+)'
+)
 UNNAMED = ("institutional", "units")
 """Layers whose items are told by the file, or may be told again."""
 
@@ -52,6 +60,24 @@ class InContext(NamedTuple):
     def whole(self) -> set[str]:
         """What of it is told as a whole, so that no part is left."""
         return self.told - {key.partition("\n")[0] for key in self.told if "\n" in key}
+
+
+def beginning(transcript: str) -> str:
+    """What a transcript begins with, "" without one."""
+    with suppress(OSError), open_file(transcript) as file:
+        return file.read(SCANNED).decode("utf-8", "replace")
+    return ""
+
+
+def take_over(state: State, call: HookCall) -> None:
+    """Note that a session which begins as a fork holds what those were told from which
+    its transcript comes."""
+    if SessionLog(state).started(call.session) is not None:
+        return
+    origins = {*re.findall(_ORIGIN, beginning(call.transcript))} - {call.session}
+
+    if origins:
+        settled(state, lambda state: SessionLog(state).take_over(call.session, origins))
 
 
 def pointer_key(entry: str) -> str:
@@ -198,8 +224,8 @@ def _in_words(app: HookApp, entries: set[str]) -> list[str]:
 
 def tokens_left(log: SessionLog, context: str) -> int:
     """How many tokens a context may still be told."""
-    tellings = (noted.split() for noted in log.shown(context, SPENT))
-    return SESSION_TOKENS - sum(int(tokens) for _, tokens in tellings)
+    tellings = log.shown(context, SPENT)
+    return SESSION_TOKENS - sum(int(noted.split()[1]) for noted in tellings)
 
 
 def note_spent(app: HookApp, log: SessionLog, occasion: Occasion, text: str) -> None:
@@ -271,12 +297,12 @@ def telling(
 
 def marked(items: Iterable[Hit], changed: Collection[str]) -> list[Hit]:
     """Items, those told in other words before marked as changed."""
-    return [_as_changed(item) if item.key in changed else item for item in items]
-
-
-def _as_changed(item: Hit) -> Hit:
-    made = item.made
-    return made._replace(head=f"{made.head}{CHANGED}")
+    return [
+        item.made._replace(head=f"{item.made.head}{CHANGED}")
+        if item.key in changed
+        else item
+        for item in items
+    ]
 
 
 def is_read(read: Instructions, item: Hit) -> bool:
@@ -330,6 +356,5 @@ def _acknowledges(sentence: str) -> bool:
 
 def _bare(text: str) -> str:
     """The words of a text alone, without the "No" with which a correction begins."""
-    words = re.findall(r"\w+", text.casefold())
-    begins_with_no = words[:1] and words[0] in ("no", "nein", "non")
-    return " ".join(words[1:] if begins_with_no else words)
+    words = " ".join(re.findall(r"\w+", text.casefold()))
+    return re.sub(r"\A(?:no|nein|non) ", "", words)

@@ -97,39 +97,35 @@ class SessionWords:
 
     def quotes(self, name: str) -> bool:
         """Whether the agent names an id."""
-        by_agent = (turn.text for turn in self.turns if turn.role == "assistant")
-        return any(name in text for text in by_agent)
+        return any(name in turn.text for turn in self.turns if turn.role == "assistant")
 
     def take_up(self, text: str, since: datetime) -> bool:
         """Whether one turn of the agent says what an entry claims, in rare words that
         neither stood in a prompt nor were said before the entry was told."""
         claimed = _words(text)
-        whole = self._weight_of(claimed)
+        whole = self._weight(claimed)
         rare = {word for word in claimed if self._is_rare(word)}
         heard: set[str] = set()
         for turn, said in zip(self.turns, self.said, strict=True):
             is_later = _when(turn, since) > since
             if turn.role == "assistant" and is_later:
                 fresh = (said & rare) - heard
-                is_much = self._weight_of(fresh) >= SHARE * whole
+                is_much = self._weight(fresh) >= SHARE * whole
                 if len(fresh) >= LEAST and is_much:
                     return True
             if turn.human or not is_later:
                 heard |= said
         return False
 
-    def _weight_of(self, words: Iterable[str]) -> float:
-        return sum(map(self._weight, words))
-
     def _is_rare(self, word: str) -> bool:
         many = max(FEW, RARE * len(self.turns))
         much = max(FEW, RARE * self.entries)
         return self.in_turns[word] <= many and self.in_memory[word] <= much
 
-    def _weight(self, word: str) -> float:
-        total = self.entries + len(self.turns)
-        seen = self.in_memory[word] + self.in_turns[word]
-        return math.log((total + 1) / (seen + 0.5))
+    def _weight(self, words: Iterable[str]) -> float:
+        total = self.entries + len(self.turns) + 1
+        seen = (self.in_memory[word] + self.in_turns[word] for word in words)
+        return sum(math.log(total / (times + 0.5)) for times in seen)
 
 
 def _spoken(turn: Turn) -> str:
@@ -149,9 +145,7 @@ def _common() -> frozenset[str]:
 
 def _when(turn: Turn, since: datetime) -> datetime:
     """The time of a turn; one without counts as after `since`."""
-    if not turn.time:
-        return since + _TICK
-    return _aware(datetime.fromisoformat(turn.time))
+    return _moment(turn.time) if turn.time else since + _TICK
 
 
 def is_followed(text: str, values: Mapping[str, Any], deeds: Sequence[Deed]) -> bool:
@@ -191,9 +185,11 @@ def _deeds(turns: Sequence[Turn], root: Path) -> Iterator[Deed]:
         if not any(call):
             continue
         files = [name for path in call.files for name in names(path)]
-        moment = _aware(datetime.fromisoformat(turn.time))
-        yield Deed(at=moment, files=tuple(files), commands=call.commands)
+        at = _moment(turn.time)
+        yield Deed(at=at, files=tuple(files), commands=call.commands)
 
 
-def _aware(moment: datetime) -> datetime:
+def _moment(text: str) -> datetime:
+    """A time as a transcript has it, in UTC where it names no zone."""
+    moment = datetime.fromisoformat(text)
     return moment.replace(tzinfo=moment.tzinfo or UTC)

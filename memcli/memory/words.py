@@ -4,7 +4,7 @@ blanks, dates."""
 import datetime
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from functools import lru_cache
 from itertools import chain
 
@@ -182,7 +182,7 @@ def is_day(text: str) -> bool:
         return False
 
 
-def overlap(words: frozenset[str], others: frozenset[str]) -> float:
+def overlap(words: Set[str], others: Set[str]) -> float:
     """Jaccard: shared words over all words, 0.0 to 1.0; 0.0 when either set is
     empty."""
     shared = len(words & others)

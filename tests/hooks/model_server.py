@@ -113,11 +113,9 @@ def _responses(reply):
         content = {"type": "output_text", "text": reply, "annotations": []}
         item |= {"type": "message", "role": "assistant", "content": [content]}
     else:
-        item |= {
-            "type": "function_call",
-            "call_id": f"call_{id(reply)}",
-            "name": reply.name,
-        }
+        namespace, _, name = reply.name.rpartition(".")
+        item |= {"type": "function_call", "call_id": f"call_{id(reply)}", "name": name}
+        item |= {"namespace": namespace} if namespace else {}
         item["arguments"] = json.dumps(reply.input)
     usage = {"input_tokens": 10, "output_tokens": 1, "total_tokens": 11}
     usage["input_tokens_details"] = {"cached_tokens": 0}

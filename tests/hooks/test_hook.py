@@ -200,6 +200,26 @@ def test_a_start_is_answered_once(shop):
     assert heard(shop, "session-start", source="resume", session_id="from before")
 
 
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"type": "session_meta", "payload": {"forked_from_id": SESSION}},  # Codex
+        {"type": "assistant", "requestSessionId": SESSION},  # Claude Code 2.1.332
+        {"type": "user", "forkedFrom": {"sessionId": SESSION}},
+    ],
+)
+def test_a_fork_holds_what_was_told_before(shop, record):
+    """Neither its start nor a prompt tells it again."""
+    told_before = {"prompt": "why do the checkout tests fail around midnight?"}
+    assert heard(shop, "session-start", source="startup")
+    assert heard(shop, "prompt", **told_before)
+    path = transcript(shop, "Hello")
+    fork = {"session_id": "fork", "transcript_path": str(path)}
+    path.write_text(json.dumps(record))
+    assert not heard(shop, "prompt", **told_before, **fork)
+    assert not heard(shop, "session-start", source="fork", **fork)
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_after_a_compaction_all_is_told_again(shop, named):
     """The standing block, and what was told with prompts; each time, with a transcript
