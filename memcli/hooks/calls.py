@@ -318,25 +318,27 @@ class HookApp(App):
         return settled(state, lambda state: self.say(work(state)))
 
     def loaded(self, call: HookCall) -> set[str]:
-        """The entries that Claude Code, when it is who calls, has read by itself: those
-        at the beginning of its own memory."""
+        """The entries that Claude Code has read by itself: those at the beginning of its
+        own memory."""
+        path, text = self._own_memory(call)
+        rows = self.index.db.execute(
+            "SELECT entry FROM chunks JOIN file_meta ON file_meta.id = source"
+            " WHERE path = ? GROUP BY entry HAVING max(offset + length(text)) <= ?",
+            (self.project.name_of(path), len(text)),
+        )
+        return {entry for (entry,) in rows}
+
+    def _own_memory(self, call: HookCall) -> tuple[str, str]:
+        """The path of what Claude Code, when it is who calls, keeps as its own memory,
+        and what it reads of it."""
         transcript = os.path.realpath(call.transcript)
         for part in self.project.listing.files.parts:
             if part.tree != PRIVATE or part.path != f"{part.base}/MEMORY.md":
                 continue
             kept = os.path.realpath(os.path.dirname(os.path.dirname(part.base)))
             if transcript.startswith(kept + os.sep):
-                return self._entries_before(part.name, _read_by_claude(part))
-        return set()
-
-    def _entries_before(self, path: str, end: int) -> set[str]:
-        """The entries of a file that end within so many characters."""
-        rows = self.index.db.execute(
-            "SELECT entry FROM chunks JOIN file_meta ON file_meta.id = source"
-            " WHERE path = ? GROUP BY entry HAVING max(offset + length(text)) <= ?",
-            (path, end),
-        )
-        return {entry for (entry,) in rows}
+                return part.path, _read_by_claude(part)
+        return "", ""
 
     def room(self, tokens: int, times: int = 1) -> int:
         """So many tokens, or as many as the configured size of an answer allows."""
@@ -353,16 +355,17 @@ class HookApp(App):
             environ=self.project.environ,
             named=log.shown(call.session, LOADED),
             files=files,
+            own=self._own_memory(call),
         )
         return Instructions(reader)
 
 
-def _read_by_claude(memory: Folder | FoundFile) -> int:
-    """How many characters of its own memory Claude Code reads at a start."""
+def _read_by_claude(memory: Folder | FoundFile) -> str:
+    """What Claude Code reads of its own memory at a start."""
     with suppress(OSError, Unreadable), open_file(memory.path, memory.base) as file:
         begin = file.read(CLAUDE_BYTES).decode("utf-8", "ignore")
-        return sum(map(len, begin.splitlines(keepends=True)[:CLAUDE_LINES]))
-    return 0
+        return "".join(begin.splitlines(keepends=True)[:CLAUDE_LINES])
+    return ""
 
 
 def has_memory(app: App) -> bool:

@@ -45,7 +45,8 @@ _BOUND = r"\A---\n(?:.*\n)*?paths:[ \t]*(.*(?:\n[ \t]*-.*)*)"
 
 class InstructionReader(NamedTuple):
     """Who reads instructions, and where: `named` are the files that it said it loaded;
-    `files` are at hand, for rules that are bound to paths."""
+    `files` are at hand, for rules that are bound to paths; `own` is the path of its
+    own memory, and what it read of it."""
 
     agent: str
     folder: str
@@ -53,6 +54,7 @@ class InstructionReader(NamedTuple):
     environ: Mapping[str, str]
     named: Collection[str] = ()
     files: Sequence[str] = ()
+    own: tuple[str, str] = ("", "")
 
 
 class Instructions:
@@ -66,7 +68,8 @@ class Instructions:
     @cached_property
     def texts(self) -> dict[str, str]:
         """The text of each file that was loaded, by its real path."""
-        found: dict[str, str] = {}
+        path, text = self.reader.own
+        found = {path: text} if text else {}
         for path in (*self.reader.named, *self._places()):
             self._load(path, found, DEEPEST)
         for path in self._rules():
@@ -122,10 +125,6 @@ class Instructions:
         return "\n".join(self.texts.values()).lower()
 
     @cached_property
-    def _whole(self) -> str:
-        return _on_one_line(self._low)
-
-    @cached_property
     def _lines(self) -> list[tuple[str, set[str]]]:
         lines = [
             line
@@ -146,7 +145,7 @@ class Instructions:
         # Word for word, as a table is that was imported; a line alone may be a part of
         # one that says the opposite.
         is_whole = "\n" in text.strip()
-        if is_whole and _on_one_line(text.lower()) in self._whole:
+        if is_whole and _on_one_line(text.lower()) in _on_one_line(self._low):
             return True
         parts = [
             each for each in re.split(_SENTENCES, text) if len(each.split()) >= FEWEST

@@ -32,8 +32,8 @@ OWN = "own words"
 CHANGED = ", changed since it was told"
 SCANNED = 4_000_000
 """So many bytes of a transcript's beginning are looked through."""
-# the session in which a record was made before it was forked, as Codex and two
-# versions of Claude Code write it
+# the session in which a record was made before it was forked, as Codex and
+# Claude Code write it
 _ORIGIN = (
     r'"(?:forked_from_id|requestSessionId|forkedFrom":\s*{\s*"sessionId)":\s*"([^"]+)'
 )

@@ -7,6 +7,7 @@ Without them, here or on PATH, every test says that it is skipped."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,16 @@ HOUSE = Path(__file__).parents[2]
 NO = "No, never write a rate as a plain number. Always use Decimal, because floats drift."
 TOOLS = "Edit,Read,Bash,Agent"
 SLIP = "No, npm is not ours. Use pnpm."
+MIDNIGHT = "MAIN why do the checkout tests fail around midnight?"
+RATES = ("Rates are Decimal", "Rates are Decimal, always.", "src/tax.py")
+SHELLS = {"claude": ("Bash", "command"), "codex": ("exec_command", "cmd")}
+both = pytest.mark.parametrize("agent", SHELLS)
+
+
+def shell(agent, line):
+    """The call of an agent's tool that runs a line."""
+    tool, key = SHELLS[agent]
+    return Call(tool, {key: line})
 
 
 def client(name):
@@ -108,10 +119,22 @@ class Desk:
                 f'model = "gpt-5.1-codex"\nmodel_provider = "here"\n[model_providers.here]\nname = "here"\n'
                 f'base_url = "{self.url}/v1"\nwire_api = "responses"\nenv_key = "OPENAI_API_KEY"\n'
                 f'[projects."{self.project.root}"]\ntrust_level = "trusted"\n'
+                "[features]\nmulti_agent = true\n"
             )
         trusted = ("--dangerously-bypass-hook-trust",) if trust else ()
         mode = ("exec", "-s", "workspace-write", *trusted)
         return self.run(client("codex"), *mode, *more, prompt)
+
+    def turn(self, agent, prompt, session="", *more, fork=False):
+        """One turn of a new session, of one that goes on or of its fork; its name."""
+        if agent == "claude":
+            way = ["--resume", session, *["--fork-session"] * fork] if session else []
+            done = self.claude(prompt, *way)
+        else:
+            way = ["fork" if fork else "resume", session] if session else []
+            done = self.codex(prompt, *more, *way)
+        assert done.returncode == 0, done.stderr
+        return session_of(done)
 
 
 @pytest.fixture
@@ -122,6 +145,10 @@ def desk(project):
                         paths=["src/*.py"], created_at="2026-01-01"))  # fmt: skip
     project.commit()
     project.ok("init", "--claude", "--codex")
+    for name in (".claude/settings.local.json", ".codex/hooks.json"):
+        # a busy machine is no finding
+        patient = re.sub(r'"timeout": \d+', '"timeout": 60', project.read(name))
+        project.write(name, patient)
     with serving() as (model, url):
         yield Desk(project, model, url)
     settle(project)
@@ -138,48 +165,30 @@ def edit(project, rate=1):
 
 
 def session_of(done):
+    if named := re.search(r"(?m)^session id: (\S+)", done.stderr):  # Codex
+        return named[1]
     lines = [
         json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")
     ]
     return str(next(line["session_id"] for line in lines if line.get("session_id")))
 
 
-def test_claude_is_told_and_told_again(desk):
-    """With the prompt, before the edit, after /compact; nothing twice on resume."""
-    desk.model.replies = edit(desk.project)
-    done = desk.claude("MAIN why do the checkout tests fail around midnight?")
-    assert done.returncode == 0, done.stderr
-    assert "freeze the clock" in desk.model.said(
-        0
-    ) and "Money is Decimal" in desk.model.said(0)
-    # told at the start, and not again with the file that was read and edited
-    assert desk.model.said(0).count("Round VAT once per line") == 1
-    assert desk.model.said(-1).count("Round VAT once per line") == 1
-    session = session_of(done)
-    assert desk.claude("MAIN go on", "--resume", session).returncode == 0
-    assert desk.model.said(-1).count("Money is Decimal") == 1
-    assert desk.claude("/compact", "--resume", session).returncode == 0
-    assert desk.claude("MAIN go on now", "--resume", session).returncode == 0
-    after = desk.model.said(-1)
-    assert "Money is Decimal" in after and "freeze the clock" in after
-
-
-def test_claude_tells_its_sub_agents(desk):
-    """The standing rules reach the first request of a sub-agent."""
-    task = {
-        "description": "look",
-        "prompt": "SUB look around",
-        "subagent_type": "general-purpose",
-    }
-    desk.model.replies = [Call("Agent", task), "Done."]
-    assert desk.claude("MAIN ask somebody").returncode == 0
-    asked = [
-        json.dumps(body)
-        for body in desk.model.asked
-        if "SUB look around" in json.dumps(body)
-    ]
-    own = [text for text in asked if "MAIN ask somebody" not in text]
-    assert own and "Money is Decimal" in own[0]
+@both
+def test_a_sub_agent_is_told_the_standing_rules(desk, agent):
+    """In its first request, once."""
+    task = {"description": "look", "prompt": "SUB", "subagent_type": "general-purpose"}
+    while_it_works = {"cmd": "sleep 15", "yield_time_ms": 30_000}
+    desk.model.replies = {
+        "claude": [Call("Agent", task)],
+        "codex": [
+            Call("multi_agent_v1.spawn_agent", {"message": "SUB"}),
+            Call("exec_command", while_it_works),
+        ],
+    }[agent]
+    desk.turn(agent, "MAIN ask somebody")
+    asked = [json.dumps(body) for body in desk.model.asked if body.get("tools")]
+    (sub,) = (text for text in asked if "MAIN ask somebody" not in text)
+    assert sub.count("Money is Decimal") == 1
 
 
 def test_claude_learns_from_a_correction(desk):
@@ -200,17 +209,19 @@ def test_claude_learns_from_a_correction(desk):
         assert 0 < before == after
 
 
-def crowded(desk):
-    """So many newer lessons that an old one finds no room at the start."""
+def crowded(desk, *old):
+    """So many newer lessons that the old ones find no room at the start."""
     newer = [
         desk.project.entry(f"Newer lesson of module {number}", type="corrective")
         for number in range(24)
     ]
-    old = desk.project.entry(
-        "Rates are Decimal", "Rates are Decimal, always.", type="corrective",
-        paths=["src/tax.py"], created_at="2026-01-01",
-    )  # fmt: skip
-    desk.project.memory(*[*newer, old])
+    lessons = [
+        desk.project.entry(
+            title, text, type="corrective", paths=[path], created_at="2026-01-01"
+        )
+        for title, text, path in old or [RATES]
+    ]
+    desk.project.memory(*[*newer, *lessons])
     desk.project.commit()
 
 
@@ -248,74 +259,53 @@ def test_claude_is_told_once_what_a_rule_bound_to_paths_says(desk, calls):
 MODULES = [f"part{number}" for number in range(10)]
 
 
-def rules_of_modules(desk):
-    """Ten files, a rule for each, and too many newer lessons for any of them to be told
-    at the start."""
-    newer = [
-        desk.project.entry(f"Newer lesson of module {number}", type="corrective")
-        for number in range(24)
-    ]
-    rules = [
-        desk.project.entry(
-            f"The rule of {name}", f"{name} counts in whole {name}-cents.",
-            type="corrective", paths=[f"src/{name}.py"], created_at="2026-01-01",
-        )
-        for name in MODULES
-    ]  # fmt: skip
-    desk.project.memory(*[*newer, *rules])
-    for name in MODULES:
-        desk.project.write(f"src/{name}.py", "rate = 1\n")
-    desk.project.commit()
-
-
 def shown(number, file):
     """A shell command that shows a file, one of five."""
     programs = ("cat", "head -n 5", "sed -n 1,3p", "nl", "tail -n +1")
     return f"{programs[number % len(programs)]} {file}"
 
 
-def assert_told_before_each_edit(desk):
+def change(agent, number, path):
+    """Calls that show a file and change it: by tools of the agent's own or a shell."""
+    patch = (
+        f"*** Begin Patch\n*** Update File: {path}\n@@\n-rate = 1\n+rate = 2\n"
+        "*** End Patch"
+    )
+    words = {"old_string": "rate = 1", "new_string": "rate = 2"}
+    if agent == "claude" and number % 2:
+        return [
+            Call("Read", {"file_path": path}),
+            Call("Edit", {"file_path": path, **words}),
+        ]
+    by_shell = {
+        "claude": f"sed -i s/1/2/ {path}",
+        "codex": f"apply_patch <<'EOF'\n{patch}\nEOF",
+    }
+    return [shell(agent, line) for line in (shown(number, path), by_shell[agent])]
+
+
+@both
+def test_the_rule_stands_before_ten_of_ten_edits(desk, agent):
     """Of each file: nothing at first, its rule in the request that the edit answers, and
     once to the end."""
+    rules = [
+        (
+            f"The rule of {name}",
+            f"{name} counts in whole {name}-cents.",
+            f"src/{name}.py",
+        )
+        for name in MODULES
+    ]
+    crowded(desk, *rules)
+    for number, (_, _, file) in enumerate(rules):
+        path = desk.project.write(file, "rate = 1\n")
+        desk.model.replies += change(agent, number, str(path))
+    desk.project.commit()
+    desk.turn(agent, "MAIN raise the rates")
     for number, name in enumerate(MODULES):
         told = counts(desk, f"whole {name}-cents")
         edited = 2 * number + 1  # the request after the file was shown
-        assert told[edited - 1 : edited + 1] == [0, 1], (name, told)
-        assert told[-1] == 1, (name, told)
-
-
-def test_claude_has_the_rule_before_ten_of_ten_edits(desk):
-    """Read by its own tool or by five programs of a shell, and edited."""
-    rules_of_modules(desk)
-    for number, name in enumerate(MODULES):
-        path = str(desk.project.root / "src" / f"{name}.py")
-        words = {"old_string": "rate = 1", "new_string": "rate = 2"}
-        changed = {"command": f"sed -i s/1/2/ {path}"}
-        pairs = [
-            (Call("Bash", {"command": shown(number, path)}), Call("Bash", changed)),
-            (
-                Call("Read", {"file_path": path}),
-                Call("Edit", {"file_path": path, **words}),
-            ),
-        ]
-        desk.model.replies += pairs[number % 2]
-    assert desk.claude("MAIN raise the rates").returncode == 0
-    assert_told_before_each_edit(desk)
-
-
-def test_codex_has_the_rule_before_ten_of_ten_patches(desk):
-    """Shown by five programs of a shell, and patched."""
-    rules_of_modules(desk)
-    for number, name in enumerate(MODULES):
-        file = f"src/{name}.py"
-        patch = (
-            f"*** Begin Patch\n*** Update File: {file}\n@@\n-rate = 1\n+rate = 2\n"
-            "*** End Patch"
-        )
-        lines = (shown(number, file), f"apply_patch <<'EOF'\n{patch}\nEOF")
-        desk.model.replies += [Call("exec_command", {"cmd": line}) for line in lines]
-    assert desk.codex("MAIN raise the rates").returncode == 0
-    assert_told_before_each_edit(desk)
+        assert [*told[edited - 1 : edited + 1], told[-1]] == [0, 1, 1], (name, told)
 
 
 def test_claude_is_answered_by_the_server_of_its_session(desk):
@@ -340,7 +330,7 @@ def test_claude_is_answered_by_the_server_of_its_session(desk):
     task = {"description": "look", "prompt": "SUB", "subagent_type": "general-purpose"}
     calls = [Call("Bash", {"command": failing}), Call("Agent", task)]
     desk.model.replies = [*edit(desk.project)[:2], *calls, "Done."]
-    prompt = "MAIN why do the checkout tests fail around midnight?"
+    prompt = MIDNIGHT
     assert desk.claude(prompt).returncode == 0
     asked = [json.dumps(body) for body in desk.model.asked if body.get("tools")]
     assert "mcp__mem__hook" not in "".join(asked)
@@ -364,7 +354,7 @@ def test_claude_is_told_again_what_was_edited_between_two_prompts(desk):
         path.write_text(path.read_text().replace("freeze the", "wind back the"))
 
     desk.talk(
-        "MAIN why do the checkout tests fail around midnight?",
+        MIDNIGHT,
         edited,
         "MAIN rename the logo file of the page",
         "MAIN thank you, go on",
@@ -386,7 +376,7 @@ def test_claude_is_not_told_what_it_wrote_itself(desk):
         "Done.",
     ]
     desk.talk(
-        "MAIN why do the checkout tests fail around midnight?",
+        MIDNIGHT,
         "MAIN rename the logo file of the page",
         "MAIN why does the gateway drop the first call?",
     )
@@ -414,22 +404,71 @@ def test_claude_tells_each_of_two_sessions_at_once(desk):
             assert asked.count(words) == 1
 
 
-def test_claude_tells_a_fork_nothing_twice(desk):
-    """It has what the session had that it was forked from."""
-    prompt = "MAIN why do the checkout tests fail around midnight?"
-    session = session_of(desk.claude(prompt))
-    more = ("--resume", session, "--fork-session")
-    forked = desk.claude("MAIN go on with the logo", *more)
-    assert session_of(forked) != session
-    assert counts(desk, "Money is Decimal") == [1, 1]
-    assert counts(desk, "freeze the clock") == [1, 1]
+@both
+def test_each_fact_is_told_once_while_a_session_goes_on(desk, agent):
+    """Resumed after a person changed an entry, wrote one and retired one; and forked."""
+    session = desk.turn(agent, MIDNIGHT)
+    path = desk.project.memory_file
+    gateway = desk.project.entry("The gateway", "The gateway drops the first call.")
+    parcels = desk.project.entry("Parcels", "Parcels to Austria are shipped from Graz.")
+    text = path.read_text().replace("freeze the", "wind back the")
+    path.write_text(text + gateway + parcels)
+    desk.project.ok("retire", desk.project.entries()[-1].id)
+    desk.turn(agent, "MAIN why does the gateway drop the first call?", session)
+    desk.turn(agent, "MAIN from where are parcels to Austria shipped?", session)
+    fork = desk.turn(agent, "MAIN go on with the logo", session, fork=True)
+    assert fork != session
+    desk.turn(agent, MIDNIGHT, fork)
+    for words, times in {
+        "Money is Decimal": [1, 1, 1, 1, 1],
+        "freeze the clock": [1, 1, 1, 1, 1],
+        "wind back the clock": [0, 1, 1, 1, 1],
+        "drops the first call.": [0, 1, 1, 1, 1],
+        "shipped from Graz": [0, 0, 0, 0, 0],
+    }.items():
+        assert (words, counts(desk, words)) == (words, times)
+
+
+@both
+def test_what_the_agent_loads_by_itself_is_not_told(desk, agent):
+    """Claude Code its rules and its own memory, Codex what AGENTS.md says here and of
+    the person."""
+    folder = re.sub(r"[\W_]", "-", str(desk.project.root))
+    own = {
+        "claude": (
+            ".claude/rules/clock.md",
+            f"~/.claude/projects/{folder}/memory/MEMORY.md",
+        ),
+        "codex": ("AGENTS.md", "~/.codex/AGENTS.md"),
+    }[agent]
+    facts = (
+        "Checkout tests fail at midnight: freeze the clock.",
+        "Round VAT once per line.",
+    )
+    for place, fact in zip(own, facts, strict=True):
+        desk.project.write(place, f"- {fact}\n")
+    desk.turn(agent, MIDNIGHT)
+    assert [counts(desk, fact) for fact in facts] == [[1], [1]]
+    assert "Money is Decimal" in desk.model.said()
+    told = desk.project.mem("told").out
+    assert not re.search("Freeze the clock|Round once", told)
+
+
+def test_codex_is_told_again_after_a_compaction(desk):
+    """And not a third time when it goes on."""
+    session = desk.turn("codex", MIDNIGHT)
+    emptied = ("-c", "model_auto_compact_token_limit=1")
+    desk.turn("codex", "MAIN go on", session, *emptied)
+    desk.turn("codex", "MAIN go on", session)
+    for words in ("Money is Decimal", "freeze the clock"):
+        assert counts(desk, words) == [1, 1, 1]
 
 
 def test_claude_is_told_in_a_subfolder_by_the_users_hooks(desk):
     """The settings of the root reach it in 2.1.332 and not in 2.1.197; those of the user
     do in both, and where both reach it all is told once."""
     reaches = int(is_newer())
-    prompt = "MAIN why do the checkout tests fail around midnight?"
+    prompt = MIDNIGHT
     inside = desk.project.root / "src"
     assert desk.claude(prompt, cwd=inside).returncode == 0
     assert counts(desk, "freeze the clock") == [reaches]
@@ -441,7 +480,7 @@ def test_claude_is_told_in_a_subfolder_by_the_users_hooks(desk):
 
 def test_codex_tells_nothing_before_its_hooks_are_trusted(desk):
     """Neither those of the project nor the plug-in's; and doctor says so."""
-    prompt = "MAIN why do the checkout tests fail around midnight?"
+    prompt = MIDNIGHT
     assert desk.codex(prompt, trust=False).returncode == 0
     desk.project.ok("init", "--codex", "--remove")
     for line in (("marketplace", "add", str(HOUSE)), ("add", "mem@memcli")):
@@ -467,7 +506,7 @@ def test_claude_is_told_each_fact_once_in_a_long_session(desk):
     desk.project.memory(*entries)
     desk.project.commit()
     asked = [
-        "MAIN why do the checkout tests fail around midnight?",
+        MIDNIGHT,
         "MAIN the payment gateway drops the first call, why?",
         "MAIN from which store are parcels to Austria shipped?",
     ]
@@ -484,111 +523,65 @@ def test_claude_is_told_each_fact_once_in_a_long_session(desk):
     assert {text: counts(desk, text)[-1] for text in told} == dict.fromkeys(told, 1)
 
 
-def test_claude_is_told_of_a_proposal_and_keeps_it(desk):
+@both
+def test_a_proposal_is_told_and_kept(desk, agent):
     """What a session proposes the next one's agent sees, once, and keeps on a yes."""
     desk.model.replies = ["Which one?"]
-    first = session_of(desk.claude("Install the packages. MAIN"))
-    assert desk.claude(SLIP, "--resume", first).returncode == 0
+    session = desk.turn(agent, "Install the packages. MAIN")
+    desk.turn(agent, SLIP, session)
     settle(desk.project)
     (waiting,) = json.loads(desk.project.mem("inbox", "--json").out)["proposals"]
-    assert "pnpm" not in (desk.project.root / "MEMORY.md").read_text()
-    desk.model.replies = [Call("Bash", {"command": f"mem keep {waiting['id']}"}), "Ok."]
-    done = desk.claude("Yes, please. MAIN")
-    assert done.returncode == 0, done.stderr
+    assert "pnpm" not in desk.project.read()
+    program = Path(sys.executable).with_name("mem")  # a login shell has its own PATH
+    desk.model.replies = [shell(agent, f"{program} keep {waiting['id']}"), "Ok."]
+    desk.turn(agent, "Yes, please. MAIN")
     told = desk.model.said(-1)
     assert told.count("said last time, not kept") == 1
     assert f"mem keep {waiting['id']}" in told
-    assert "pnpm" in (desk.project.root / "MEMORY.md").read_text()
+    assert "pnpm" in desk.project.read()
     settle(desk.project)
-    assert desk.claude("Go on elsewhere. MAIN").returncode == 0
+    desk.turn(agent, "Go on elsewhere. MAIN")
     assert "said last time, not kept" not in desk.model.said(-1)
-
-
-def test_codex_is_told_of_a_proposal_and_keeps_it(desk):
-    """What its own record of a session proposes the next session's agent sees, and
-    keeps on a yes."""
-    desk.model.replies = ["Which one?"]
-    assert desk.codex("Install the packages. MAIN").returncode == 0
-    assert desk.codex(SLIP, "resume", "--last").returncode == 0
-    settle(desk.project)
-    (record,) = (desk.project.home / ".codex" / "sessions").rglob("rollout-*.jsonl")
-    assert desk.project.mem("extract", str(record)).code == 0
-    (waiting,) = json.loads(desk.project.mem("inbox", "--json").out)["proposals"]
-    assert "pnpm" not in (desk.project.root / "MEMORY.md").read_text()
-    program = Path(sys.executable).with_name("mem")  # its login shell has its own PATH
-    keep = {"cmd": f"{program} keep {waiting['id']}"}
-    desk.model.replies = [Call("exec_command", keep), "Ok."]
-    done = desk.codex("Yes, please. MAIN")
-    assert done.returncode == 0, done.stderr
-    told = desk.model.said(-1)
-    assert "said last time, not kept" in told
-    assert f"mem keep {waiting['id']}" in told
-    assert "pnpm" in (desk.project.root / "MEMORY.md").read_text()
-    settle(desk.project)
-    assert desk.codex("Go on elsewhere. MAIN").returncode == 0
-    assert "said last time, not kept" not in desk.model.said(-1)
-
-
-def test_claude_is_told_how_a_failure_was_got_over(desk):
-    """With the result of the command that failed."""
-    desk.project.write(
-        "~/MEMORY.md",
-        desk.project.entry(
-            "npm looks for package.json",
-            "npm error enoent package.json: the scripts lie in web, run npm there.",
-        ),
-    )
-    failing = "echo npm error enoent Could not read package.json; exit 3"
-    desk.model.replies = [Call("Bash", {"command": failing}), "Done."]
-    assert desk.claude("MAIN go").returncode == 0
-    assert "the scripts lie in web" not in desk.model.said(0)
-    assert "the scripts lie in web" in desk.model.said(1)
 
 
 def test_claude_is_told_what_mended_the_same_command_before(desk):
     """In another session, with the result of the command that failed, once."""
     build = "test -f lock || { echo error: cannot find the lock of the build; exit 3; }"
     lines = (build, "touch lock", build)
-    desk.model.replies = [*(Call("Bash", {"command": line}) for line in lines), "Done."]
+    desk.model.replies = [*(shell("claude", line) for line in lines), "Done."]
     assert desk.claude("MAIN build it").returncode == 0
     settle(desk.project)
     desk.project.ok("index", "--history")
     (desk.project.root / "lock").unlink()
     desk.model.asked.clear()
-    desk.model.replies = [*(Call("Bash", {"command": build}) for _ in "ab"), "Done."]
+    desk.model.replies = [shell("claude", build), shell("claude", build), "Done."]
     assert desk.claude("MAIN build it once more").returncode == 0
     assert counts(desk, "`touch lock` was run") == [0, 1, 1]
 
 
-def test_without_mem_nobody_is_troubled(desk):
-    """An uninstall leaves no error line behind, at no event."""
-    without = os.pathsep.join(
-        folder for folder in desk.path.split(os.pathsep)
+@both
+def test_without_mem_or_memory_nobody_is_troubled(desk, agent):
+    """An uninstall leaves no error line behind, at no event; without memory nothing is
+    told, and no file is made."""
+    whole = desk.path
+    desk.path = os.pathsep.join(
+        folder for folder in whole.split(os.pathsep)
         if not os.path.exists(f"{folder}/mem")
     )  # fmt: skip
-    desk.model.replies = edit(desk.project)
-    done = desk.claude("MAIN change the rate", path=without)
-    assert (
-        done.returncode == 0
-        and "rate = 2" in (desk.project.root / "src/tax.py").read_text()
-    )
-    assert "hook" not in done.stderr.lower() and '"hook_error"' not in done.stdout
-
-
-def test_codex_is_told_before_its_patch(desk):
-    """A patch names its files: the correction stands in the next request."""
-    patch = "*** Begin Patch\n*** Update File: src/tax.py\n@@\n-rate = 1\n+rate = 2\n*** End Patch"
-    desk.model.replies = [
-        Call("exec_command", {"cmd": f"apply_patch <<'EOF'\n{patch}\nEOF"}),
-        "Done.",
-    ]
-    done = desk.codex("MAIN why do the checkout tests fail around midnight?")
-    assert done.returncode == 0, done.stderr
-    assert "freeze the clock" in desk.model.said(
-        0
-    ) and "Money is Decimal" in desk.model.said(0)
-    for number in (0, -1):
-        assert desk.model.said(number).count("Round VAT once per line") == 1
+    line = "sed -i s/1/2/ src/tax.py"
+    desk.model.replies = [shell(agent, line), "Done."]
+    ask = {"claude": desk.claude, "codex": desk.codex}[agent]
+    done = ask(MIDNIGHT)
+    assert desk.project.read("src/tax.py") == "rate = 2\n"
+    assert not re.search("hook_error|hook.*fail|mem: not", done.stderr + done.stdout)
+    desk.path = whole
+    for name in ("MEMORY.md", "institutional.md"):
+        (desk.project.root / name).unlink()
+    before = desk.project.git("status", "--short")
+    desk.turn(agent, MIDNIGHT)
+    settle(desk.project)
+    assert desk.project.git("status", "--short") == before
+    assert sum(counts(desk, "recalled-memory")) == 0
 
 
 def refusing(desk, mode):
@@ -603,40 +596,30 @@ def refusing(desk, mode):
 
 REMOVAL = "rm -f src/tax.py"
 DENIED = "mem guard refuses this: `Never remove the tax file`"
+ASKED = "mem guard asks about this"
 
 
 @pytest.mark.parametrize(
-    ("name", "mode", "told"),
+    ("agent", "mode", "told"),
     [
         ("claude", "deny", DENIED),
         ("codex", "deny", DENIED),
         # Nobody is there to say yes.
-        ("claude", "ask", "mem guard asks about this"),
+        ("claude", "ask", ASKED),
+        # It has no answer for "ask": the hint stands in the request.
+        ("codex", "ask", ASKED),
     ],
 )
-def test_a_guard_stops_a_call(desk, name, mode, told):
-    """The call does not run, the model reads the reason, and its next call passes."""
+def test_a_guard_stops_a_call(desk, agent, mode, told):
+    """The model reads the reason, and its next call passes."""
     refusing(desk, mode)
-    tool, key, ask = {
-        "claude": ("Bash", "command", desk.claude),
-        "codex": ("exec_command", "cmd", desk.codex),
-    }[name]
     lines = (REMOVAL, "echo kept > note.txt")
-    desk.model.replies = [*(Call(tool, {key: line}) for line in lines), "Done."]
-    done = ask("MAIN tidy up")
-    assert done.returncode == 0, done.stderr
+    desk.model.replies = [*(shell(agent, line) for line in lines), "Done."]
+    desk.turn(agent, "MAIN tidy up")
     assert told in desk.model.said(1)
-    assert (desk.project.root / "src" / "tax.py").exists()
-    assert (desk.project.root / "note.txt").exists()
-
-
-def test_codex_is_told_what_it_cannot_ask_about(desk):
-    """It has no answer for "ask": the call runs, and the hint stands in the request."""
-    refusing(desk, "ask")
-    desk.model.replies = [Call("exec_command", {"cmd": REMOVAL}), "Done."]
-    done = desk.codex("MAIN tidy up")
-    assert done.returncode == 0, done.stderr
-    assert "mem guard asks about this" in desk.model.said(1)
+    can_answer = agent == "claude" or mode == "deny"
+    assert desk.project.has("src/tax.py") or not can_answer
+    assert desk.project.has("note.txt")
 
 
 def test_the_plug_in_installs_in_both(desk):
