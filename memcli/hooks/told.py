@@ -74,7 +74,7 @@ def take_over(state: State, call: HookCall) -> None:
     its transcript comes."""
     if SessionLog(state).started(call.session) is not None:
         return
-    origins = {*re.findall(_ORIGIN, beginning(call.transcript))} - {call.session}
+    origins = re.findall(_ORIGIN, beginning(call.transcript))
 
     if origins:
         settled(state, lambda state: SessionLog(state).take_over(call.session, origins))

@@ -364,12 +364,12 @@ class SessionLog:
         for name in ("shown", "starts"):
             self.ask(f"DELETE FROM {name} WHERE project = ? AND session = ?", session)
 
-    def take_over(self, session: str, others: Iterable[str]) -> None:
+    def take_over(self, session: str, others: list[str]) -> None:
         """A session holds what others were told."""
         where = "WHERE project = ?1 AND session IN (SELECT value FROM json_each(?3))"
         shown = f"SELECT ?1, ?2, event, entry, day FROM shown {where}"
         starts = f"SELECT ?1, ?2, 'fork', 0, day FROM starts {where}"
-        given = session, json.dumps([*others])
+        given = session, json.dumps(others)
         self.ask(f"INSERT OR IGNORE INTO shown {shown}", *given)
         self.ask(f"INSERT OR REPLACE INTO starts {starts}", *given)
 
@@ -419,13 +419,9 @@ class SessionLog:
 
     def forget_sessions(self, before: str) -> None:
         """Forget what was told to sessions before a day."""
-        for rows in (
-            "shown WHERE day",
-            "starts WHERE day",
-            "turns WHERE day",
-            "told WHERE at",
-        ):
-            self.ask(f"DELETE FROM {rows} < ?2 AND project = ?1", before)
+        for name in ("shown", "starts", "turns"):
+            self.ask(f"DELETE FROM {name} WHERE project = ? AND day < ?", before)
+        self.ask("DELETE FROM told WHERE project = ? AND at < ?", before)
 
     def wait(self, session: str, entries: Iterable[str], day: str) -> None:
         """Let uses of entries by a session wait until their file is written anyway."""
