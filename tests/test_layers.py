@@ -23,7 +23,7 @@ ROWS = """
     app
     history
     index sessions
-    providers similarity
+    bans providers similarity
     project
     storage
     memory
@@ -61,7 +61,7 @@ USED_IN = {
     "psycopg": {"postgres/*"},
     "rich": {"views/*"},
     "tomllib": {
-        "guard/suggest",
+        "bans/suggest",
         "index/manifests",
         "index/stated",
         "project/config",

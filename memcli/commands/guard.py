@@ -5,6 +5,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from memcli.app import App
+from memcli.bans.suggest import suggest, with_folders
 from memcli.commands.edit import refresh_found, refuse_secrets, writable
 from memcli.errors import UsageError
 from memcli.guard.guards import (
@@ -29,7 +30,6 @@ from memcli.guard.setting import (
     suggested_values,
 )
 from memcli.guard.stops import Stop, stops
-from memcli.guard.suggest import suggest, with_folders
 from memcli.history.record import opened
 from memcli.index import view
 from memcli.index.view import Candidate

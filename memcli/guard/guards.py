@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memcli.app import App
-from memcli.guard.patterns import (
+from memcli.bans.patterns import (
     CommandPattern,
     is_everything,
     matches,

@@ -4,9 +4,9 @@ of what it is told to do and of an option ("never amend commits"). Pure."""
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from memcli.guard.clauses import parts_of, span
-from memcli.guard.patterns import matches, parse_pattern
-from memcli.guard.said_commands import command_words, runs_next
+from memcli.bans.clauses import parts_of, span
+from memcli.bans.patterns import matches, parse_pattern
+from memcli.bans.said_commands import command_words, runs_next
 from memcli.index.lexical import STOP_WORDS
 from memcli.memory.words import stem, word_forms
 from memcli.text.shell import Words

@@ -4,10 +4,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from memcli.bans.clauses import parts_of
+from memcli.bans.suggest import Suggestion, for_entry, in_folders, suggest
 from memcli.errors import UsageError
-from memcli.guard.clauses import parts_of
 from memcli.guard.guards import ASK, DENY, KEYS, read_guard, texts_of
-from memcli.guard.suggest import Suggestion, for_entry, in_folders, suggest
 from memcli.memory.values import Entry
 from memcli.memory.words import body_of
 from memcli.text.matching import verbose

@@ -7,7 +7,7 @@ from itertools import dropwhile, pairwise
 
 from memcli.named import NamedTuple
 from memcli.text.matching import verbose
-from memcli.text.shell import Words
+from memcli.text.shell import EDITORS, Words
 from memcli.text.shell_values import found_by, is_option
 
 
@@ -143,7 +143,7 @@ _ROWS = {
     "git checkout": Writer(files=_pathspecs, wholes=_operands, unless="-[bB]"),
     "git clean": Writer(takes=_operands_or_folder, unless="-[a-zA-Z]*n.*|--dry-run"),
     "find": Writer(takes=_found, when="-delete"),
-    "sed, gsed, perl, ruby": _EDITOR,
+    ", ".join(EDITORS): _EDITOR,
     "sd": Writer(files=_replaced, unless="-p|--preview"),
     "awk, gawk, yq": _OPERANDS._replace(when="-i.*|--in-?place.*|inplace"),
     "sponge, tee, touch, truncate": _OPERANDS,
@@ -199,8 +199,6 @@ WRITERS = dict[str, Writer]()
 for _names, _row in _ROWS.items():
     WRITERS.update(dict.fromkeys(_names.split(", "), _row))
 _NOTHING = Writer()
-EDITORS = frozenset(name for name, row in WRITERS.items() if row is _EDITOR)
-"""Programs that change the files they are given when an option says "in place"."""
 
 
 def written_by(words: Words) -> Iterator[tuple[str, Names]]:

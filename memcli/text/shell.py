@@ -65,6 +65,8 @@ ABOUT = frozenset("--git-dir --work-tree GIT_DIR GIT_WORK_TREE MEM_ROOT".split()
 """Options and variables that name a repository whatever the folder is."""
 EXECUTING = frozenset("-exec -execdir -ok -okdir -x --exec -X --exec-batch".split())
 """Options of programs that find files by which they run a command on them."""
+EDITORS = ("sed", "gsed", "perl", "ruby")
+"""Programs that change the files they are given when an option says "in place"."""
 NESTED = frozenset({"compose"})
 """Subcommands that have options of their own before what they are told to do."""
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from memcli.bans.patterns import matches, parse_pattern
+from memcli.bans.suggest import suggest
 from memcli.guard.guards import MOST_PATTERNS
-from memcli.guard.patterns import matches, parse_pattern
-from memcli.guard.suggest import suggest
 from memcli.hooks.before_tool import MOST_ROOTS
 from memcli.hooks.calls import MOST_BYTES
 from memcli.hooks.protocol import main

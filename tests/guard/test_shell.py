@@ -2,7 +2,7 @@
 
 import pytest
 
-from memcli.guard.patterns import matches, parse_pattern
+from memcli.bans.patterns import matches, parse_pattern
 from memcli.text.shell import (
     MOST_CHARACTERS,
     MOST_COMMANDS,

@@ -5,10 +5,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
-from memcli.guard.clauses import path_like, span
-from memcli.sessions.writers import EDITORS
+from memcli.bans.clauses import path_like, span
 from memcli.text.matching import verbose
-from memcli.text.shell import commands_of
+from memcli.text.shell import EDITORS, commands_of
 
 SHORT_NAMES = {
     "npm install": ("npm i", "npm add", "npm ci"),

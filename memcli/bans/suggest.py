@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from memcli.guard.clauses import parts_of, path_like, prose_of, reason, span
-from memcli.guard.patterns import matches, parse_pattern
-from memcli.guard.said_commands import KNOWN, SINGLE, named_commands, open_pattern
+from memcli.bans.clauses import parts_of, path_like, prose_of, reason, span
+from memcli.bans.patterns import matches, parse_pattern
+from memcli.bans.said_commands import KNOWN, SINGLE, named_commands, open_pattern
 from memcli.named import NamedTuple
 from memcli.text.matching import table, verbose
 from memcli.text.shell import commands_of
@@ -476,7 +476,7 @@ def _narrows(pattern: str, commands: Iterable[str]) -> bool:
 @cache
 def idioms() -> tuple[Idiom, ...]:
     """The idioms of `idioms.toml`."""
-    rows = tomllib.loads(table("guard/idioms.toml"))["idiom"]
+    rows = tomllib.loads(table("bans/idioms.toml"))["idiom"]
     return tuple(
         Idiom(
             said=re.compile(row["said"], re.IGNORECASE),

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from memcli.bans.suggest import Suggestion, suggest
 from memcli.guard.guards import ToolUse, judge, read_guard
 from memcli.guard.pushes import with_branches
-from memcli.guard.suggest import Suggestion, suggest
 from memcli.sessions.tools import tool_call
 from memcli.text.shell import read_line
 
