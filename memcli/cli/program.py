@@ -138,6 +138,8 @@ def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
     """What is wrong with a command line, and a hint: the nearest option first."""
     command = next(filter(commands().__contains__, arguments), "")
     is_early = arguments[0] != command
+    if meant := spellings.MEANT.get(arguments[0]):
+        return f"no such command {arguments[0]!r}", meant
     if (option := getattr(error, "option_name", "")) and command and is_early:
         rest = [word for word in arguments if word != command]
         what = f"{option}: options of a command go behind it"

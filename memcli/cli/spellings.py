@@ -3,6 +3,17 @@ to work, and says so."""
 
 from collections.abc import Sequence
 
+# What other tools call a verb: what it is here.
+MEANT = {
+    "delete": "mem retire ID",
+    "rm": "mem retire ID",
+    "remove": "mem retire ID",
+    "search": 'mem recall "what you look for"',
+    "find": 'mem recall "what you look for"',
+    "status": "mem health",
+    "history": "mem log ID, or mem recall --history only",
+    "uninstall": "mem init --remove",
+}
 # By command; {} is the value. A form that begins with `mem` is another command's.
 EARLIER: dict[str, dict[str, str]] = {
     "recall": {

@@ -18,7 +18,7 @@ from memcli.memory.changes import EntryChange, edited
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import DOMAINS, KINDS, Entry, Patch, plain_id
 from memcli.memory.words import body_of
-from memcli.project.context import nothing_written
+from memcli.project.context import need_root, nothing_written
 from memcli.storage.durable import write_output
 from memcli.storage.files import Unreadable, read_text
 from memcli.text.secrets import find_secrets
@@ -82,6 +82,7 @@ def refresh_found(app: App) -> None:
     if not app.project.listing.files:
         for problem in app.project.listing.problems:
             raise DataError(str(problem), "mem doctor")
+        need_root(app.project)
         raise UsageError(
             "there is no memory here", 'begin with mem add "what you learned"'
         )

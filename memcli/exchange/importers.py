@@ -219,8 +219,9 @@ def read(path: Path, form: str = "", inside: Path | None = None) -> ImportSource
     form = form or _form(path, files)
     is_known = form in FORMS if files else bool(problems)
     if not is_known:
-        hint = f"name a file with rules, or its format with --from: {', '.join(FORMS)}"
-        raise UsageError(f"{path}: no known format", hint)
+        what = f"{path}: no known format, and no {', '.join(rule_places.NAMES)}"
+        hint = f"mem import FILE --from {'|'.join(FORMS)} takes one by another name"
+        raise UsageError(what, hint)
     drafts = topics(files) if form == CLAUDE else _rules_in(files, _from(inside, path))
     return ImportSource(form=form, drafts=tuple(drafts), problems=tuple(problems))
 

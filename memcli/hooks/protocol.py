@@ -90,7 +90,13 @@ def _served(
         return _behind(verb, rest)
     from memcli.hooks.calls import DECISIONS, EVENTS, HookCall, parse_payload
 
-    if verb not in {*EVENTS, *SPOOLED, LISTED}:
+    events = (*EVENTS, *SPOOLED, LISTED)
+    if verb not in events:
+        if os.isatty(0):  # a person's: no client has a terminal there
+            from difflib import get_close_matches
+
+            near = get_close_matches(verb, events, 1, 0)
+            sys.stderr.write(f"mem: {verb}: unknown event\nhint: mem hook {near[0]}\n")
         return "unknown event"
     agent = _agent_of(rest)
     if agent not in DECISIONS:
