@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.app import App
+from memcli.bans.named_files import named_files
 from memcli.commands.log import replacements
 from memcli.commands.show import list_entries
 from memcli.errors import UsageError
@@ -139,9 +140,13 @@ def _memory(app: App, path: str, within: tuple[str, ...]) -> Iterator[WhyRow]:
 def _naming(app: App, path: str, within: tuple[str, ...]) -> set[str]:
     """The ids of entries whose text names the file, or one of the names `within`."""
     app.check_names()
-    naming = set()
     anchored = "SELECT entry, kind, name FROM anchored"
-    for entry, kind, name in app.index.db.execute(anchored):
+    named = app.index.db.execute(anchored).fetchall()
+    saying = "SELECT entry, text FROM chunks WHERE instr(text, ?)"
+    for entry, text in app.index.db.execute(saying, (os.path.basename(path),)):
+        named += [(entry, "path", glob) for glob, _ in named_files(text)]
+    naming = set()
+    for entry, kind, name in named:
         ending = "/" + name.removeprefix("./")
         names_path = kind == "path" and f"/{path}".endswith(ending)
         if names_path or (kind == "name" and name in within):
