@@ -10,7 +10,7 @@ from memcli.text.matching import verbose
 def parts_of(text: str) -> Iterator[tuple[str, str]]:
     """(what is forbidden, what is right instead) of each sentence that forbids."""
     before = ""
-    for sentence in _sentences(text):
+    for sentence in sentences(text):
         pieces = _clauses(sentence)
         forbidden = [piece for kind, piece in pieces if kind == "forbidden"]
         instead = [piece for kind, piece in pieces if kind == "instead"]
@@ -100,8 +100,34 @@ def span() -> str:
     return r"(?<!`) `+ (?P<code> [^`\n]{1,200} ) `+ | [\"“] (?P<quoted> [\w.-]+ \s [^\"”\n]{1,60} ) [\"”]"
 
 
-def _sentences(text: str) -> list[str]:
+def sentences(text: str) -> list[str]:
+    """The sentences and lines of a text."""
     return [part for part in re.split(r"(?<=[.!?。！？])\s+|\n+", text) if part.strip()]
+
+
+BAN_WORDS = """
+    never OR not OR "don t" OR dont OR "mustn t" OR "shouldn t" OR cannot OR "can t" OR avoid
+    OR no OR stop OR refrain OR forbidden OR banned OR prohibited OR disallowed OR "off limits"
+    OR "read only" OR readonly OR without OR "instead of" OR "rather than" OR (leave AND alone)
+    OR "hands off" OR approval OR permission OR ok OR confirmation
+    OR nie OR niemals OR nicht OR kein OR keine OR keinen OR ne OR jamais OR nunca OR jamás
+    OR não OR mai OR non OR никогда OR нельзя OR не OR 不要* OR 禁止* OR 不能* OR 别* OR 勿*
+    OR 금지* OR しない* OR 하지* OR npm OR yarn OR pnpm OR bun OR pip OR poetry OR pipenv
+    OR uv OR conda"""
+"""What each text has of which `suggest` makes something, as full-text search takes it:
+what forbids, and programs for one thing."""
+
+
+def is_rule(sentence: str) -> bool:
+    """Whether a sentence forbids or demands something."""
+    demanded = demands().search(sentence) is not None
+    return demanded or "forbidden" in dict(_clauses(sentence))
+
+
+@verbose(ignore_case=True)
+def demands() -> str:
+    """Words that say that something is to be done: anywhere, or at the beginning."""
+    return rf"\b (?: always | must ) \b | \A \W* (?: {prescribes().pattern} )"
 
 
 class _Mark(NamedTuple):
@@ -201,8 +227,10 @@ AFTER_NOT = "only just yet all every complete necessarily sure for in as on at".
 @verbose(ignore_case=True)
 def forbidding() -> str:
     """Words behind which stands what must not be done."""
-    says_how_it_is = " ".join(rf"(?<! \b {word} \s )" for word in BEFORE_NOT)
-    tells_nobody = " ".join(rf"(?<! \b {word} \s )" for word in ("i", "they", "these"))
+    says_how_it_is = "(?=not)" + "".join(rf"(?<! \b {word} \s )" for word in BEFORE_NOT)
+    tells_nobody = "(?=do)" + "".join(
+        rf"(?<! \b {word} \s )" for word in ("i", "they", "these")
+    )
     return rf"""
         (?<![\w-]) (?: never | {tells_nobody} (?: don['’]?t | do \s not )
              | must \s not | mustn['’]t | should \s not | shouldn['’]t | may \s not | avoid

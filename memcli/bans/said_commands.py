@@ -59,7 +59,7 @@ def command_in_text() -> str:
     programs = "|".join(re.escape(name) for name in sorted(PROGRAMS, key=len)[::-1])
     return rf"""
         (?<![\w./-]) (?<!\bto[ ]) (?<!\bfrom[ ]) (?<!\bpipe[ ]) (?<!\bon[ ]) (?<!\bin[ ])
-        (?:\./)? (?P<program> {programs} ) (?![\w.-])
+        (?:\./)? (?P<program> {programs} ) (?! [\w-] | \.\w )
         (?= (?P<rest> (?a: [ ] (?: --?[\w][\w=-]* | [\w][\w:./@=-]* ) ){{0,4}} ) )
     """
 

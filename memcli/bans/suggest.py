@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from memcli.bans.clauses import parts_of, path_like, prose_of, reason, span
+from memcli.bans.clauses import parts_of, prose_of, reason
+from memcli.bans.named_files import files_in
 from memcli.bans.patterns import matches, parse_pattern
 from memcli.bans.said_commands import KNOWN, SINGLE, named_commands, open_pattern
 from memcli.named import NamedTuple
@@ -20,8 +21,6 @@ from memcli.text.shell import commands_of
 
 MOST = 24
 """Patterns of one suggestion."""
-NO_FILES = ("process.env", "import.meta.env")
-"""Names with a file's ending that are none."""
 LOCK_FILES = {
     "package-lock.json": "npm",
     "pnpm-lock.yaml": "pnpm",
@@ -31,13 +30,6 @@ LOCK_FILES = {
     "go.sum": "go",
 }
 """Whose file it is, where its name does not say so."""
-WHOLES = frozenset(
-    """to in on for without unless before after by from with and or nor when if as is are
-    at must should may directly yourself manually ever again here because since while
-    until not file files folder folders directory directories artifacts copies either
-    outside inside under through into und oder von mit et ou avec y o con""".split()
-)
-"""Words behind the name of a file that leave it whole."""
 RIVALS = (
     ("npm", "yarn", "pnpm", "bun"),
     ("pip", "poetry", "pipenv", "uv", "conda"),
@@ -331,7 +323,7 @@ def _on_place(command: str, path: str) -> Iterator[str]:
 def _of_places(commands: Iterable[str], text: str) -> Iterator[str]:
     """Commands of a clause, those that delete on the places alone that it names."""
     folders = (f"{found[1]}/**" for found in named_folder().finditer(text))
-    places = list(dict.fromkeys((*_files_in(text), *folders)))
+    places = list(dict.fromkeys((*files_in(text), *folders)))
     for command in commands:
         is_bare = re.fullmatch(r"(?:git )?rm(?: -\S+)* \*", command)
         if not is_bare or not places:
@@ -360,66 +352,13 @@ def _paths(text: str) -> Iterator[str]:
     for idiom in idioms():
         if idiom.files and idiom.said.search(text):
             yield from _of_named_tools(idiom.paths, text)
-    yield from _files_in(text)
-
-
-def _files_in(text: str) -> Iterator[str]:
-    for match in span().finditer(text):
-        code = match["code"] or ""
-        if re.fullmatch(r"\.[a-z0-9]{2,10}", code) and f"{code}` files" in text:
-            yield f"**/*{code}"
-            continue
-        is_name = " " not in code and path_like().fullmatch(code)
-        around = (text[: match.start()], text[match.end() :])
-        if is_name and _is_whole_file(code, *around):
-            yield _glob(code)
-    plain = span().sub(" ; ", text)
-    for match in path_like().finditer(plain):
-        around = (plain[: match.start()], plain[match.end() :])
-        if _reads_as_file(match[0]) and _is_whole_file(match[0], *around):
-            yield _glob(match[0])
-
-
-def _reads_as_file(name: str) -> bool:
-    """Whether a name in prose is that of a file or folder: not "a/b" or "Next.js"."""
-    if "/" not in name:
-        return not name.endswith(".js")
-    last = name.rpartition("/")[2]
-    return not last or "*" in name or "." in last
-
-
-def _is_whole_file(name: str, before: str, after: str) -> bool:
-    """Whether a ban is on all of the file or folder that it names: not on "the version
-    in package.json" or "package.json versions"."""
-    if name.startswith(("/", "@")) or name in NO_FILES:
-        return False
-    noun = re.match(r" ([a-z]+)", after)
-    if noun and noun[1] not in WHOLES:
-        return False
-    last = name.rstrip("/").rpartition("/")[2]
-    is_file = "." in last and "*" not in name
-    return not is_file or part_of().search(before) is None
-
-
-@verbose(ignore_case=True)
-def part_of() -> str:
-    """A thing of its own, of or in the file that is named next."""
-    return r"""
-        (?<! \b file ) (?<! \b files ) (?<! \b anything ) (?<! \b everything ) (?<! \b code )
-        (?<! \b write ) (?<! \b writing ) (?<! \b changes ) (?<! \b edits )
-        \s (?: in | of | within | from | inside | to | into ) \s (?: (?: the | our | your | any ) \s )? \Z
-    """
-
-
-def _glob(name: str) -> str:
-    bare = name.removeprefix("./").rstrip(".,")
-    return f"{bare}**" if bare.endswith("/") else bare
+    yield from files_in(text)
 
 
 def _staged(text: str) -> Iterator[str]:
     """Files that must not be committed."""
     if commits_files().search(text) and not changes_files().search(text):
-        for name in _files_in(text):
+        for name in files_in(text):
             yield f"git add * {name}"
             yield f"git commit * {name}"
 
@@ -439,7 +378,7 @@ def _rivals(forbidden: str, instead: str) -> Iterator[str]:
         return
     for family in RIVALS:
         names = "|".join(family)
-        alone = rf"\A\W*(?:using )?`?({names})`?(?=\s*(?:\Z|[.,;!)(]|(?:for|as|in|to|only)\b))"
+        alone = rf"\A\W*(?:us(?:e|ing) )?`?({names})`?(?=\s*(?:\Z|[.,;!)(]|(?:for|as|in|to|only)\b))"
         meant = re.search(alone, instead)
         others = [name for name in family if meant and name != meant[1]]
         if not any(re.search(rf"\b{name}\b", instead) for name in others):

@@ -32,6 +32,7 @@ from memcli.guard.setting import (
 from memcli.guard.stops import Stop, stops
 from memcli.history.record import opened
 from memcli.index import view
+from memcli.index.occasions import RULES
 from memcli.index.view import Candidate
 from memcli.memory.changes import ChangeSet
 from memcli.memory.filters import Filters
@@ -43,8 +44,6 @@ from memcli.project.context import hold, nothing_written, patches_of
 from memcli.project.record import record_path
 from memcli.sessions.tools import ToolCall, tool_call
 
-RULES = ("corrective", "directive")
-"""The types of entries that may forbid something."""
 MOST_STOPPED = 20
 """So many calls of the record are shown for each guard."""
 

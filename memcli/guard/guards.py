@@ -21,7 +21,7 @@ from memcli.bans.patterns import (
 )
 from memcli.guard.pushes import with_branches
 from memcli.index import view
-from memcli.index.filters import GUARD, keys_of_guarded
+from memcli.index.occasions import GUARD, guarded, keys_of_guarded
 from memcli.index.view import Candidate
 from memcli.memory.binding import STRICTNESS
 from memcli.memory.filters import Filters
@@ -214,7 +214,7 @@ def guarded_entries(
         keys = keys_of_guarded(programs, use.files)
     files = app.index.in_view(app.project.view, Filters())
     scope = view.select(files, Filters())
-    found = app.index.entries.about(scope, keys)
+    found = app.index.entries.about(scope, guarded(app.index.db, keys))
     placed = [(each, scope.files[each.source].path) for each in found]
     return sorted(placed, key=lambda pair: (pair[1], pair[0].line, pair[0].entry))
 

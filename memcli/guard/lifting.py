@@ -17,7 +17,7 @@ from memcli.guard.guards import (
     strictest,
     tool_use,
 )
-from memcli.guard.patterns import matches, parse_pattern
+from memcli.bans.patterns import matches, parse_pattern
 from memcli.memory.binding import loosened
 from memcli.memory.values import plain_id
 from memcli.project import globs

@@ -4,7 +4,7 @@ import time
 
 from memcli.app import App
 from memcli.guard.guards import find_guards
-from memcli.index.filters import has_guards
+from memcli.index.occasions import has_guards
 from memcli.memory.words import count
 from memcli.named import NamedTuple
 from memcli.storage.state import HookTelling, SessionLog, Spool, State

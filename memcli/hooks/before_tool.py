@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from memcli.hooks.calls import HookApp, HookCall, HookProject, Told, has_memory
 from memcli.index import view
-from memcli.index.filters import (
+from memcli.index.occasions import (
     CORRECTIVE,
-    RULES,
     code_spans,
     has_guards,
     keys_of_commands,
     keys_of_files,
+    occasions,
 )
 from memcli.index.passages import passage
 from memcli.index.view import Candidate, Scope
@@ -35,7 +35,7 @@ from memcli.sessions.tools import (
     tool_call,
 )
 from memcli.storage.state import SessionLog, State, settled
-from memcli.text.shell import commands_of
+from memcli.text.shell import commands_of, read_line
 
 if TYPE_CHECKING:
     from memcli.recall.hit import Hit
@@ -272,7 +272,7 @@ def _item(entry: str, title: str, text: str = "") -> "Hit":
 
 def _rules(app: HookApp, tool: ToolCall, line: str) -> list[Candidate]:
     files = app.index.in_view(app.project.view, Filters())
-    scope = view.select(files, Filters(type=RULES))
+    scope = view.select(files, Filters())
     copies: dict[str, list[Candidate]] = {}
     for copy in _found(app, scope, tool, line):
         copies.setdefault(copy.entry, []).append(copy)
@@ -329,23 +329,37 @@ def _line(app: HookApp, found: Candidate, changed: set[str]) -> "Hit":
 def _found(
     app: HookApp, scope: Scope, tool: ToolCall, line: str
 ) -> Iterator[Candidate]:
-    from memcli.guard import named_commands  # a start needs none
-
     root = app.project.root or app.project.cwd
     paths = (*tool.files, *tool.reads)
     names = [name for path in paths for name in git.names_of(root, path)]
     keys = keys_of_files(names) if names else set()
     if tool.commands:
         keys |= keys_of_commands(tool.commands[0], tool.commands)
-    commands = commands_of(line)
-    words = named_commands.expression(commands)
-    for entry in app.index.entries.about(scope, keys, words):
-        text = f"{entry.title}\n{entry.text}"
-        is_about = _is_about(entry, names, tool.commands)
-        if not is_about and words and not entry.values.get("commands"):
-            is_about = named_commands.forbids(text, commands)
-        if is_about:
+    listed = occasions(app.index.db, keys)
+    meets = partial(_meets, root, names, line)
+    by_words = {chunk for chunk, *found in listed if meets(*found)}
+    for entry in app.index.entries.about(scope, {chunk for chunk, *_ in listed}):
+        if entry.rowid in by_words or _is_about(entry, names, tool.commands):
             yield entry
+
+
+def _meets(root: Path, names: Sequence[str], line: str, what: str, said: str) -> bool:
+    """Whether a call is what the words of a rule name: the file at that place, or, where
+    there is none, any that ends so; a command that they forbid, and do not allow."""
+    if not said:
+        return False
+    if what == "path":
+        is_there = os.path.lexists(root / said.rstrip("*"))
+        glob = f"/{said}" if is_there else f"**/{said}"
+        return any(globs.covers([glob], name) for name in names)
+    from memcli.bans.patterns import matches, parse_pattern
+    from memcli.guard.pushes import with_branches  # few calls meet a rule
+
+    forbidden, *allowed = map(parse_pattern, said.splitlines())
+    return any(
+        matches(forbidden, words) and not any(matches(each, words) for each in allowed)
+        for words in with_branches(root, read_line(line).commands)
+    )
 
 
 def _is_about(entry: Candidate, names: list[str], commands: Sequence[str]) -> bool:

@@ -11,7 +11,7 @@ from memcli.hooks.calls import HookApp, in_time
 from memcli.hooks.instructions import Instructions
 from memcli.hooks.told import InContext, is_read, title_of
 from memcli.index import view
-from memcli.index.filters import GUARD
+from memcli.index.occasions import GUARD, guarded
 from memcli.index.own import OwnMatching
 from memcli.index.view import Candidate
 from memcli.memory.filters import Filters
@@ -239,7 +239,10 @@ def _titles(items: Iterable[Hit]) -> list[Hit]:
 def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Hit]:
     """Rules that bind first, then what was told before, then what is recent."""
     all_files = view.select(layers.found.in_view, Filters())
-    binding = by_standing(layers, app.index.entries.about(all_files, {(GUARD, "*")}))
+    binding = by_standing(
+        layers,
+        app.index.entries.about(all_files, guarded(app.index.db, {(GUARD, "*")})),
+    )
     where = view.select(layers.found.in_view, Filters(type=("corrective", "directive")))
     day = _recent(app)
     here = here_of(app)

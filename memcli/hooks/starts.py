@@ -17,7 +17,7 @@ from memcli.hooks.standing import (
     standing,
 )
 from memcli.index import view
-from memcli.index.filters import has_guards
+from memcli.index.occasions import has_guards
 from memcli.memory.filters import Filters
 from memcli.recall import budget
 from memcli.recall.budget import Pools

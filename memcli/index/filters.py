@@ -2,10 +2,9 @@
 values."""
 
 import json
-import re
 import sqlite3
 import zlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -16,118 +15,6 @@ from memcli.memory.values import plain_id
 from memcli.memory.words import join
 from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
-
-CORRECTIVE = "corrective"  # also told where it shows the command in its words
-RULES = (CORRECTIVE, "directive")  # the types that are told before a tool runs
-GUARD = "guard"
-"""The kind of key under which entries that bind are found before a tool runs."""
-_SPAN = r"(?<!`)`([^`\n]{3,200})`(?!`)"
-_TOKEN = r"[\w./-]+"
-_MAGIC = frozenset("*?[\\")
-
-
-def keys_of_entry(values: Mapping[str, Any], text: str) -> set[tuple[str, str]]:
-    """(what, key) of every path, command and code span that an entry names."""
-    commands = _globs(values, "commands")
-    keys = {("path", _key_of_glob(glob)) for glob in _globs(values, "paths")}
-    for glob in commands:
-        first = "".join(glob.split(None, 1)[:1])
-        keys.add(("command", "" if _MAGIC & set(first) else first))
-    if commands or "`" not in text:
-        return keys
-    for span in code_spans(text):
-        keys |= {("span", key) for key in re.findall(_TOKEN, span)[:1]}
-    return keys
-
-
-def _globs(values: Mapping[str, Any], name: str) -> list[str]:
-    """The globs that an entry has under a key."""
-    given = values.get(name)
-    globs = given if isinstance(given, (list, tuple)) else ()
-    return [glob for glob in globs if isinstance(glob, str)]
-
-
-def keys_of_guard(values: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """The keys of an entry that binds: "*" for any, the programs of its commands, and
-    what the files of its globs have in their names."""
-    if not values.get(GUARD):
-        return set()
-    programs = map(_key_of_command, _globs(values, "commands"))
-    names = map(_key_of_path, _globs(values, "paths"))
-    return {(GUARD, key) for key in ("*", *programs, *names)}
-
-
-def keys_of_guarded(
-    programs: Iterable[str], names: Iterable[str]
-) -> set[tuple[str, str]]:
-    """The keys under which guards are found that may bear on programs and files."""
-    paths = {f"/{key}" for _, key in keys_of_files(names)} if names else set()
-    return {(GUARD, key) for key in ("", *programs, *paths)}
-
-
-def has_guards(db: sqlite3.Connection) -> bool:
-    """Whether any indexed entry binds."""
-    query = "SELECT 1 FROM occasions WHERE what = 'guard' LIMIT 1"
-    return db.execute(query).fetchone() is not None
-
-
-def _key_of_command(glob: str) -> str:
-    """The program of a pattern; "" where it is not told before a command is read."""
-    from memcli.text.shell import WRAPPERS  # few entries bind
-
-    first = "".join(glob.split(None, 1)[:1]).rpartition("/")[2]
-    return first if first.isalnum() and first not in WRAPPERS else ""
-
-
-def _key_of_path(glob: str) -> str:
-    is_led = glob.startswith(("/", "~", "."))  # to the root, perhaps, and its names
-    return f"/{_key_of_glob(glob.rstrip('/').rpartition('/')[2] if is_led else glob)}"
-
-
-def _key_of_glob(glob: str) -> str:
-    """What each file has that the glob covers: its longest folder or name, else its
-    ending."""
-    parts = [part for part in glob.split("/") if part not in ("", ".", "..", "*", "**")]
-    if plain := [part for part in parts if not _MAGIC & set(part)]:
-        return max(reversed(plain), key=len)
-    last = parts[-1] if parts else ""
-    dot = last[: last.rfind(".")]
-    ending = last[last.rfind(".") :]
-    whole = (
-        dot
-        and glob.endswith(last)
-        and not _MAGIC & set(ending)
-        and ending.startswith(".")
-    )
-    return ending if whole else ""
-
-
-def keys_of_files(names: Iterable[str]) -> set[tuple[str, str]]:
-    """The keys under which entries about these files (relative to the root) are
-    found."""
-    parts = {part for name in names for part in name.split("/")}
-    endings = {part[part.rfind(".") :] for part in parts if "." in part}
-    return {("path", key) for key in ("", *parts, *endings)}
-
-
-def keys_of_commands(whole: str, simple: Iterable[str]) -> set[tuple[str, str]]:
-    """The keys under which entries about a command line, and the commands in it, are
-    found."""
-    first = {
-        ("command", command.split(None, 1)[0]) for command in simple if command.split()
-    }
-    return {
-        ("command", ""),
-        *first,
-        *(("span", token) for token in re.findall(_TOKEN, whole)),
-    }
-
-
-def code_spans(body: str) -> list[str]:
-    """The code spans of a text that have two or more words."""
-    spans = (" ".join(match[1].split()) for match in re.finditer(_SPAN, body))
-    return [span for span in spans if " " in span]
-
 
 MARKED = (
     ("g:", "g;"),
@@ -265,20 +152,8 @@ class Entries:
         whole = f"id IN (SELECT id FROM {latest} LIMIT ?) AND title != '' AND {prose} {order}"
         return read_chunks(self.db, whole, *values, most)
 
-    def about(
-        self, scope: Scope, keys: Collection[tuple[str, str]], words: str = ""
-    ) -> list[Candidate]:
-        """Of the entries that pass, those that have one of these keys (of
-        `occasions`), and the parts that meet an expression of full-text search."""
-        found = self.db.execute(
-            "SELECT DISTINCT o.chunk FROM json_each(?) AS k JOIN occasions AS o"
-            " ON o.what = json_extract(k.value, '$[0]') AND o.key = json_extract(k.value, '$[1]')",
-            (json_list(keys),),
-        )
-        chunks = {*first_column(found)}
-        if words:
-            matching = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?"
-            chunks.update(first_column(self.db.execute(matching, (words,))))
+    def about(self, scope: Scope, chunks: Collection[int]) -> list[Candidate]:
+        """Of the chunks with these numbers those that pass."""
         if not chunks:
             return []
         where, values = self._condition(scope)

@@ -13,14 +13,8 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from memcli.index.database import Index, Progress, Refreshed, place_text
-from memcli.index.filters import (
-    CORRECTIVE,
-    MARKED,
-    RULES,
-    keys_of_entry,
-    keys_of_guard,
-    sealed,
-)
+from memcli.index.filters import MARKED, sealed
+from memcli.index.occasions import note_occasions
 from memcli.index.prose import passages
 from memcli.index.sql import first_column, json_list, newest_chunk, number_of
 from memcli.index.whole import changing
@@ -83,14 +77,6 @@ class _State(NamedTuple):
     identity: str
     linked: str
     entries: int = 0
-
-
-def _occasions(values: Mapping[str, Any], text: str, type: str) -> set[tuple[str, str]]:
-    """The keys of what an entry is told or asked at before a tool runs."""
-    keys = keys_of_guard(values)
-    if type in RULES:
-        keys |= keys_of_entry(values, text if type == CORRECTIVE else "")
-    return keys
 
 
 def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> list[Row]:
@@ -181,10 +167,6 @@ _INSERT_WORDS = (
     f"INSERT INTO chunks_fts (rowid, {_SEARCHED})"
     f" SELECT id, {_SEARCHED} FROM chunks WHERE id > ?"
 )
-_RULES = (
-    "SELECT id, metadata, text, type FROM chunks WHERE id > ? AND part = 0 AND live = 1"
-    """ AND (type IN (?, ?) OR metadata LIKE '%"guard":%')"""
-)
 _META = (
     "INSERT INTO file_meta (path, place, mtime, size, hash, entries, linked, problems)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET place = excluded.place,"
@@ -260,6 +242,7 @@ class _Writer:
             self.db.execute("DELETE FROM meta WHERE key = 'listing'")
             self.vectors.clear()
             self.fts = False
+        before = newest_chunk(self.db)
         # Another process may have done it meanwhile.
         suspects, gone = self.index.stale(files)
         for path in gone:
@@ -277,6 +260,7 @@ class _Writer:
             self.db.execute(hash_size, (8 << 20,))  # a third less work to merge
             self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild')")
             self.db.execute(hash_size, (1 << 20,))
+        note_occasions(self.db, before)
         self.index.note_listing(files)
         changed = outcomes[True]
         read = changed + outcomes[False]
@@ -439,13 +423,6 @@ class _Writer:
         self.db.executemany(_INSERT, [_values(source, row) for row in wanted])
         if (state := self.vectors.state()) is not None:
             self.vectors.keep(state._replace(whole=False))
-        rules = self.db.execute(_RULES, (before, *RULES)).fetchall()
-        occasions = (
-            (*key, rowid)
-            for rowid, metadata, text, type in rules
-            for key in _occasions(json.loads(metadata), text, type)
-        )
-        self.db.executemany("INSERT INTO occasions VALUES (?, ?, ?)", occasions)
         if self.fts:
             self.db.execute(_INSERT_WORDS, (before,))
 

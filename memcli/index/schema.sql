@@ -69,10 +69,11 @@ CREATE TABLE words (
   weight INTEGER NOT NULL,
   vector BLOB NOT NULL
 );
-CREATE TABLE occasions (        -- keys of the files and commands that a correction is about
+CREATE TABLE occasions (        -- keys of the files and commands that a rule is about
   what TEXT NOT NULL, key TEXT NOT NULL,
-  chunk INTEGER NOT NULL,       -- chunks.id of the entry's first chunk
-  PRIMARY KEY (what, key, chunk)
+  chunk INTEGER NOT NULL,       -- chunks.id of the entry's first chunk, of words of their own
+  said TEXT NOT NULL DEFAULT '', -- of words: the glob of a file, or a command and exceptions
+  PRIMARY KEY (what, key, chunk, said)
 ) WITHOUT ROWID;
 CREATE INDEX occasions_chunk ON occasions(chunk);
 CREATE TABLE relations (

@@ -1,11 +1,13 @@
 """Rules in people's own words become patterns that stop the call and not its
 neighbour."""
 
+import sqlite3
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from memcli.bans.clauses import BAN_WORDS
 from memcli.bans.suggest import Suggestion, suggest
 from memcli.guard.guards import ToolUse, judge, read_guard
 from memcli.guard.pushes import with_branches
@@ -55,37 +57,50 @@ def test_most_rules_get_a_guard_that_tells_the_call_from_its_neighbour(name):
     assert set(wrong) <= BLUNT
 
 
-@pytest.mark.parametrize("title", [
-    "Every migration must be reversible", "Money is Decimal", "The invoice export reads UTC",
-    "Why does the emulator always ask me for the pin?", "Tests live beside the code",
-    'Write "Cart Cloud", never "cart cloud"', "Never use `as any` or `import { type Cart }`",
-    "No label has a capital letter, not just forms", "Avoid direct node access in tests",
-    "The release needs no npm tokens", "Never forget to run `make lint`",
-    "A pull request is not done until `git push` was run", "There is no pytest fixture for it",
-    "Never stop before pushing", "The job does not run `npm test`",
-    "`check` is quick: it runs `unit`, not `unit:slow`", "Never say \"ready to push when you are\"",
-    "Do not change the version in package.json", "Do not store props/state twice",
-    "This is not the Next.js you know", "If you use uv, sync first",
-    "Without versions, deploying breaks what runs", "Never log process.env",
-])  # fmt: skip
+def test_full_text_search_finds_each_rule_that_forbids_something():
+    """The words by which the index looks for them are in all."""
+    titles = [title for name in SETS for title, *_ in rules_of(name)]
+    titles += ["Use pnpm", "Nicht npm install ausführen", "不要 git push"]
+    rules = [[title] for title in titles if suggest(title, "") != Suggestion()]
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE VIRTUAL TABLE rules USING fts5(title)")
+    db.executemany("INSERT INTO rules VALUES (?)", rules)
+    found = db.execute("SELECT title FROM rules WHERE rules MATCH ?", (BAN_WORDS,))
+    assert len(rules) == len(found.fetchall()) > 140
+
+
+SILENT = r"""
+Every migration must be reversible
+Money is Decimal
+The invoice export reads UTC
+Why does the emulator always ask me for the pin?
+Tests live beside the code
+Write "Cart Cloud", never "cart cloud"
+Never use `as any` or `import { type Cart }`
+No label has a capital letter, not just forms
+Avoid direct node access in tests
+The release needs no npm tokens
+Never forget to run `make lint`
+A pull request is not done until `git push` was run
+There is no pytest fixture for it
+Never stop before pushing
+The job does not run `npm test`
+`check` is quick: it runs `unit`, not `unit:slow`
+Never say "ready to push when you are"
+Do not change the version in package.json
+Do not store props/state twice
+This is not the Next.js you know
+If you use uv, sync first
+Without versions, deploying breaks what runs
+Never log process.env
+"""
+
+
+@pytest.mark.parametrize("title", SILENT.strip().splitlines())
 def test_what_forbids_nothing_gets_no_suggestion(title):
     """Silence where the words do not say what must not be done."""
     made = suggest(title, "")
     assert not made.commands and not made.paths
-
-
-def test_what_a_clause_behind_the_ban_says_is_not_banned():
-    """A file that is named as what is right, behind a comma."""
-    title = "Never edit docs/changes/ by hand, CHANGES.md is the only changelog"
-    assert decided(title, "sed -i s/a/b/ docs/changes/4.md") == "deny"
-    assert not decided(title, "sed -i s/a/b/ CHANGES.md")
-
-
-def test_a_ban_on_deleting_leaves_edits_alone():
-    """A file that must not go may be written."""
-    title = "Never delete `docs/seeds.json`"
-    assert decided(title, "rm -f docs/seeds.json") == "deny"
-    assert decided(title, "sed -i s/a/b/ docs/seeds.json") == ""
 
 
 def test_a_program_of_an_example_is_one_in_a_ban():
@@ -101,8 +116,18 @@ def test_blocks_and_tables_forbid_nothing():
     assert suggest("Commands", body) == Suggestion()
 
 
-def test_a_forced_push_that_a_lesson_prescribes_passes():
-    """To the branch of which the ban is, too."""
-    title = "Never force push to main, use `git push --force-with-lease`"
-    assert decided(title, "git push -f origin main") == "deny"
-    assert decided(title, "git push --force-with-lease origin main") == ""
+CLOSE = """
+Never edit docs/changes/ by hand, CHANGES.md is the changelog | rm docs/changes/4.md | rm CHANGES.md
+Never delete `docs/seeds.json` | rm -f docs/seeds.json | sed -i s/a/b/ docs/seeds.json
+Never force push to main, use `git push --force-with-lease` | git push -f origin main | git push --force-with-lease origin main
+Never `rm -rf` outside of dist/ | rm -rf src | rm dist/a.js
+Use pnpm, not npm. | npm ci | pnpm i
+"""
+
+
+@pytest.mark.parametrize("row", CLOSE.strip().splitlines())
+def test_what_is_close_to_a_ban_passes(row):
+    """What is right instead, what may still be done to a file, and what a lesson
+    prescribes."""
+    title, stopped, passes = row.split(" | ")
+    assert (decided(title, stopped), decided(title, passes)) == ("deny", "")

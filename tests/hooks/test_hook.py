@@ -543,58 +543,71 @@ def tool(project, session=SESSION, **given):
 
 
 @pytest.mark.parametrize(
-    ("command", "found"),
+    "row",
     [
-        ("git push --force origin main", "Never push by force"),
-        ("cd web && FOO=1 git push", "Never push by force"),
-        ("echo 'git push'", ""),
-        ("git pull", ""),
-        ("make lint && make test", "Lint"),
-        ("make lint-all", ""),
+        "git push --force origin main | Never push by force",
+        "cd web && FOO=1 git push | Never push by force",
+        "echo 'git push' | ",
+        "git pull | ",
+        "make lint && make test | Lint",
+        "make lint-all | ",
     ],
 )
-def test_a_command_brings_its_correction_up(shop, command, found):
+def test_a_command_brings_its_correction_up(shop, row):
     """A correction is shown when a command matches its globs, or contains a code span
     of its text."""
+    command, found = row.split(" | ")
     text = tool(shop, command=command)
     assert bool(text) == bool(found) and found in text
 
 
-@pytest.mark.parametrize(
-    ("rule", "about", "beside"),
-    [
-        ("Never amend commits", "git commit -m x --amend", "git commit -m x"),
-        ("Never skip the hooks (`--no-verify`)", "git push --no-verify", "git push"),
-        ("Do not run npm install here", "cd web && npm install x", "npm test"),
-        ("Never `git push --force`", "git push origin main --force", "git push"),
-        ("Run `make lint all` before a push", "false", "make lint all"),
-        ("Do not git push -n, it hides errors", "git push -n", "git push -q"),
-        ("Amend the last commit for a typo", "false", "git commit --amend"),
-        ("Never run jest", "jest --watch", "vitest --watch"),
-        ("Never use eslint or prettier", "prettier --write .", "black ."),
-        ("Never run jest snapshots", "false", "jest --ci"),
-    ],
-)
-def test_a_rule_that_forbids_a_command_in_words_is_told_before_it(
-    shop, rule, about, beside
-):
-    """Where it names it in code, by its first two words, by the program that is not to
-    be run, or by what it is told to do and an option; a rule that asks for a command is not told before it."""
-    shop.write("tasks/rule.md", shop.entry(rule, "", type="directive"))
-    assert (rule in tool(shop, session="a", command=about)) == (about != "false")
+WORDED = """
+Never amend commits | git commit -m x --amend | git commit -m x
+Never skip the hooks (`--no-verify`) | git push --no-verify | git push
+Do not run npm install here. | cd web && npm i x | npm test
+Never add a dependency without asking | npm install left-pad | npm ls
+Use pnpm, not npm. | npm ci | pnpm i
+Always use pnpm | yarn add x | pnpm add x
+Never `rm -rf` outside of dist/ | rm -rf src | cat dist/a.js
+Never `git push --force` | git push origin main --force | git push
+Run `make lint all` before a push | | make lint all
+Amend the last commit for a typo | | git commit --amend
+Never use eslint or prettier | prettier --write . | black .
+Never run jest snapshots | | jest --ci
+Never edit dist/bundle.js by hand | cat dist/bundle.js | cat bundle.js
+Never touch bundle.js | cat web/bundle.js | cat web/bundle.css
+tests/seed.json is generated: don't edit it. | touch tests/seed.json | touch seed.json
+Never bump the version in package.json | cat package.json | cat web/package.json
+Keep docs/api.md short | cat docs/api.md | cat docs/guide.md
+The cart lives in src/cart.ts | | cat src/cart.ts
+Keep the code in `src/` | | cat src/cart.ts
+"""
+"""Rules, each with what it is told before, and what not."""
+
+
+@pytest.mark.parametrize("row", WORDED.strip().splitlines())
+@pytest.mark.parametrize("form", ["prose", "directive", "declarative"])
+def test_a_rule_is_told_before_what_its_words_forbid_or_name(shop, form, row):
+    """Whoever wrote it, with or without front matter: before the commands it forbids
+    and the files it names; what asks for a command, or says where something is, is not."""
+    rule, about, beside = map(str.strip, row.split(" |"))
+    shop.write("package.json", "{}")
+    prose = f"# Shop notes\n\n- {rule}\n- Money is Decimal.\n- Dates are UTC.\n"
+    entry = shop.entry(rule, "", type=form)
+    shop.write("tasks/rule.md", prose if form == "prose" else entry)
+    told = tool(shop, session="a", command=about)
+    assert (rule in told) == (about != "")
     assert rule not in tool(shop, session="b", command=beside)
 
 
-def test_an_imported_rule_is_told_before_the_command_it_forbids(shop):
-    """Of those that weigh the same, in the order of the file."""
-    rules = ["force", "squash", "rebase", "signoff"]
-    lines = "".join(f"- Never push with the option {each}.\n" for each in rules)
-    shop.write("AGENTS.md", lines)
-    shop.ok("import", "AGENTS.md")
-    (shop.root / "AGENTS.md").unlink()
+def test_rules_of_equal_weight_are_told_in_the_order_of_their_file(shop):
+    """Behind what weighs more, and no more than three in all."""
+    rules = ["atomic", "prune", "signed", "thin"]
+    lines = "".join(f"- Never use `git push --{each}`.\n" for each in rules)
+    shop.write("tasks/rules.md", lines)
     line = "git push " + " ".join(f"--{each}" for each in reversed(rules))
     told = tool(shop, session="a", command=line)
-    assert re.findall(r"option (\w+)", told) == rules[:3]
+    assert re.findall(r"(?m)git push --(\w+)`.$", told) == rules[:2]
 
 
 def test_a_file_brings_its_correction_up(shop):
@@ -848,6 +861,13 @@ def test_an_odd_payload_troubles_nobody(shop, verb):
     log = state_dir() / LOG
     lines = log.read_text(encoding="utf-8") if log.exists() else ""
     assert "Error" not in lines and "Traceback" not in lines
+
+
+def test_a_person_is_told_which_event_is_meant(shop, monkeypatch):
+    """At a terminal alone: no client has one there."""
+    assert shop.mem("hook", "promt").err == ""
+    monkeypatch.setattr(os, "isatty", lambda number: True)
+    assert shop.mem("hook", "promt").err.endswith("hint: mem hook prompt\n")
 
 
 def test_what_is_unknown_is_a_line_in_the_log(shop):
