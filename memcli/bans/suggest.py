@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from memcli.bans.clauses import parts_of, prose_of, reason
+from memcli.bans.clauses import parts_of, path_like, prose_of, reason
 from memcli.bans.named_files import files_in
 from memcli.bans.patterns import matches, parse_pattern
 from memcli.bans.said_commands import KNOWN, SINGLE, named_commands, open_pattern

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memcli.app import App
+from memcli.bans.patterns import matches, parse_pattern
 from memcli.guard.guards import (
     ASK,
     Guard,
@@ -17,7 +18,6 @@ from memcli.guard.guards import (
     strictest,
     tool_use,
 )
-from memcli.bans.patterns import matches, parse_pattern
 from memcli.memory.binding import loosened
 from memcli.memory.values import plain_id
 from memcli.project import globs
