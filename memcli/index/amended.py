@@ -125,7 +125,10 @@ def _by_words(
         both = words[at] & words[other]
         shared = sum(rarity(word) ** 2 for word in both)
         alike = shared >= weights.LIKENESS * sizes[at] * sizes[other]
-        if alike and says_so(_text(near[other]), both, task):
+        # A chat goes on from what was said, a message of a commit stands by itself.
+        answers = near[other].score >= weights.WORTH * near[at].score
+        is_about = answers or newer.source == "session"
+        if alike and is_about and says_so(_text(near[other]), both, task):
             yield at, other
 
 

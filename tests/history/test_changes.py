@@ -142,6 +142,17 @@ def test_a_revert_changes_the_commit_that_it_names_and_no_other(tmp_path):
     assert found == {"new": "", "old": "c:new"}
 
 
+def test_a_commit_that_has_little_of_a_question_leads_nothing(tmp_path):
+    """Although it says that something is no longer so; a chat need not say it all."""
+    older = commit("old", "Removed cart_proxy support", "2020-10-24T10:00:00Z")
+    words = "Log the cart behind a proxy no longer"
+    newer = commit("new", words, "2026-03-02T10:00:00Z")
+    for source in ("commit", "session"):
+        newer = newer._replace(source=source)
+        found = marked(tmp_path / source, older, newer, "cart_proxy support removed")
+        assert bool(found["old"]) is (source == "session")
+
+
 def test_the_name_of_a_file_alone_is_not_one_thing(tmp_path):
     """Several words make up a path; a bare "Update FILE" meets others in its suffix."""
     older = commit("old", "Fix extlinks in docs/conf.py", "2024-05-22T10:00:00Z")
