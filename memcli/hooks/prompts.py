@@ -5,20 +5,19 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from memcli.hooks import late, told
-from memcli.hooks.calls import HookApp, HookCall, Told, has_memory, in_time
+from memcli.hooks.calls import HookApp, HookCall, Told, in_time
 from memcli.hooks.instructions import Instructions
-from memcli.index.own import OwnMatching
+from memcli.index.own import Embeds, OwnMatching
 from memcli.memory.filters import Filters
 from memcli.named import NamedTuple
-from memcli.project.record import record_of
-from memcli.recall import answer, budget, evidence
+from memcli.project.record import KeptRecord, record_of
+from memcli.recall import answer, budget
 from memcli.recall.budget import POINTED, Pools
 from memcli.recall.hit import Hit
 from memcli.storage.state import SessionLog, State, Turns
 
 if TYPE_CHECKING:
     from memcli.memory.docs import DocPlace
-    from memcli.providers.embed import Embedder
     from memcli.recall.history_layer import HistoryLayer
 
 PROMPT_TOKENS = 200  # what the hits may take; the lines around them come to it
@@ -149,6 +148,10 @@ def _nudge(app: HookApp, log: SessionLog, session: str) -> str:
     return NUDGE if nudge else ""
 
 
+def _none() -> None:
+    """Nothing: no vectors, no history."""
+
+
 class Past(NamedTuple):
     """What there was at a time: entries up to a day, exchanges and commits that
     pass."""
@@ -214,8 +217,9 @@ class Telling:
 
     def items(self) -> list[Hit]:
         """All that bears on the prompt."""
-        self.history = history_of(self.app, self.text, self.past)
-        return self._chosen(lambda: self.app.providers.embedder)
+        embedder = lambda: self.app.providers.embedder  # noqa: E731
+        self.history = history_of(self.app, self.text, self.past, embedder)
+        return self._chosen(embedder)
 
     def items_in_a_hurry(self) -> list[Hit]:
         """What bears on it by words alone; history within half of the time that is
@@ -228,7 +232,7 @@ class Telling:
             )
         return self._chosen(_none)
 
-    def _chosen(self, embedder: "Callable[[], Embedder | None]") -> list[Hit]:
+    def _chosen(self, embedder: Embeds) -> list[Hit]:
         context = self.context
         layer = self.history
         room = self.app.room(context.room) if context.room else 0
@@ -252,7 +256,7 @@ class Telling:
         pointers = _pointers(items, likely, context) if context.can_point else []
         return [*items, *pointers[:1]]
 
-    def _in_memory(self, embedder: "Callable[[], Embedder | None]") -> answer.Bearing:
+    def _in_memory(self, embedder: Embeds) -> answer.Bearing:
         """What of the memory files bears on the prompt."""
         app = self.app
         amended = self.history.amended if self.history else ()
@@ -263,10 +267,6 @@ class Telling:
             return answer.told(found, self.text, amended)
 
         return app.guarded(lambda: app.of_one_moment(look))
-
-
-def _none() -> None:
-    """Nothing: no vectors, no history."""
 
 
 def _pointers(
@@ -306,19 +306,22 @@ def _leads_on(text: str, places: Iterable[str]) -> bool:
     return all(any(f"]({file}" in line for file in files) for line in lines)
 
 
-def history_of(app: HookApp, text: str, past: Past) -> "HistoryLayer | None":
-    """What was said or committed about a prompt."""
+def history_of(
+    app: HookApp, text: str, past: Past, embedder: Embeds = _none
+) -> "HistoryLayer | None":
+    """What was said or committed about a prompt, in the order in which recall has
+    it."""
     if (path := record_of(app.project)) is None:
         return None
-    from memcli.index import past as said
+    from memcli.index.past import Means, Wanted, ask_own
     from memcli.recall.history_layer import HistoryLayer
 
-    lost = app.guarded(lambda: said.gone_of(app.index)) if has_memory(app) else {}
     # That a commit names the file of a prompt says little.
     text = re.sub(FILE, " ", text)
-    wanted = said.Wanted(Filters(), only=past.only, lost=lost)
-    found = said.ask(path, text, wanted)
-    return HistoryLayer(found) if found else None
+    wanted = Wanted(Filters(), only=past.only)
+    means = Means(bring_up=_none, embedder=embedder)
+    found = ask_own(app.kept, KeptRecord(path), text, wanted, means)
+    return HistoryLayer(found, app.project.config.inject_min) if found else None
 
 
 def _decided(
@@ -326,8 +329,8 @@ def _decided(
 ) -> Hit | None:
     """The best excerpt of what was said or committed, when it is clearly about a
     prompt."""
-    is_clear = layer.strong or (bool(evidence.questions(text)) and layer.answers)
-    if not is_clear or room < LEAST_EXCERPT:
+    # Of a command that failed history knows what mended it: `mended_before`.
+    if not (context.kept and layer.strong) or room < LEAST_EXCERPT:
         return None
     best = layer.hits[0]
     if best.doc.handle in context.seen or layer.gone(best.doc) is not None:

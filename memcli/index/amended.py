@@ -48,8 +48,7 @@ def said_once(hits: Sequence[PastStretch]) -> list[PastStretch]:
         if not nested and not {unit, known.doc.unit} & merged:
             found[hit.doc.handle] = hit
         elif len(own) > len(before):
-            strength = max(hit.strength, known.strength)
-            found[name] = hit._replace(strength=strength)
+            found[name] = hit
     return list(found.values())
 
 
@@ -94,7 +93,7 @@ def _later(
     where = f"(unit {ONE_OF} OR key {ONE_OF})"
     for number, doc in record.select(where, json.dumps([*units]), json.dumps([*keys])):
         if keep is None or any(map(keep, record.places([number]))):
-            yield PastStretch(docs=(doc,), best=0, score=0.0, strength=0.0, met=0)
+            yield PastStretch(docs=(doc,), best=0, score=0.0, met=0)
 
 
 def _by_words(
@@ -154,9 +153,6 @@ def _in_order(hits: Sequence[PastStretch], pairs: Pairs) -> list[PastStretch]:
         newest = sorted(later[at], key=lambda it: hits[it].doc.date, reverse=True)
         before = [other for other in newest if at not in found and other not in found]
         found.update((other, hits[other]) for other in before)
-        for other in before[:1]:
-            strength = max(hits[other].strength, hit.strength)
-            found[other] = hits[other]._replace(strength=strength)
         handle = hits[newest[0]].doc.handle if newest else ""
         found[at] = found.get(at, hit)._replace(newer=handle)
     return list(found.values())

@@ -43,7 +43,6 @@ APART = 4  # exchanges on either side that are shown with the best
 RAREST = 3  # so many of the rarest terms count, however common they are
 NAMED = 3  # of what no gate lets pass so many are named
 MEASURED = 200  # the best parts, whose length is looked at
-BY_CHANCE = slice(5, 40)  # places of what matches a task by chance
 REREAD = 8  # the best stretches, whose sentences are compared with the task
 BESIDE = 1  # exchanges on either side of the best one that are reread with it
 VOICE = 600  # characters of what each said in an exchange that are reread
@@ -54,11 +53,10 @@ Keep = Callable[[DocPlace], bool]
 
 
 class Exchange(NamedTuple):
-    """Where an exchange stands, its BM25 as FTS5 has it, its score, and the terms that
-    are met there or beside it, a bit for each."""
+    """Where an exchange stands, its score, and the terms that are met there or beside
+    it, a bit for each."""
 
     place: DocPlace
-    points: float
     score: float
     terms: int
 
@@ -75,10 +73,8 @@ def search(
     the later ones), leads it."""
     asked, exchanges = _matched(record, task)
     apart = _apart(exchanges)
-    by_chance = sorted((each.points for each in apart), reverse=True)[BY_CHANCE]
-    background = sum(by_chance) / len(by_chance) if by_chance else 0.0
     passing = [each for each in apart if keep is None or keep(each.place)]
-    hits = [_hit(record, each, asked, background) for each in passing[:POOL]]
+    hits = [_hit(record, each) for each in passing[:POOL]]
     if near is not None:
         near_task = partial(near, task, asked)
         hits = [*_by_meaning(hits[:REREAD], near_task), *hits[REREAD:]]
@@ -101,18 +97,16 @@ def _matched(record: RecordContents, task: str) -> tuple[Rarity, list[Exchange]]
             points[part] += score
             has[part // PARTS] |= 1 << number
     best = nlargest(MEASURED, points, key=points.__getitem__)
-    # of the parts of one exchange the best counts: it comes last
-    plain = {part // PARTS: points[part] for part in reversed(best)}
     scored = words.fair({part: points[part] for part in best}).items()
+    # of the parts of one exchange the best counts: it comes last
     fair = {part // PARTS: score for part, score in sorted(scored, key=itemgetter(1))}
     asked = {each.term: each.rarity for each in known}
-    return asked, _together(record.places(fair), fair, plain, has)
+    return asked, _together(record.places(fair), fair, has)
 
 
 def _together(
     places: Sequence[DocPlace],
     scores: Mapping[int, float],
-    plain: Mapping[int, float],
     has: Mapping[int, int],
 ) -> list[Exchange]:
     """Exchanges, best first, with what those beside them in their session lend."""
@@ -128,8 +122,7 @@ def _together(
         terms = has[place.id]
         for other, _ in beside.get(place.id, ()):
             terms |= has[other]
-        score = lent[place.id] * most
-        found.append(Exchange(place, plain[place.id], score, terms))
+        found.append(Exchange(place, lent[place.id] * most, terms))
     return sorted(found, key=lambda each: (-each.score, each.place.unit))
 
 
@@ -175,9 +168,7 @@ def _reread(hit: PastStretch) -> list[str]:
     return list(chain.from_iterable(map(sentences, voices)))
 
 
-def _hit(
-    record: RecordContents, each: Exchange, asked: Rarity, background: float
-) -> PastStretch:
+def _hit(record: RecordContents, each: Exchange) -> PastStretch:
     place = each.place
     if place.source == "session":
         first = max(place.turn - 1, 0)
@@ -185,15 +176,8 @@ def _hit(
     else:
         docs = list(record.docs([place.id]).values())
     best = next(at for at, doc in enumerate(docs) if doc.turn == place.turn)
-    met = each.terms.bit_count()
-    enough = met > 1 or len(asked) == 1
-    above = (each.points - background) / weights.CLEAR if enough else 0.0
     return PastStretch(
-        docs=tuple(docs),
-        best=best,
-        score=each.score,
-        strength=min(max(above, 0.0), 1.0),
-        met=met,
+        docs=tuple(docs), best=best, score=each.score, met=each.terms.bit_count()
     )
 
 
@@ -206,20 +190,22 @@ class LostEntry(NamedTuple):
 
 
 class FoundPast(NamedTuple):
-    """What the record has about a task: its terms that occur, what bears on it, best
-    first, and which entries that were learned from exchanges no longer hold, by
-    event."""
+    """What a record of so many `texts` has about a task: its terms that occur, what
+    bears on it, best first, in how many of the texts each of its terms stands, and which
+    entries that were learned from exchanges no longer hold, by event."""
 
+    task: str
     asked: Rarity
     hits: Sequence[PastStretch]
-    lost: Mapping[str, LostEntry]
+    texts: int
+    counts: Mapping[str, int]
+    lost: Mapping[str, LostEntry] = {}
 
     @property
     def nearest(self) -> list[str]:
-        """The handles of what shares more than a word with the task, the strongest
+        """The handles of what shares more than a word with the task, the best
         first."""
-        strengths = {hit.doc.handle: hit.strength for hit in self.hits if hit.met > 1}
-        return nlargest(NAMED, strengths, key=strengths.__getitem__)
+        return [hit.doc.handle for hit in self.hits if hit.met > 1][:NAMED]
 
 
 class Wanted(NamedTuple):
@@ -243,8 +229,19 @@ def ask(
         if not record.is_made:
             return None
         by = {event: each.by for event, each in wanted.lost.items() if each.by}
-        asked, hits = search(record, task, partial(_passes, record, wanted), by, near)
-        return FoundPast(asked, hits, wanted.lost)
+        keep = partial(_passes, record, wanted)
+        found = found_in(record, task, search(record, task, keep, by, near))
+        return found._replace(lost=wanted.lost)
+
+
+def found_in(
+    record: RecordContents, task: str, found: tuple[Rarity, Sequence[PastStretch]]
+) -> FoundPast:
+    """What a search of a record found, and how often the task's terms stand there."""
+    words = record.words()
+    terms = lexical.build(task, words.counts).terms
+    counts = dict(zip(terms, words.counts(terms), strict=True))
+    return FoundPast(task, *found, words.size(), counts)
 
 
 def ask_own(

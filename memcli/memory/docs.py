@@ -70,13 +70,12 @@ class Doc(NamedTuple):
 
 class PastStretch(NamedTuple):
     """A stretch of a session, or a commit: its exchanges in order, `best` the one that
-    matches; `strength` (0 to 1) is how far it is above chance, `met` how many terms of
-    the task it has, `newer` the handle of a later hit about the same thing."""
+    matches; `met` is how many terms of the task it has, `newer` the handle of a later
+    hit about the same thing."""
 
     docs: tuple[Doc, ...]
     best: int
     score: float
-    strength: float
     met: int
     newer: str = ""
 

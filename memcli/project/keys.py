@@ -280,8 +280,8 @@ KEYS: Mapping[str, Key] = {
     ),
     "inject_min": Key(
         number(0, 1),
-        "how strong the evidence must be that an entry bears on a prompt, for a "
-        "hook to tell it",
+        "how strong the evidence must be that an entry, a chat or a commit bears on "
+        "a prompt, for a hook to tell it",
         anyone=True,
     ),
     "history": Key(_flag, "keep what was said and committed, and find it"),

@@ -231,7 +231,7 @@ def answer(
     ranked = layers.search.ranked(most)
     pools = layers.pools(ranked, alone=alone)
     if past is not None:
-        history = _layer(past)
+        history = _layer(past, project)
         history.learned(found.chosen)
         if alone:
             room = project.config.max_tokens
@@ -251,10 +251,10 @@ def answer(
     )
 
 
-def _layer(past: FoundPast) -> HistoryLayer:
+def _layer(past: FoundPast, project: Project) -> HistoryLayer:
     from memcli.recall.history_layer import HistoryLayer  # few have a record
 
-    return HistoryLayer(past)
+    return HistoryLayer(past, project.config.inject_min)
 
 
 def numbered(hits: Iterable[Hit], *, listed: bool = False) -> tuple[Hit, ...]:
@@ -272,7 +272,7 @@ def numbered(hits: Iterable[Hit], *, listed: bool = False) -> tuple[Hit, ...]:
 def from_history(project: Project, task: str, past: FoundPast | None) -> RecallReport:
     """The answer of history alone, up to the limit of hits where none of tokens is
     set; nothing where there is none."""
-    history = _layer(past) if past else None
+    history = _layer(past, project) if past else None
     pools = Pools(history=history)
     if history is not None and not project.config.max_tokens:
         pools = Pools(ranked=history.listed())
@@ -294,7 +294,7 @@ def told(found: OwnMatching, text: str, amended: Collection[str] = ()) -> Bearin
     learned in a session among the `amended`."""
     words = found.source
     sought = evidence.sought(text, words.counts, words.size())
-    if sought is None:
+    if not sought.text:
         return Bearing([], [])
     found.look(sought.text)
     layers = Layers(found)

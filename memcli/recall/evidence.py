@@ -3,9 +3,9 @@ answers it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from itertools import dropwhile, pairwise
+from itertools import compress, dropwhile, pairwise
 from math import log2
-from operator import mul
+from operator import mul, not_
 
 from memcli.index import lexical as query
 from memcli.index import weights
@@ -41,12 +41,22 @@ def strength(said: Iterable[float]) -> float:
     return float(sum(map(mul, first, best)) + each * sum(best[1:]))
 
 
+class Evidence(NamedTuple):
+    """How strong what speaks for a stretch of history is, whether it is enough for one
+    who asks, and what share of the task it has (0 to 1)."""
+
+    strength: float
+    is_likely: bool
+    share: float
+
+
 class Sought(NamedTuple):
     """The sentences of a prompt that are searched for, what each of their terms says,
-    and whether they ask."""
+    what all say with those that stand nowhere, and whether they ask."""
 
     text: str
     weights: Mapping[str, float]
+    whole: float
     asks: bool
 
     @property
@@ -54,32 +64,42 @@ class Sought(NamedTuple):
         """How strongly a text is met by chance alone: the more terms, the more."""
         return weights.BY_CHANCE * max(log2(len(self.weights) or 1) - weights.TERMS, 0)
 
+    def evidence(self, met: int, title: str, *texts: str) -> Evidence:
+        """What speaks for a stretch of history that has so many terms: how many there
+        are beyond what others have by chance, by the share of all that is said which
+        stands together there."""
+        found = together(title, "\n".join(texts), terms(self.weights))
+        share = sum(found) / (self.whole or 1.0)
+        enough = weights.LIKELY - (weights.QUESTION if self.asks else 0)
+        is_more = met > 1 or len(self.weights) < 2  # one word alone, but of one asked
+        is_likely = is_more and share * met >= enough
+        strength = weights.EACH * share * (met - weights.OTHERS)
+        return Evidence(strength, is_likely, share)
 
-def sought(
-    prompt: str, counts: Callable[..., Sequence[int]], total: int
-) -> Sought | None:
-    """What of a prompt is looked for, its questions where it has any; None for a prompt
+
+def sought(prompt: str, counts: Callable[..., Sequence[int]], total: int) -> Sought:
+    """What of a prompt is looked for, its questions where it has any; nothing of one
     without words."""
     asking = "\n".join(questions(prompt))
     if asking:
-        text, said = focus(asking, counts, total, weights.ASKED)
-        if len(said) > 1:
-            return Sought(text=text, weights=said, asks=True)
+        found = focus(asking, counts, total, asks=True)
+        if len(found.weights) > 1:
+            return found
     # "… fails. Why?" asks about the rest.
-    text, said = focus(prompt, counts, total, weights.STATED)
-    return Sought(text=text, weights=said, asks=False) if text else None
+    return focus(prompt, counts, total, asks=False)
 
 
 def focus(
-    text: str, counts: Callable[..., Sequence[int]], total: int, power: float
-) -> tuple[str, dict[str, float]]:
-    """The sentences of a text that have most of what it says, and what their terms
-    say."""
+    text: str, counts: Callable[..., Sequence[int]], total: int, *, asks: bool
+) -> Sought:
+    """The sentences of a text that have most of what it says."""
     parts = {part: query.build(part).terms for part in sentences(text)}
-    also = query.concepts(text) if power == weights.ASKED else []
+    also = query.concepts(text) if asks else []
     every = (*query.build(text, counts).terms, *also)
+    standing = counts(every)
     # As if there were some more: in a memory of five texts no word is rare.
-    weighed = said_by(every, counts(every), total + weights.FEW)
+    weighed = said_by(every, standing, total + weights.FEW)
+    missing = compress(every, map(not_, standing))
     says = {}
     for part, terms_here in parts.items():
         known = [weighed[term] for term in terms_here if term in weighed]
@@ -89,10 +109,14 @@ def focus(
     kept = [part for part in parts if says[part] >= weights.WORTH * best]
     named = set(also).union(*(parts[part] for part in kept))
     words = table("recall/known_words.txt")
-    return "\n".join(kept), {
+    power = weights.ASKED if asks else weights.STATED
+    said = {
         term: weighed[term] * _rarity(term, words) ** power
         for term in weighed.keys() & named
     }
+    unmet = (term for term in missing if " " not in term and term in named)
+    whole = sum(said.values()) + sum(_rarity(term, words) ** power for term in unmet)
+    return Sought("\n".join(kept), said, whole, asks)
 
 
 def questions(text: str) -> list[str]:
@@ -212,7 +236,7 @@ def together(title: str, text: str, asked: Terms) -> list[float]:
     head = _found(title, asked)
     parts = (cut for part in pieces(text) for cut in _cuts(part))
     found = [_found(part, asked) for part in parts]
-    pairs = ({**head, **one, **two} for one, two in pairwise([*found, {}]))
+    pairs = ({**head, **one, **two} for one, two in pairwise([*found, {}, {}]))
     return list(max(pairs, key=lambda met: sum(met.values())).values())
 
 

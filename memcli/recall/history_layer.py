@@ -1,7 +1,6 @@
 """The layer of what was said and committed: gated, by its conclusions, nothing said
 twice."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -9,7 +8,8 @@ from typing import TYPE_CHECKING
 from memcli.index import weights
 from memcli.index.past import FoundPast
 from memcli.memory.docs import Doc, PastStretch, events_of
-from memcli.memory.words import sentences, stem, stems, sub_words
+from memcli.memory.words import sentences, stem, stems
+from memcli.recall import evidence
 from memcli.recall.budget import cost, heading, tokens
 from memcli.recall.hit import Hit
 from memcli.text.controls import for_prompt, named
@@ -22,30 +22,36 @@ MOST = 5  # hits that the layer shows
 _SHARE = 0.7  # what each hit may take of the room that is left
 _LEAST = 30  # tokens below which an excerpt says nothing
 _LONGEST = 450  # tokens of the longest excerpt
-_WORD = re.compile(r"[^\W_]{2,}")
 
 
 class HistoryLayer:
     """What a task finds in the record: for a block, or in one list with the entries of
     memory."""
 
-    def __init__(self, past: FoundPast) -> None:
+    def __init__(self, past: FoundPast, least: float) -> None:
         self._past = past
-        asked = past.asked
-        self._every = sum(asked.values())
-        self._weights = {stem(term): rarity for term, rarity in asked.items()}
-        passing = list(filter(self._passes, past.hits))
+        self._least = least
+        self._weights = {stem(term): rarity for term, rarity in past.asked.items()}
+        counts = past.counts
+        self._sought = evidence.sought(
+            past.task, lambda terms: [counts.get(term, 0) for term in terms], past.texts
+        )
+        self._evidence = dict[str, evidence.Evidence]()
+        for hit in past.hits:
+            texts = (doc.text for doc in hit.docs)
+            found = self._sought.evidence(hit.met, hit.doc.title, *texts)
+            # What amends another bears on all that it does.
+            for handle in filter(None, (hit.doc.handle, hit.newer)):
+                self._evidence[handle] = max(found, self._evidence.get(handle, found))
+        passing = [hit for hit in past.hits if self._of(hit).is_likely]
         if passing and passing[0] is not past.hits[0]:
             passing.insert(0, past.hits[0])  # where the record answers, by its best
         self.hits = passing
         self._learned: Mapping[str, Candidate] = {}
 
-    def _passes(self, hit: PastStretch) -> bool:
-        """Whether it is above what matches by chance, or has most of the task."""
-        enough = hit.met > 1 or len(self._past.asked) < 2
-        return hit.strength >= weights.GATE or (
-            enough and self._cover(_text(hit)) >= weights.COVERED
-        )
+    def _of(self, hit: PastStretch) -> evidence.Evidence:
+        """What speaks for a hit."""
+        return self._evidence[hit.doc.handle]
 
     def learned(self, chosen: "Mapping[str, Candidate]") -> None:
         """Note the entries of the same answer: what they say is not said again."""
@@ -75,17 +81,8 @@ class HistoryLayer:
 
     @property
     def strong(self) -> bool:
-        """Whether the best hit is far above what matches by chance."""
-        return bool(self.hits) and self.hits[0].strength >= 1.0
-
-    @property
-    def answers(self) -> bool:
-        """Whether the best hit answers a question: above chance, and with most of what
-        it says."""
-        best, *_ = *self.hits, None
-        if best is None or best.strength < weights.GATE or best.met < weights.MET:
-            return False
-        return self._cover(_text(best)) >= weights.COVERED
+        """Whether the evidence for the best hit is such that a hook tells it."""
+        return bool(self.hits) and self._of(self.hits[0]).strength >= self._least
 
     def speaks(self, room: int) -> bool:
         """Whether it has anything to say in so many tokens."""
@@ -167,7 +164,7 @@ class HistoryLayer:
             head=head,
             text=for_prompt("\n".join(lines)),
             id=doc.handle,
-            score=round(hit.strength, 6),
+            score=round(self._of(hit).strength, 6),
             title=for_prompt(doc.title),
             extra={**doc.facts, "paths": paths, "superseded_by": hit.newer or None},
         )
@@ -175,7 +172,7 @@ class HistoryLayer:
     def merged(self, entries: Sequence[Hit], search: "Search", room: int) -> list[Hit]:
         """One list of entries and history, by what of the task each has; what a newer
         exchange amends stands behind that one."""
-        mine = [(self._cover(_conclusion(hit)), hit) for hit in self.hits]
+        mine = [(self._of(hit).share, hit) for hit in self.hits]
         size = _size(room)
         amended = self.amended
         found: list[Hit] = []
@@ -183,9 +180,9 @@ class HistoryLayer:
             scored = search.scored[entry.key]
             session = search.chosen[entry.key].values.get("session_id", "")
             newer = amended.get(session, "")
-            met = max(
-                self._cover(scored.item.text), weights.OF_RELEVANCE * scored.relevance
-            )
+            title = search.chosen[entry.key].title
+            share = self._sought.evidence(0, title, scored.item.text).share
+            met = max(share, weights.OF_RELEVANCE * scored.relevance)
             while mine and (
                 mine[0][0] > met or newer in [hit.doc.handle for _, hit in mine]
             ):
@@ -211,13 +208,6 @@ class HistoryLayer:
             above = [f"{entry.title}\n{entry.text}" for entry in entries]
             if not self.repeats(item, above):
                 found.append(item)
-
-    def _cover(self, text: str) -> float:
-        low = text.lower()
-        met = sum(
-            weight for word, weight in self._weights.items() if _stands(word, low)
-        )
-        return met / self._every if self._every else 0.0
 
     def _is_said(self, text: str, known: str) -> bool:
         own = stems(text)
@@ -250,26 +240,3 @@ def _said(texts: Iterable[str]) -> Iterator[str]:
 def _size(room: int) -> int:
     """The tokens of an excerpt in one list, for `room` tokens (0: no bound)."""
     return min(max(room // 4, 120), _LONGEST) if room else _LONGEST
-
-
-def _stands(root: str, low: str) -> bool:
-    """Whether a word of that stem stands in a text in small letters."""
-    at = low.find(root)
-    while at >= 0:
-        word = _WORD.match(low, at) if not low[max(at - 1, 0) : at].isalnum() else None
-        if word and stem(word[0]) == root:
-            return True
-        at = low.find(root, at + 1)
-    return False
-
-
-def _conclusion(hit: PastStretch) -> str:
-    """The exchange that matches and the three after it."""
-    after = hit.docs[hit.best : hit.best + 4]
-    return _text(hit._replace(docs=after, best=0))
-
-
-def _text(hit: PastStretch) -> str:
-    # It is found by the words that make up a name, too.
-    parts = sub_words(hit.doc.text)
-    return "\n".join((hit.doc.title, *(doc.text for doc in hit.docs), parts))

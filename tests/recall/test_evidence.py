@@ -35,22 +35,30 @@ def test_a_phrase_says_no_more_than_its_words():
 
 def test_the_more_terms_the_more_is_met_by_chance():
     """Eight terms, and what says nothing, have no such part."""
-    few = evidence.Sought("", dict.fromkeys("abcdefgh", 0.5), asks=False)
+    few = evidence.Sought("", dict.fromkeys("abcdefgh", 0.5), 4.0, asks=False)
     many = few._replace(weights=dict.fromkeys(range(32), 0.5))
     assert few.chance == few._replace(weights={}).chance == 0.0
     assert many.chance == 2 * weights.BY_CHANCE
-    assert evidence.sought("", counts, 100) is None
+    assert not evidence.sought("", counts, 100).text
+
+
+def test_history_counts_by_its_share_of_what_is_asked():
+    """A word that stands nowhere counts against it, and two are met by chance."""
+    title = "Checkout at midnight"
+    here = evidence.sought(title, counts, 100)
+    foreign = evidence.sought(f"{title}, zeppelin", counts, 100)
+    found = [each.evidence(3, title).strength for each in (foreign, here)]
+    assert here.evidence(2, title).strength == 0.0 < found[0] < found[1]
 
 
 def test_the_sentence_that_matters_is_searched():
     """What is said around the question is not."""
     prompt = "Good morning! Why does the checkout fail at midnight? Keep the diff small please."
-    text, weighed = focus(prompt, counts, 100, 1.25)
-    assert text == "Why does the checkout fail at midnight?"
-    assert set(weighed) == {"checkout", "midnight"}
-    assert (
-        focus("早上好。数据库在哪里？谢谢。", counts, 100, 1.25)[0] == "数据库在哪里？"
-    )
+    found = focus(prompt, counts, 100, asks=False)
+    assert found.text == "Why does the checkout fail at midnight?"
+    assert set(found.weights) == {"checkout", "midnight"}
+    found = focus("早上好。数据库在哪里？谢谢。", counts, 100, asks=False)
+    assert found.text == "数据库在哪里？"
 
 
 LONG = "\n\n".join(

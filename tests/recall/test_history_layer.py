@@ -1,10 +1,11 @@
 """History in an answer: numbered with the entries, and never saying what they say."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from memcli.history.record import opened
-from memcli.index.past import FoundPast, search
-from memcli.index.view import Candidate
+from memcli.index.past import found_in, search
 from memcli.memory.docs import Doc
 from memcli.recall.budget import write
 from memcli.recall.history_layer import HistoryLayer
@@ -17,7 +18,7 @@ def record(tmp_path):
     with opened(tmp_path / "record.db", make=True) as made:
         assert made is not None
         made.add(
-            exchange(f"noise{number}", 1, f"Rename part {number} of the page", "Done.")
+            exchange(f"noise{number}", 1, f"Rename port {number} of the page", "Done.")
             for number in range(30)
         )
         yield made
@@ -39,21 +40,12 @@ def exchange(unit, turn, person, agent):
     )
 
 
+def layer_of(record):
+    return HistoryLayer(found_in(record, TASK, search(record, TASK)), 0.5)
+
+
 def learned_from(event):
-    return Candidate(
-        rowid=1,
-        source=1,
-        entry="entry",
-        part=0,
-        offset=0,
-        line=1,
-        type="declarative",
-        kind="fact",
-        date="",
-        title="Exporter",
-        text="",
-        values={"source": [f"session#{event}"]},
-    )
+    return SimpleNamespace(values={"source": [f"session#{event}"]})
 
 
 def test_what_an_entry_was_learned_from_is_not_told_beside_it(record):
@@ -64,7 +56,7 @@ def test_what_an_entry_was_learned_from_is_not_told_beside_it(record):
             exchange("one", 2, "And the metrics exporter port stays?", "It does."),
         ]
     )
-    layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
+    layer = layer_of(record)
     entry = Hit(key="entry", layer="ranked", head="Exporter", text="A rule.")
     assert [item.key for item in layer.items(400, [entry])]
     layer.learned({"entry": learned_from("one-1")})
@@ -82,39 +74,34 @@ def test_what_sums_up_is_shown_before_what_has_more_words_of_the_task(record):
             exchange("one", 2, "The one above 9000.", decided),
         ]
     )
-    [item] = HistoryLayer(FoundPast(*search(record, TASK), {})).items(70)
+    [item] = layer_of(record).items(70)
     assert item.text == f"agent: {decided}"
 
 
-def test_the_subject_of_a_commit_takes_no_room_of_what_is_below_it(record):
-    """It stands in the heading, and the sentence below it is shown in the rest."""
-    subject = "Move the port of the metrics exporter off the range of the old proxy"
-    reason = "The metrics exporter must use port 9464 since both proxies bind what is below 9400."
-    said = (("person", f"{subject}\n\n{reason}"),)
-    record.add([commit("c0ffee1", subject)._replace(said=said)])
-    layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
-    assert layer.shown(layer.hits[0], 60).text == reason
-
-
-def test_a_list_goes_on_below_the_gate_where_something_passes_it(tmp_path):
+def test_a_list_goes_on_below_the_gate_where_something_passes_it(record):
     """In a block a hit that falls short is left out; a record that answers nothing
     lists nothing."""
-    with opened(tmp_path / "record.db", make=True) as record:
-        assert record is not None
-        record.add([exchange("one", 1, "Which port for the exporter?", "Port 9464.")])
-        record.add(
-            exchange(f"noise{number}", 1, f"Rename port {number} of the page", "Done.")
-            for number in range(30)
-        )
-        asked, found = search(record, TASK)
-    layer = HistoryLayer(FoundPast(asked, found, {}))
-    weak = [hit._replace(strength=0.0, met=1) for hit in found]
+    record.add([exchange("one", 1, "Which port for the exporter?", "Port 9464.")])
+    found = found_in(record, TASK, search(record, TASK))
+    layer = HistoryLayer(found, 0.5)
     assert len(layer.items(4000)) == len(layer.hits) == 1
     assert len(layer.listed()) > 1
     assert layer.listed()[0].key == layer.items(4000)[0].key
-    assert HistoryLayer(FoundPast(asked, weak, {})).listed() == []
-    mixed = [weak[0], found[1]._replace(strength=1.0)]
-    assert HistoryLayer(FoundPast(asked, mixed, {})).hits == mixed
+    weak = found.hits[1:]
+    assert not HistoryLayer(found._replace(hits=weak), 0.5).listed()
+    mixed = [weak[0], found.hits[0]]
+    assert HistoryLayer(found._replace(hits=mixed), 0.5).hits == mixed
+
+
+def test_what_amends_a_hit_bears_on_all_that_it_does(record):
+    """Else a hook would not tell it, and must not tell the older."""
+    record.add([exchange("one", 1, "Which port for the metrics exporter?", "9464.")])
+    found = found_in(record, TASK, search(record, TASK))
+    weak = found.hits[0]._replace(met=0, docs=(exchange("two", 2, "9090", "Yes."),))
+    old = found.hits[0]._replace(newer=weak.doc.handle)
+    for hits in ([weak], [weak, old]):
+        layer = HistoryLayer(found._replace(hits=hits), 0.5)
+        assert layer.strong is (old in hits)
 
 
 def test_one_list_is_numbered_through():
@@ -130,44 +117,25 @@ def test_one_list_is_numbered_through():
     assert "### 1. Head 0" in apart and "### Head 1" in apart
 
 
-def test_of_stretches_met_by_the_same_words_the_nearer_sentence_leads(tmp_path):
+def test_of_stretches_met_by_the_same_words_the_nearer_sentence_leads(record):
     """By words alone the first of two stays first."""
 
     def near(task, rarity, texts):
         assert rarity.keys() <= set(task.split())
         return [(float("9464" in text), 0.0) for text in texts]
 
-    with opened(tmp_path / "record.db", make=True) as record:
-        assert record is not None
-        record.add(
-            [
-                exchange("one", 1, "The metrics exporter has a port.", "Indeed."),
-                exchange(
-                    "two",
-                    2,
-                    "The metrics exporter has a port.",
-                    "It is 9464.",
-                ),
-            ]
-        )
-        _, by_words = search(record, TASK)
-        _, by_meaning = search(record, TASK, near=near)
-    assert [hit.doc.unit for hit in by_words] == ["one", "two"]
-    assert [hit.doc.unit for hit in by_meaning] == ["two", "one"]
+    answers = {"one": "Indeed.", "two": "It is 9464."}
+    subject = "The metrics exporter has a port."
+    record.add(exchange(unit, 1, subject, said) for unit, said in answers.items())
+    _, by_words = search(record, TASK)
+    _, by_meaning = search(record, TASK, near=near)
+    assert by_words[0].doc.unit == "one"
+    assert by_meaning[0].doc.unit == "two"
 
 
 def commit(unit, title, *paths):
-    return Doc(
-        source="commit",
-        unit=unit,
-        turn=0,
-        key=unit,
-        who="Ann",
-        date="2026-01-04T10:00:00Z",
-        title=title,
-        said=(("person", title),),
-        about={"paths": paths},
-    )
+    made = exchange(unit, 4, title, "")._replace(source="commit", key=unit)
+    return made._replace(said=(("person", title),), about={"paths": paths})
 
 
 def test_a_commit_that_says_what_an_entry_says_is_left_out(record):
@@ -182,7 +150,7 @@ def test_a_commit_that_says_what_an_entry_says_is_left_out(record):
             commit("4" * 40, "Metrics exporter port 9464 behind nginx", "a.py"),
         ]
     )
-    layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
+    layer = layer_of(record)
     entry = Hit(
         key="entry", layer="ranked", head=rule, title=rule, text="", path="MEMORY.md"
     )
@@ -192,13 +160,14 @@ def test_a_commit_that_says_what_an_entry_says_is_left_out(record):
 
 
 def test_a_commit_is_shown_below_its_subject(record):
-    """However long that is; what the message lists stands in lines."""
+    """Which takes no room, however long it is; what the message lists stands in
+    lines."""
     subject = f"Use another port for the metrics exporter {'and for others ' * 6}too"
     body = "The old one is taken.\n\n- The exporter uses port 9464\n- Nginx moves"
     noted = commit("1" * 40, f"{subject[:99]}…", "a.py")
     noted = noted._replace(said=(("person", f"{subject}\n\n{body}"),))
     record.add([noted])
-    (item,) = HistoryLayer(FoundPast(*search(record, TASK), {})).items(800)
+    (item,) = layer_of(record).items(100)
     assert item.text.split("\n")[0] == "The old one is taken."
     assert "- The exporter uses port 9464" in item.text.split("\n")
 
@@ -207,19 +176,15 @@ def test_an_exchange_in_which_an_entry_was_said_is_left_out(record):
     """Where a sentence of the entry is what the person said; not where that is one
     word of many in it, or the opposite."""
     rule = "Use port 9464 for the metrics exporter"
-    said = ("one", f"{rule}."), ("two", "Never use port 9464 for the metrics exporter")
-    record.add(exchange(unit, 1, person, "Yes, done.") for unit, person in said)
+    other = "Nginx listens in front of it since the spring, for the firewall."
     record.add(
         [
-            exchange(
-                "three",
-                1,
-                "metrics exporter port",
-                "Nginx listens in front of it since the spring, for the firewall.",
-            )
+            exchange("one", 1, f"{rule}.", "Yes, done."),
+            exchange("two", 1, f"Never {rule}", "Yes, done."),
+            exchange("three", 1, "metrics exporter port", other),
         ]
     )
-    layer = HistoryLayer(FoundPast(*search(record, TASK), {}))
+    layer = layer_of(record)
     entry = Hit(key="entry", layer="ranked", head="", title="Ports", text=f"{rule}.")
     told = {str(item.id).partition(".")[0] for item in layer.items(900, [entry])}
     assert told == {"s:two", "s:three"}
