@@ -264,7 +264,7 @@ _mem() {
         case $prev in
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--git --remove --dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--git --remove --allow-loss --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     import)

@@ -57,6 +57,7 @@ def sync_(
     git: bool = flag("--git", "Begin: make your own memory a repository."),
     url: str = argument("[URL]", "With --git: where your other machines find it.", ""),
     remove: bool = flag("--remove", "Move that repository aside."),
+    allow_loss: bool = flag("--allow-loss", "Let over 25 % of a file leave."),
 ) -> None:
     """Bring your own memory in step with your other machines.
 
@@ -65,14 +66,16 @@ def sync_(
     file does it by itself."""
     from memcli.commands.sync import HomeRepository
 
-    repository = HomeRepository(mem.project)
+    repository = HomeRepository(mem.project, mem.workspace)
     if url and not git:
         raise UsageError(f"{url}: one word too many", "mem sync --git URL")
     if git or remove:
         changes = repository.set_up(url, remove=remove, dry_run=mem.dry_run)
         say_changes(mem, changes, remove=remove)
         return
-    report = repository.sync(dry_run=mem.dry_run, taken_back=mem.taken_back())
+    report = repository.sync(
+        dry_run=mem.dry_run, allow_loss=allow_loss, taken_back=mem.taken_back()
+    )
     wrote(mem, report, view.sync_text)
 
 

@@ -10,21 +10,23 @@ import platform
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import chain
 from typing import NamedTuple
 
 from memcli.compaction.arrivals import Doors, let_in
 from memcli.compaction.merge import Unmergeable, merge
+from memcli.compaction.plan import is_loss
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
 from memcli.install.targets import Changes
 from memcli.memory.binding import refuse_loosening
 from memcli.memory.grammar import CROWDED, conflict_lines, is_crowded
-from memcli.memory.parser import parse
-from memcli.memory.values import Patch
+from memcli.memory.parser import parse, sections
+from memcli.memory.values import Patch, listed
 from memcli.project import git
 from memcli.project.context import Project, moment, text_to_write
 from memcli.similarity.taken_back import TakenBackDoor
 from memcli.storage.durable import WriteLock, discard, write_output
-from memcli.storage.files import MEMORY_BYTES, data_dir, private_dir, state_dir
+from memcli.storage.files import MEMORY_BYTES, data_dir, private_dir
 from memcli.storage.workspace import Workspace
 from memcli.text.secrets import find_secrets, redact_secrets
 
@@ -59,6 +61,8 @@ _FETCH = ("fetch", "-q", "--prune", "--no-tags", "--no-recurse-submodules")
 _ELSEWHERE = "name a repository that holds nothing else: mem sync --git URL"
 _ADDRESS = "mem sync --git URL, of an empty private repository"
 _AGAIN = "see what git says of it, then: mem sync"
+_RESOLVE = "resolve it, then: mem sync"
+_LOSS = "look with --dry-run; mem sync --allow-loss takes it in (mem undo brings it back)"
 _HINTS = {
     "commit": "a hook of that repository may refuse it: mend that, then: mem sync",
     "push": "another machine may have been quicker: mem sync",
@@ -85,18 +89,15 @@ class HomeRepository:
     """The repository of the two files: its git directory, the lock of a sync, the way
     to write."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, files: Workspace) -> None:
         self.project = project
+        self.files = files
         # Nobody's memory is sent to the address of another home's.
         moved = project.home if project.environ.get("MEM_HOME") else None
         self.folder = data_dir(moved) / "home.git"
         self.paths = {name: project.home / name for name in NAMES}
-        now = moment(project.now)
-        single = list(self.paths.values())
-        self.files = Workspace(None, state_dir(), now, allowed=[], single=single)
-        self.lock = WriteLock(
-            self.folder / "mem.lock", now.isoformat(timespec="seconds")
-        )
+        now = moment(project.now).isoformat(timespec="seconds")
+        self.lock = WriteLock(self.folder / "mem.lock", now)
         self.disk: dict[str, str | None] = {}  # what was read
 
     def set_up(self, url: str, *, remove: bool, dry_run: bool) -> Changes:
@@ -143,7 +144,11 @@ class HomeRepository:
         write_output(self.folder / "info" / "attributes", "".join(rows))
 
     def sync(
-        self, *, dry_run: bool = False, taken_back: TakenBackDoor = NOTHING
+        self,
+        *,
+        dry_run: bool = False,
+        allow_loss: bool = False,
+        taken_back: TakenBackDoor = NOTHING,
     ) -> SyncReport:
         """Commit, fetch, merge, write, push; what arrives and was taken back here is
         retired. Raises MemError; what was committed stays."""
@@ -170,10 +175,12 @@ class HomeRepository:
             texts = _let_in(texts, mine, taken_back)
             _refuse_crowds(texts)
             refuse_loosening(mine.values(), texts.values())
+            if not (allow_loss or dry_run):
+                _refuse_loss(mine, texts)
             patches = self._patches(texts)
             if not dry_run:
                 head = self._written(patches, texts, head, theirs if taken else head)
-            _refuse_conflicts(texts)
+            _refuse_conflicts(texts, _RESOLVE)
             sent = 0
             address = self._has_remote()
             if address:
@@ -271,7 +278,7 @@ class HomeRepository:
             name: text_to_write(self.project, path) for name, path in self.paths.items()
         }
         present = {name: text for name, text in self.disk.items() if text is not None}
-        _refuse_conflicts(present)
+        _refuse_conflicts(present, _RESOLVE)
         _refuse_secrets(present, "take it out; nothing is sent")
         return present
 
@@ -324,6 +331,7 @@ class HomeRepository:
             base = "" if code else said.strip()
         before = self._contents(base)
         after = self._contents(theirs)
+        _refuse_conflicts(after, "the other side has it: resolve it there")
         merged = dict[str, str]()
         for name in dict.fromkeys((*mine, *after)):
             texts = (before.get(name, ""), mine.get(name, ""), after.get(name, ""))
@@ -397,8 +405,24 @@ def _refuse_crowds(texts: Texts) -> None:
             raise RefusedError(what, _ELSEWHERE)
 
 
-def _refuse_conflicts(texts: Texts) -> None:
+def _refuse_conflicts(texts: Texts, hint: str) -> None:
     for name, text in texts.items():
         for line in conflict_lines(text):
-            what = f"~/{name}:{line}: has a conflict"
-            raise RefusedError(what, "resolve it, then: mem sync")
+            raise RefusedError(f"~/{name}:{line}: has a conflict", hint)
+
+
+def _refuse_loss(mine: Texts, texts: Texts) -> None:
+    """Raises RefusedError where the other side takes more from a file than a
+    compaction may. Prose counts by its number, so that it may be edited."""
+    for name, text in mine.items():
+        before, after = parse(text, name), parse(texts[name], name)
+        known = {entry.id for entry in after.entries}
+        origins = (listed(entry, "merged_from") for entry in after.entries)
+        merged = {*chain.from_iterable(origins)}
+        live = [e.id for e in before.entries if e.is_live and e.id not in merged]
+        number = len(live) + len(sections(before))
+        fewer = number - len(after.entries) - len(sections(after))
+        gone = max(fewer, len({*live} - known))
+        if is_loss(gone, number):
+            what = f"{gone} of {number} entries would leave ~/{name}; nothing is written"
+            raise RefusedError(what, _LOSS)

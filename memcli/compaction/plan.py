@@ -391,7 +391,7 @@ def outcome_of(changes: ChangeSet) -> CompactOutcome:
                 live += 1
                 if _is_lost(changes, (path, number)):
                     gone_ids.append(entry.id)
-        if live >= LOSS_LEAST and len(gone_ids) > LOSS_SHARE * live:
+        if is_loss(len(gone_ids), live):
             detail = f"{len(gone_ids)} of {live} live entries"
             losses.append(Event("loss", path, tuple(gone_ids), detail))
     return CompactOutcome(
@@ -400,6 +400,11 @@ def outcome_of(changes: ChangeSet) -> CompactOutcome:
         found=tuple(changes.found),
         losses=tuple(losses),
     )
+
+
+def is_loss(gone: int, live: int) -> bool:
+    """Whether a file of so many live entries loses too many at once."""
+    return live >= LOSS_LEAST and gone > LOSS_SHARE * live
 
 
 def _is_lost(changes: ChangeSet, spot: Spot) -> bool:

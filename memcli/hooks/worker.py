@@ -81,7 +81,8 @@ def _synced(app: App) -> str:
     from memcli.commands.sync import HomeRepository
 
     try:
-        report = HomeRepository(app.project).sync(taken_back=app.taken_back())
+        repository = HomeRepository(app.project, app.workspace)
+        report = repository.sync(taken_back=app.taken_back())
     except (MemError, OSError) as error:
         return f"mem sync: {_named(error)}"
     return f"mem sync: {report.sent} sent, {report.taken} taken in"

@@ -187,22 +187,62 @@ def test_a_secret_of_the_other_side_is_not_sent_on(pair, remote, project):
     assert token not in two.text()
 
 
-@pytest.mark.parametrize("there", ["lifted", "crowded"])
+REFUSED = {
+    "lifted": "would lift the guard",
+    "crowded": "too large",
+    "emptied": "4 of 5 entries would leave ~/MEMORY.md",
+    "conflict": "the other side",
+}
+
+
+@pytest.mark.parametrize("there", REFUSED)
 def test_the_other_side_lifts_no_guard_and_has_bounds(pair, remote, project, there):
     """Nothing is written then, and what a person does is said."""
     _, two = pair
     guard = project.entry("Never force push", guard="deny", commands=["git push -f *"])
-    two.home.joinpath("MEMORY.md").write_text(guard)
+    own = guard + "".join(project.entry(f"Note {number}") for number in range(4))
+    two.home.joinpath("MEMORY.md").write_text(own)
     two.sync()
-    text = guard.replace("guard: deny\n", "")
-    if there == "crowded":
-        text = guard + "---\nid: x\ntype: declarative\n---\n## A note\n\n" * 40_000
+    texts = {
+        "lifted": own.replace("guard: deny\n", ""),
+        "crowded": own + "---\nid: x\ntype: declarative\n---\n## A note\n\n" * 40_000,
+        "emptied": guard,
+        "conflict": "<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n",
+    }
     with elsewhere(project, remote) as folder:
-        (folder / "MEMORY.md").write_text(text)
+        (folder / "MEMORY.md").write_text(texts[there])
     done = two.ends(5, "sync")
-    said = "would lift the guard" if there == "lifted" else "too large"
-    assert said in done.err
-    assert two.text() == guard
+    assert REFUSED[there] in done.err
+    assert two.text() == own
+
+
+def test_what_a_sync_may_take_away_is_taken_back(pair, project):
+    """A quarter of a file at most, merged entries and edited prose left out; what is
+    let go is brought back by undo, from the project where it was let go too."""
+    one, two = pair
+    ids = [f"{number}1111111-1111-4111-8111-111111111111" for number in range(4)]
+    notes = [project.entry(f"Note {name}", id=name) for name in ids]
+    for name, text in {
+        "MEMORY.md": "".join(notes),
+        "institutional.md": "".join(f"# N{n}\n\nNorm {n}.\n\n" for n in range(4)),
+    }.items():
+        (two.home / name).write_text(text)
+    in_step(two, one)
+    merged = project.entry("Note", id=ids[0], merged_from=ids[1:3])
+    (one.home / "MEMORY.md").write_text(merged + notes[3])
+    one.ok("sync")
+    two.ok("sync")
+    assert "merged_from" in two.text()
+    norms = two.text("institutional.md")
+    (one.home / "institutional.md").write_text("# N0\n\nNorm 0.\n")
+    one.ok("sync")
+    assert "3 of 4 entries would leave ~/institutional.md" in two.ends(5, "sync").err
+    assert "-Norm 3." in two.ok("sync", "--dry-run").out
+    project.git("init", "-q", str(two.folder))
+    two.ok("sync", "--allow-loss")
+    assert "Norm 3" not in two.text("institutional.md")
+    two.ok("undo")
+    assert two.text("institutional.md") == norms
 
 
 def test_a_guard_that_the_other_side_calls_otherwise_is_taken_in(pair, project):
