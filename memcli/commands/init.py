@@ -80,8 +80,8 @@ def run(app: App, request: InitRequest) -> Changes:
     if not app.dry_run:
         _finish_killed_run(app)
     top = git.work_tree(app.project.root)
-    if top is not None and not request.trust:
-        _check_git_dir(top)
+    if top is not None:
+        _check_git_dir(top, trust=request.trust)
     notes: list[str] = []
     targets = _targets(app.project, request, top, notes)
     if not request.remove:
@@ -135,12 +135,13 @@ def _finish_killed_run(app: App) -> None:
     sweep([state_dir() / "init", state_dir() / "indexes"])
 
 
-def _check_git_dir(top: Path) -> None:
-    """Check that the repository of a work tree points back to it. Raises
-    RefusedError."""
-    if git.points_back(top):
+def _check_git_dir(top: Path, *, trust: bool) -> None:
+    """Check that the repository of a work tree points back to it, or is trusted, and
+    has settings of its own. Raises RefusedError."""
+    repository.refuse_linked_settings(top)
+    if trust or git.points_back(top):
         return
-    folder = git.common_dir(top)
+    folder = git.common_dir(top) or "none"
     raise RefusedError(
         f"{top / '.git'}: names a repository that does not name this work tree: {folder}",
         "nothing was changed; if that repository is yours: mem init --trust",

@@ -12,7 +12,7 @@ from pathlib import Path
 from memcli.install import git_hooks, harness
 from memcli.install.targets import Left, Target, text_of
 from memcli.project import git
-from memcli.storage.files import Unreadable
+from memcli.storage.files import Unreadable, refuse_links
 from memcli.text.matching import table
 
 ATTRIBUTES = (
@@ -235,11 +235,19 @@ def _is_untouched(old: str) -> bool:
     return first == _stamp(rest)
 
 
+def refuse_linked_settings(tree_top: Path) -> None:
+    """Raises RefusedError where git would write its settings through a link, say into
+    those of the person."""
+    folder = git.common_dir(tree_top) or tree_top
+    refuse_links(folder / "config", folder)
+
+
 def set_driver(
     tree_top: Path, *, remove: bool = False, dry_run: bool = False
 ) -> list[str]:
     """Name the merge driver in the repository's configuration, or take it out; what was
     done."""
+    refuse_linked_settings(tree_top)
     known = git.run(["config", "--local", "--get", git.DRIVER], tree_top).stdout.strip()
     if known == ("" if remove else git.DRIVER_COMMAND):
         return []

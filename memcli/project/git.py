@@ -54,11 +54,11 @@ def git_dir(tree_top: Path) -> Path | None:
 
 
 def read_first_line(path: Path) -> str:
-    """The first line of a small file of git's, "" where there is none."""
+    """The first line of a small file of git's, "" where there is none, or one that
+    names nothing."""
     with suppress(Unreadable):
-        return os.fsdecode(
-            read_file(path, most=SMALL_BYTES).data.partition(b"\n")[0]
-        ).strip()
+        line = read_file(path, most=SMALL_BYTES).data.partition(b"\n")[0]
+        return "" if b"\0" in line else os.fsdecode(line).strip()
     return ""
 
 

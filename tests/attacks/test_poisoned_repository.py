@@ -3,6 +3,7 @@ links."""
 
 import json
 import os
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -223,6 +224,43 @@ def test_a_git_file_that_leads_elsewhere_is_not_written_through(project, tmp_pat
     (tree / "MEMORY.md").write_text(project.entry("Zebra", "zebra"))
     project.ok("index", cwd=tree)
     assert precious.read_text() == "mine\n"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a\0b", "x" * 5000, "\udcff", "/dev/null", "../" * 200, "MEMORY.md"],
+)
+@pytest.mark.parametrize("file", ["gitdir", "commondir", "HEAD"])
+def test_a_name_in_gits_files_that_names_nothing_is_as_none(zebra, name, file):
+    """No verb ends in a bug, and a hook still answers."""
+    mark = {"gitdir": "gitdir: ", "commondir": "", "HEAD": "ref: "}[file]
+    if file == "gitdir":
+        shutil.rmtree(zebra.root / ".git", ignore_errors=True)
+    text = os.fsencode(f"{mark}{name}\n")
+    zebra.write(".git" if file == "gitdir" else f".git/{file}", text)
+    verbs = "recall zebra", "list", "add x", "index", "init", "why MEMORY.md", "doctor"
+    for verb in verbs:
+        done = zebra.mem(*verb.split())
+        assert done.code != 70, (verb, done.err)
+    assert "Zebra" in zebra.mem("recall", "zebra").out
+
+
+@pytest.mark.parametrize(
+    "verb", ["init", "init --trust", "init --remove", "doctor --fix"]
+)
+def test_git_settings_that_are_a_link_are_not_written_through(zebra, tmp_path, verb):
+    """They may lead to those of the person."""
+    zebra.git("init", "-q")
+    zebra.write(".gitattributes", "MEMORY.md merge=mem\n")
+    precious = zebra.write("precious", "[core]\n\tbare = false\n", at=tmp_path)
+    settings = zebra.root / ".git/config"
+    settings.unlink()
+    settings.symlink_to(precious)
+    done = zebra.mem(*verb.split())
+    assert ".git/config: is a link" in done.err + done.out, done
+    assert done.code == (0 if verb == "doctor --fix" else 5)
+    assert precious.read_text() == "[core]\n\tbare = false\n"
+    assert zebra.read(".gitattributes") == "MEMORY.md merge=mem\n"
 
 
 def test_huge_and_deep_entries_are_bounded(zebra):
