@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memcli.errors import MemError, RefusedError, UsageError
 from memcli.storage import files
-from memcli.views.text import Unread, how_to_begin, say
+from memcli.views.text import Unread, how_to_begin, in_one_line, say
 
 if TYPE_CHECKING:
     from memcli.app import App
@@ -68,7 +68,7 @@ def _is_bytes(argument: str) -> bool:
 
 def fail(code: int, what: str, hint: str) -> int:
     """Say an error and the next command; return the exit code."""
-    say(f"mem: {what}")
+    say(f"mem: {in_one_line(what)}")
     say(f"hint: {hint}" if hint else "")
     return code
 

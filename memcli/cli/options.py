@@ -267,7 +267,7 @@ def say_changes(mem: App, report: "Changes", *, remove: bool, of: str = "") -> N
     done = report.done
     if not done and remove:
         done = (f"nothing {of}is left to take back",)
-    words = "\n".join(done or ("everything is in place already",))
+    words = "\n".join(map(text.in_one_line, done)) or "everything is in place already"
     wrote(mem, report, lambda report: words)
     if mem.dry_run:
         say(

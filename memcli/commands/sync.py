@@ -62,7 +62,9 @@ _ELSEWHERE = "name a repository that holds nothing else: mem sync --git URL"
 _ADDRESS = "mem sync --git URL, of an empty private repository"
 _AGAIN = "see what git says of it, then: mem sync"
 _RESOLVE = "resolve it, then: mem sync"
-_LOSS = "look with --dry-run; mem sync --allow-loss takes it in (mem undo brings it back)"
+_LOSS = (
+    "look with --dry-run; mem sync --allow-loss takes it in (mem undo brings it back)"
+)
 _HINTS = {
     "commit": "a hook of that repository may refuse it: mend that, then: mem sync",
     "push": "another machine may have been quicker: mem sync",
@@ -424,5 +426,7 @@ def _refuse_loss(mine: Texts, texts: Texts) -> None:
         fewer = number - len(after.entries) - len(sections(after))
         gone = max(fewer, len({*live} - known))
         if is_loss(gone, number):
-            what = f"{gone} of {number} entries would leave ~/{name}; nothing is written"
+            what = (
+                f"{gone} of {number} entries would leave ~/{name}; nothing is written"
+            )
             raise RefusedError(what, _LOSS)

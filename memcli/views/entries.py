@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from memcli.memory.parser import parse
-from memcli.views.text import safe
+from memcli.views.text import place, safe
 
 if TYPE_CHECKING:
     from memcli.memory.values import Patch
@@ -33,8 +33,8 @@ def written_lines(done: str, rows: Rows, patches: Iterable[Patch]) -> list[str]:
     lines = line_numbers(patches)
     texts = []
     for entry_id, path, title in rows:
-        place = f"{path}:{lines[entry_id]}" if entry_id in lines else path
-        texts.append(f"{done} {safe(title)} ({place}, id {entry_id[:8]})")
+        where = place(path, lines.get(entry_id, 0))
+        texts.append(f"{done} {safe(title)} ({where}, id {entry_id[:8]})")
     return texts
 
 
@@ -42,7 +42,8 @@ def added_lines(rows: Rows, patches: Iterable[Patch]) -> list[str]:
     """One line an entry that is new."""
     lines = line_numbers(patches)
     return [
-        f"added to {path}:{lines.get(entry_id, 1)}: {safe(title)} (id {entry_id[:8]})"
+        f"added to {place(path, lines.get(entry_id, 1))}: {safe(title)}"
+        f" (id {entry_id[:8]})"
         for entry_id, path, title in rows
     ]
 

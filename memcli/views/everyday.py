@@ -28,6 +28,8 @@ from memcli.views.text import (
     count,
     folded,
     hung,
+    in_one_line,
+    place,
     safe,
     styled,
     table,
@@ -195,7 +197,7 @@ def undo_text(report: UndoReport, root: str) -> str:
     """What was taken back, and what would be next."""
     if not report.verb:
         return "there is nothing to undo"
-    names = [_seen_from(root, path) for path in report.files]
+    names = [place(_seen_from(root, path)) for path in report.files]
     lines = [
         f"took back {report.verb} of {report.time}: {', '.join(names) or 'no file changes'}"
     ]
@@ -265,9 +267,9 @@ def told_text(report: ToldReport) -> str:
             of_history = each.entry[:2] in ("s:", "c:")
             name = each.entry if of_history else each.entry[:8]
             when = each.at[:16].replace("T", " ")
-            place = f" (id {name})" if name else ""
+            handle = f" (id {name})" if name else ""
             over = ", lifted since" if name and each.entry in lifted else ""
-            what = f"{each.event}: {each.title}{place}, {each.why}{over}"
+            what = f"{each.event}: {each.title}{handle}, {each.why}{over}"
             lines.append(f"  {when}  {what}")
     if report.waiting:
         uses = count(report.waiting, "use")
@@ -277,10 +279,10 @@ def told_text(report: ToldReport) -> str:
 
 def why_text(report: WhyReport) -> str:
     """Two lines each: when, what with its handle, and by whom; then how it begins."""
-    place = f"{report.path}:{report.line}" if report.line else report.path
+    where = place(report.path, report.line or 0)
     if report.within:
-        place += f" in {'.'.join(report.within[::-1])}"
-    lines = [styled(place, "bold")]
+        where += f" in {'.'.join(report.within[::-1])}"
+    lines = [styled(where, "bold")]
     for row in report.rows:
         about = "last touched this line, " if row.line else ""
         when = f"{row.date or 'undated':10}  {row.source}"
@@ -302,7 +304,7 @@ def log_lines(story: LifeStory) -> Iterator[str]:
     yield from hung(head, 2) if wide else [head]
     for row in story.rows:
         when = (row.commit or "-", row.date or "now")
-        cells = (*when, row.author, row.what, row.detail, row.path)
+        cells = (*when, row.author, row.what, row.detail, place(row.path))
         if wide:
             yield from hung(for_display("  ".join(filter(None, cells))), 2)
         else:
@@ -335,12 +337,12 @@ def doc_keys(doc: Doc) -> Keys:
 def forgotten_text(report: ForgottenReport) -> str:
     """Which entries are gone, and what still holds their words."""
     lines = [
-        f"forgot {for_display(title)} ({path}, id {name[:8]})"
+        f"forgot {for_display(title)} ({place(path)}, id {name[:8]})"
         for name, path, title in report.entries
     ]
     if report.exchanges:
         lines.append(f"and {count(report.exchanges, 'exchange')} of history")
-    lines += [f"not reached: {left}" for left in report.left]
+    lines += [f"not reached: {in_one_line(left)}" for left in report.left]
     return "\n".join(lines)
 
 
@@ -355,6 +357,7 @@ def forget_text(report: ForgetReport) -> str:
     if report.entries:
         lines.append("learned from it, and still in memory (mem retire ID):")
         lines += [
-            f"  {name[:8]}  {path}  {title}" for name, path, title in report.entries
+            f"  {name[:8]}  {place(path)}  {title}"
+            for name, path, title in report.entries
         ]
     return "\n".join(lines)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memcli.text import controls, secrets
 from memcli.views import json
 from memcli.views.entries import ENTRY_KEYS, Keys, added_lines, entry_objects
-from memcli.views.text import count, first, hung, joined_counts, styled
+from memcli.views.text import count, first, hung, joined_counts, place, styled
 
 if TYPE_CHECKING:
     from memcli.commands.export import ExportReport
@@ -39,7 +39,7 @@ def import_text(report: ImportReport) -> str:
         "is about one person: imported with --level global alone": report.private,
     }
     for why, sources in left_out.items():
-        lines += first([f"{source}: {why}" for source in sources])
+        lines += first([f"{place(source)}: {why}" for source in sources])
     lines += first([f"{why}: not imported (--again)" for why in report.taken_back])
     known = joined_counts(
         (len(report.known), "imported before"), (len(report.similar), "known already")
@@ -106,7 +106,7 @@ def diff_text(report: DiffReport) -> str:
     """By file: one line a change, then how much prose changed; the totals last."""
     lines = []
     for path, level, changes, prose in _by_file(report):
-        head = styled(controls.for_display(path), "bold")
+        head = styled(place(path), "bold")
         lines += hung(f"{head} ({level})" if level else head, 2)
         for change in changes:
             detail = f": {change.detail}" if change.detail else ""
@@ -152,7 +152,7 @@ def diff_markdown(report: DiffReport) -> str:
 def _finding(finding: BranchFinding, code: Callable[[str], str]) -> str:
     """One finding in words; `code` marks what comes from files."""
     named = [
-        f"{code(entry.title)} ({code(f'{entry.path}:{entry.line}')})"
+        f"{code(entry.title)} ({code(place(entry.path, entry.line))})"
         for entry in finding.entries[:NAMED_ENTRIES]
     ]
     entries = ", ".join(named)

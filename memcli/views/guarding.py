@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memcli.views.text import in_one_line
+from memcli.views.text import in_one_line, place
 
 if TYPE_CHECKING:
     from memcli.commands.guard import (
@@ -38,7 +38,7 @@ def list_text(report: GuardsReport) -> str:
 def _listed(guard: ListedGuard) -> list[str]:
     lines = [
         f"{EFFECTS[guard.effect]}: {in_one_line(guard.title)}"
-        f" ({guard.place}, {guard.trust}, id {guard.id[:8]})"
+        f" ({place(guard.place)}, {guard.trust}, id {guard.id[:8]})"
     ]
     lines += _pattern_lines(guard)
     if guard.stopped:
@@ -65,10 +65,10 @@ def set_text(report: SetGuardReport) -> str:
     """What was switched on or off."""
     title = in_one_line(report.title)
     if report.mode == "off":
-        return f"lifted: {title} ({report.place}); it binds no more"
+        return f"lifted: {title} ({place(report.place)}); it binds no more"
     denies = report.mode == "deny" and not report.waits
     verb = "denied" if denies else "asked about"
-    lines = [f"from now on {verb}: {title} ({report.place}, id {report.id[:8]})"]
+    lines = [f"from now on {verb}: {title} ({place(report.place)}, id {report.id[:8]})"]
     lines += _pattern_lines(report)
     if report.waits:
         lines.append("git tracks its file: it refuses once you say mem guard --trust")
@@ -84,7 +84,7 @@ def try_text(report: TryReport) -> str:
     title = in_one_line(report.title)
     if report.id is None:
         return f"asked about: {title}"
-    where = f"{title} ({report.place}, id {report.id[:8]})"
+    where = f"{title} ({place(report.place)}, id {report.id[:8]})"
     if report.decision is None:
         allowed = in_one_line(report.unless or "")
         return f"passes: {where} lets it through, unless: {allowed}"
@@ -101,7 +101,7 @@ def suggest_text(report: SuggestReport) -> str:
         return f"none of {report.lessons} lessons says clearly what it forbids"
     lines = []
     for suggested in report.suggestions:
-        lines.append(f"{in_one_line(suggested.title)} ({suggested.place})")
+        lines.append(f"{in_one_line(suggested.title)} ({place(suggested.place)})")
         lines += _pattern_lines(suggested)
         if suggested.stopped:
             shown = ", ".join(map(in_one_line, suggested.stopped[:3]))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from memcli.text.controls import for_display, strip_controls
 from memcli.text.secrets import redact_secrets
 from memcli.views.entries import Keys
-from memcli.views.text import count, in_one_line
+from memcli.views.text import count, in_one_line, place
 
 if TYPE_CHECKING:
     from memcli.commands.drop import DropReport
@@ -82,12 +82,12 @@ def extract_text(done: AfterSession) -> str:
 
 def _session_lines(session: Learned) -> list[str]:
     if session.note:
-        return [f"{session.name}: {session.note}"]
+        return [f"{place(session.name)}: {session.note}"]
     counts = Counter(event.what for event in session.events)
     done = [f"{number} {what}" for what, number in counts.items()]
     if session.dropped:
         done.append(f"{sum(session.dropped.values())} dropped")
-    name = f"{session.name} ({session.format}, {count(session.turns, 'turn')})"
+    name = f"{place(session.name)} ({session.format}, {count(session.turns, 'turn')})"
     lines = [f"{name}: {', '.join(done) or 'nothing learned'}"]
     lines += map(_event_line, session.events)
     lines += [f"  dropped {number}: {why}" for why, number in session.dropped.items()]
@@ -102,14 +102,14 @@ def _session_lines(session: Learned) -> list[str]:
 
 def _event_line(event: PlacedFinding) -> str:
     tail = f"{event.scope}, id {event.id[:8]}" if event.id else event.scope
-    return f"  {_SIGNS[event.what]} {event.path}: {event.title} ({tail})"
+    return f"  {_SIGNS[event.what]} {place(event.path)}: {event.title} ({tail})"
 
 
 def moment_text(report: MomentReport) -> str:
     """Which file was written before or in the work."""
     if report.what == "checkpoint":
-        return f"noted in {report.path}"
-    return f"wrote {report.path}: {count(report.risks, 'risk')}"
+        return f"noted in {place(report.path)}"
+    return f"wrote {place(report.path)}: {count(report.risks, 'risk')}"
 
 
 def inbox_keys(report: InboxReport) -> Keys:
@@ -142,13 +142,13 @@ def _proposal_lines(proposal: Proposal) -> list[str]:
         lines.append(f"          {text}")
     if proposal.around and proposal.around not in (text, title):
         lines.append(f"          {proposal.around}")
-    return [*lines, f"          from {proposal.source}"]
+    return [*lines, f"          from {place(proposal.source)}"]
 
 
 def keep_text(report: KeepReport) -> str:
     """What was written where, a line each."""
     lines = [
-        f"{event.what} {event.id[:8]} in {event.path}: {event.title}"
+        f"{event.what} {event.id[:8]} in {place(event.path)}: {event.title}"
         for event in report.events
     ]
     return for_display("\n".join(lines))
@@ -238,8 +238,8 @@ def turns_text(sessions: Iterable[Session]) -> str:
             words = " ".join(_turn_words(turn).split())
             if len(words) > _MOST_CHARACTERS:
                 words = words[: _MOST_CHARACTERS - 1] + "…"
-            place = f"{turn.line or turn.offset:>6}"
-            lines.append(f"{place} {_speaker(turn):<13} {words}")
+            number = f"{turn.line or turn.offset:>6}"
+            lines.append(f"{number} {_speaker(turn):<13} {words}")
     return "\n".join(lines)
 
 
@@ -283,10 +283,10 @@ def looked_text(discovery: Discovery) -> str:
     ]
     lines.append("")
     lines += [
-        f"{looked.format:<9} {looked.session or looked.path.stem}  {looked.path}"
+        f"{looked.format:<9} {looked.session or place(looked.path.stem)}  {place(str(looked.path))}"
         for looked in discovery.found
     ]
-    lines += [f"unread: {path}: {why}" for path, why in discovery.unread]
+    lines += [f"unread: {place(str(path))}: {why}" for path, why in discovery.unread]
     return "\n".join(lines)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from memcli.recall import budget
 from memcli.recall.present import age_text
 from memcli.views import json
-from memcli.views.text import count, folded, hung, styled
+from memcli.views.text import count, folded, hung, place, styled
 
 if TYPE_CHECKING:
     from memcli.recall.answer import RecallReport
@@ -58,8 +58,8 @@ def _hit_lines(hit: "Hit") -> list[str]:
     if hit.extra is not None:
         number = f"{hit.rank:>2}. " if hit.listed else "  - "
         return [*hung(number + styled(hit.head, "bold"), 4), *_text_lines(hit)]
-    place = f"{hit.project} {hit.url}" if hit.url else hit.where
-    place_shown = styled(place, "cyan")
+    where = place(f"{hit.project} {hit.url}" if hit.url else hit.where)
+    place_shown = styled(where, "cyan")
     if hit.layer == "institutional":
         return [f"    {place_shown}", *folded([hit.text], indent=4)]
     number = f"{hit.rank:>2}. " if hit.layer == "ranked" else "  - "

@@ -152,6 +152,12 @@ def in_one_line(text: str) -> str:
     return for_display(text).replace("\n", " ")
 
 
+def place(path: str, line: int = 0) -> str:
+    """Where something stands: the one way in which a view prints the name of a file,
+    which may hold line ends, secrets and tags."""
+    return safe(in_one_line(f"{path}:{line}" if line else path))
+
+
 def values_text(values: Mapping[str, Any]) -> list[str]:
     """`key: value` lines, aligned."""
     width = max(map(len, values), default=0) + 1

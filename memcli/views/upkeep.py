@@ -18,6 +18,7 @@ from memcli.views.text import (
     folded,
     hung,
     joined_counts,
+    place,
     styled,
     table,
 )
@@ -119,7 +120,7 @@ def _event_line(event: Event) -> str:
         episodes=count(len(ids), "episode"),
         sections=count(len(ids), "section"),
     )
-    return f"{event.path}: {words}"
+    return f"{place(event.path)}: {words}"
 
 
 def compact_text(report: CompactReport) -> str:
@@ -183,18 +184,17 @@ def _check_lines(row: Check, name_width: int, hang: int) -> list[str]:
     """A row on a terminal, with its hint below it."""
     cells = (" ".join(for_display(cell).split()) for cell in _check_cells(row))
     status, name, where, detail, hint = cells
-    place = f"{styled(where, 'cyan')} " if where else ""
+    shown = f"{styled(where, 'cyan')} " if where else ""
     head = f"{styled(status, _STATUS_STYLES[status])}  {name:<{name_width}}"
-    lines = hung(f"{head}  {place}{detail}", hang)
+    lines = hung(f"{head}  {shown}{detail}", hang)
     if hint:
         lines += [styled(line, "dim") for line in hung(" " * hang + hint, hang)]
     return lines
 
 
 def _check_cells(row: Check) -> tuple[str, ...]:
-    place = f"{row.path}:{row.line}" if row.line else row.path
     told = (redact_secrets(row.detail), redact_secrets(row.hint))
-    return (row.status, row.name, place, *told)
+    return (row.status, row.name, place(row.path, row.line or 0), *told)
 
 
 NUDGE_FROM = 60  # so many prompts without anything written are worth a word
