@@ -1,6 +1,6 @@
 """Embedders and language models, each one method wide."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -22,3 +22,13 @@ def within(seconds: float | None, work: Callable[[], T]) -> T:
 
     Thread(target=run, daemon=True).start()
     return finished.result(timeout=seconds if seconds is None else max(seconds, 0.0))
+
+
+def bounded(pieces: Iterable[bytes], most: int) -> bytes | None:
+    """All pieces as one; None where that is more than so many bytes: it may not end."""
+    data = bytearray()
+    for piece in pieces:
+        data += piece
+        if len(data) > most:
+            return None
+    return bytes(data)

@@ -84,7 +84,7 @@ def try_text(report: TryReport) -> str:
     title = in_one_line(report.title)
     if report.id is None:
         return f"asked about: {title}"
-    where = f"{title} ({place(report.place)}, id {report.id[:8]})"
+    where = f"{title} ({place(report.place or '')}, id {report.id[:8]})"
     if report.decision is None:
         allowed = in_one_line(report.unless or "")
         return f"passes: {where} lets it through, unless: {allowed}"

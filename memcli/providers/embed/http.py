@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from memcli.errors import ProviderError
-from memcli.providers import within
+from memcli.providers import bounded, within
 from memcli.providers.embed import Matrix
 from memcli.providers.embed.wire import Wire, shown
 from memcli.text.controls import strip_controls, strip_private
@@ -152,15 +152,11 @@ class HttpEmbedder:
 
     def _post(self, client: Any, content: bytes, limit: float) -> _Answer:
         http = _library()
-        data = bytearray()
         try:
             with client.stream(
                 "POST", self.wire.url, content=content, timeout=limit
             ) as response:
-                for piece in response.iter_bytes():
-                    data += piece
-                    if len(data) > BIGGEST_REPLY:
-                        raise self._failed("the reply is too big")
+                data = bounded(response.iter_bytes(), BIGGEST_REPLY)
         except http.TimeoutException:
             raise TimeoutError from None
         except (http.HTTPError, http.InvalidURL) as error:
@@ -170,6 +166,8 @@ class HttpEmbedder:
             ):
                 return 0, {}, what
             raise self._failed(what, self.wire.hint_down) from None
+        if data is None:
+            raise self._failed("the reply is too big")
         reply = None
         with suppress(ValueError, RecursionError):
             reply = json.loads(data)

@@ -2,11 +2,12 @@
 asked."""
 
 from collections.abc import Mapping
+from contextlib import closing
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from memcli.errors import ProviderError, UsageError
-from memcli.providers import within
+from memcli.providers import bounded, within
 from memcli.providers.llm import Ask, Reply, Usage
 from memcli.providers.llm.ledger import excerpt
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import anthropic
 
 URL = "https://api.anthropic.com"
+MOST_SAID = 16 << 20  # bytes of a reply
 TRIES = 4  # more, after the first that failed
 HURRY = 10.0  # seconds; who waits for less wants no second try
 _HINTS = {
@@ -50,6 +52,7 @@ class Anthropic:
                 auth_token=token,
                 base_url=self._url,
                 max_retries=TRIES,
+                http_client=_bounded_client(),
             )
         except Exception as error:
             what = f"ANTHROPIC_BASE_URL cannot be used: {excerpt(str(error))}"
@@ -97,6 +100,25 @@ class Anthropic:
         return ProviderError(what, _HINTS.get(status, hint))
 
 
+def _bounded_client() -> Any:
+    """The SDK's HTTP client, which reads no reply of more than `MOST_SAID` bytes,
+    unpacked: it comes back empty."""
+    import anthropic
+
+    class Bounded(anthropic.DefaultHttpxClient):
+        def send(self, request: Any, **options: Any) -> Any:
+            reply = super().send(request, **{**options, "stream": True})
+            with closing(reply):
+                content = bounded(reply.iter_bytes(), MOST_SAID) or b""
+            packing = ("content-encoding", "content-length", "transfer-encoding")
+            headers = [row for row in reply.headers.items() if row[0] not in packing]
+            return type(reply)(
+                reply.status_code, headers=headers, content=content, request=request
+            )
+
+    return Bounded()
+
+
 def request(model: str, ask: Ask) -> dict[str, Any]:
     """The body of a call: system text and schema, then the shared part as one cached
     block."""
@@ -132,10 +154,10 @@ def _reply(message: "anthropic.types.Message", ask: Ask) -> Reply:
     used = message.usage
     reason = str(message.stop_reason)
     usage = Usage(
-        input=int(used.input_tokens),
-        cache_read=int(used.cache_read_input_tokens or 0),
-        cache_write=int(used.cache_creation_input_tokens or 0),
-        output=int(used.output_tokens),
+        input=used.input_tokens,
+        cache_read=used.cache_read_input_tokens or 0,
+        cache_write=used.cache_creation_input_tokens or 0,
+        output=used.output_tokens,
     )
     reasons = {
         **dict.fromkeys(("end_turn", "stop_sequence"), ""),

@@ -277,17 +277,10 @@ def _paid(cost: object) -> float | None:
 
 
 def _usage(counts: object) -> Usage:
-    """The tokens that a result counts; what is no number of tokens counts as none."""
+    """The tokens that a result counts, whatever it says they are."""
     if not isinstance(counts, dict):
         return Usage()
-    numbers = {name: counts.get(theirs) for name, theirs in COUNTS.items()}
-    return Usage(
-        **{
-            name: number
-            for name, number in numbers.items()
-            if isinstance(number, int) and number > 0
-        }
-    )
+    return Usage(**{name: counts.get(theirs, 0) for name, theirs in COUNTS.items()})
 
 
 def _unfenced(text: str) -> str:

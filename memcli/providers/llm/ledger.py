@@ -122,6 +122,7 @@ def _odd_key(value: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
 
 CACHE_WRITE = 1.25  # factors on the price of input, for a cache of five minutes
 CACHE_READ = 0.1
+MOST_TOKENS = 10_000_000  # of one call: several times what a model reads at once
 BYTES_PER_TOKEN = 3.5  # fewer than texts have, so that an estimate is rather too high
 
 
@@ -179,6 +180,19 @@ def most(ask: Ask) -> Usage:
     )
 
 
+def _plausible(usage: Usage, most: Usage) -> Usage:
+    """The counts of a reply; what no call has counts as what this one may have used at
+    most, so that no reply makes room in a limit."""
+    counts = usage._asdict()
+    for name, count in counts.items():
+        if type(count) is not int or not 0 <= count <= MOST_TOKENS:
+            counts[name] = getattr(most, name)
+    read = Usage(**counts)._replace(output=0)
+    if any(read):
+        return Usage(**counts)
+    return most._replace(output=counts["output"] or most.output)
+
+
 def _tokens(text: str) -> int:
     return int(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN) + 1
 
@@ -213,6 +227,7 @@ class Guarded:
         except TimeoutError:  # it may have been answered, and be paid for
             stop = f"took longer than {ask.timeout:.0f} s"
             reply = Reply(text="", usage=most(ask), stop=stop)
+        reply = reply._replace(usage=_plausible(reply.usage, most(ask)))
         spent = cost(model, reply.usage) if reply.cost is None else reply.cost
         self._used += spent
         call = Call(

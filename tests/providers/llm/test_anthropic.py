@@ -1,5 +1,6 @@
 """The API of Anthropic, over its SDK and real HTTP."""
 
+import gzip
 import json
 import socket
 
@@ -9,9 +10,9 @@ from memcli.errors import ProviderError, UsageError
 from memcli.project.config import Config
 from memcli.providers.configured import make_model
 from memcli.providers.llm import Ask, Reply, Usage
-from memcli.providers.llm.anthropic import Anthropic
-from memcli.providers.llm.ledger import Call, Guarded, Ledger
-from tests.providers.llm.server import Step, serve, tokens
+from memcli.providers.llm.anthropic import MOST_SAID, Anthropic
+from memcli.providers.llm.ledger import Call, Guarded, Ledger, cost, most
+from tests.providers.llm.server import Step, message, serve, tokens
 
 SCHEMA = {
     "type": "object",
@@ -189,6 +190,39 @@ def test_a_reply_that_is_not_whole_is_refused_whole(step, word, api, make):
     api.steps.append(step)
     assert word in refused(model.model, Ask("s", "p", schema=SCHEMA)).what
     assert len(api.seen) == 1 and len(model.calls) == (not step.raw)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        {"input_tokens": 10**30, "output_tokens": -(10**9)},
+        {"input_tokens": None, "output_tokens": "5"},
+        {"input_tokens": 0, "output_tokens": 0},
+        {"input_tokens": 2.5, "output_tokens": True},
+    ],
+)
+def test_counts_that_no_call_has_are_not_believed(counts, api, make):
+    """What was sent and what may have been answered counts instead, so that no reply
+    makes room in a limit."""
+    model = make()
+    ask = Ask("s", "p" * 700, shared="q" * 700, max_tokens=100)
+    raw = json.loads(message({"model": "m"}, "yes", "end_turn", counts))
+    api.steps.append(Step(raw=json.dumps(raw).encode()))
+    assert model.model.ask(ask).text == "yes"
+    (call,) = model.calls
+    assert call.cost == pytest.approx(cost("haiku", most(ask)), rel=0.5)
+    assert call.usage.output == 100
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_reply_without_an_end_is_not_read_to_it(packed, api, make):
+    """Sixteen megabytes at most, unpacked, are held."""
+    spaces = b" " * (MOST_SAID + 1)
+    raw = message({"model": "m"}, "yes", "end_turn", {}) + spaces
+    headers = {"content-encoding": "gzip"} if packed else {}
+    api.steps.append(Step(raw=gzip.compress(raw) if packed else raw, headers=headers))
+    assert "no message" in refused(make().model).what
+    assert len(api.seen) == 1
 
 
 def test_nobody_there(monkeypatch):
