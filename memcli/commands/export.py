@@ -28,6 +28,7 @@ from memcli.memory.words import body_of
 from memcli.project import globs
 from memcli.project.config import user_file
 from memcli.project.context import Project, base_of, nothing_written, read_known
+from memcli.project.levels_on_disk import is_ours
 from memcli.project.listing import PRIVATE, FoundFile, marks
 from memcli.storage.durable import write_output
 from memcli.storage.files import read_text, refuse_links
@@ -264,8 +265,9 @@ def _written_path(project: Project, out: str) -> Path:
     path = Path(os.path.abspath(project.cwd / os.path.expanduser(out)))
     path = _followed(path, project.root) if project.root else path
     memory_files = {os.path.realpath(file.path) for file in project.listing.files}
-    if os.path.realpath(path) in memory_files:
-        raise UsageError(f"{out}: is a memory file", "name another file with --out")
+    if os.path.realpath(path) in memory_files or is_ours(path.name):
+        what = f"{out}: is a memory file, or an index"
+        raise UsageError(what, "name another file with --out")
     own_settings = os.path.realpath(user_file(project.home, project.environ))
     is_settings = path.name == ".mem.toml" or os.path.realpath(path) == own_settings
     if is_settings or ".git" in path.parts:

@@ -297,7 +297,11 @@ def _event(
     from memcli.app import Options
     from memcli.hooks.calls import HookApp, HookProject, Told, answer
 
-    cwd = Path(os.path.realpath(call.cwd))
+    named = Path(os.path.realpath(call.cwd))
+    # Of a folder that is gone the one around it counts, or the one that we are in:
+    # guards bind there.
+    there = filter(os.path.isdir, (named, *named.parents[:-1]))
+    cwd = next(there, None) or Path.cwd()
     said: list[Told] = []
 
     def say(told: Told) -> Told:

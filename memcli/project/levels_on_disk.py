@@ -43,6 +43,11 @@ COUNTED = files.ENTRIES
 MOST_BYTES = 1 << 20
 
 
+def is_ours(name: str) -> bool:
+    """Whether a file of this name is memory wherever it stands, or an index."""
+    return name in _PROJECT or name.endswith(ARCHIVE) or name.startswith(".memory.db")
+
+
 def list_files(
     root: Path | None,
     home: Path,

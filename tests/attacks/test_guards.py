@@ -633,6 +633,14 @@ def test_a_lesson_about_one_folder_is_of_that_folder():
     assert suggest("Never rm -rf the home folder", "").commands == ("rm -rf *",)
 
 
+@pytest.mark.parametrize("gone", ["{root}/gone/deep", "/no/such/folder"])
+def test_a_call_from_a_folder_that_is_gone_is_judged(project, gone):
+    """By the guards around it, or of where the client starts the hook."""
+    guarded(project)
+    folder = gone.format(root=project.root)
+    assert decision(call(project, FORCED, cwd=folder)) == "deny"
+
+
 def test_a_pattern_and_an_id_are_shown_in_one_line(project):
     """Neither makes a line of its own, nor turns the direction."""
     guarded(project, id="\u202e", commands=["foo \nx: y*"])

@@ -322,13 +322,19 @@ RULES_OF_SHOP = "# Shop\n\n- Never mock the cart.\n"
 
 
 @pytest.mark.parametrize(
-    "out", [".mem.toml", "sub/.mem.toml", ".git/hooks/post-commit"]
+    "out",
+    """.mem.toml sub/.mem.toml .git/hooks/post-commit MEMORY.md institutional.md
+    proxy.md MEMORY.archive.md tasks/a.archive.md .memory.db sub/MEMORY.md""".split(),
 )
-def test_settings_and_files_of_git_are_not_written_over(project, out):
-    """Neither the settings nor a program that git would start."""
+def test_what_is_mems_own_or_gits_is_not_written_over(project, out):
+    """Neither settings, memory and the index, nor a program that git would start."""
     project.ok("add", "Freeze the clock in cart tests")
     project.write(".mem.toml", "limit = 5\n")
-    refused = project.ends(2, "export", "claude", "--out", out)
-    assert "settings or of git" in refused.err
-    assert project.read(".mem.toml") == "limit = 5\n"
-    assert not project.has(".git/hooks/post-commit")
+    for folder in ("sub", "tasks"):
+        (project.root / folder).mkdir()
+    project.ok("list")
+    path = project.root / out
+    before = path.read_bytes() if path.exists() else None
+    refused = project.ends(2, "export", "json", "--out", out)
+    assert "settings or of git" in refused.err or "is a memory file" in refused.err
+    assert (path.read_bytes() if path.exists() else None) == before
