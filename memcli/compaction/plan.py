@@ -109,22 +109,26 @@ class CompactFiles(NamedTuple):
     def memory(self, name: str, path: str) -> MemoryFile | None:
         """Read a file (missing: empty) and its archive; None, and a problem, if
         unusable."""
-        try:
-            text = text_of(self.project, path)
-            archived = text_of(self.project, archive_of(path))
-        except Unreadable as error:
-            self.skipped.append(unread(name, error))
-            return None
-        for line in conflict_lines(text or ""):
+        archive = archive_of(name)
+        paths = {name: path, archive: archive_of(path)}
+        texts = {}
+        for each in paths:
+            try:
+                text = text_of(self.project, paths[each])
+            except Unreadable as error:
+                if each not in {problem.path for problem in self.skipped}:
+                    self.skipped.append(unread(each, error))
+                return None
+            if text is not None:
+                texts[each] = text
+        for line in conflict_lines(texts.get(name, "")):
             self.skipped.append(unread(name, Conflicted(line)))
             return None
-        archive = archive_of(name)
-        self.paths.update({name: path, archive: archive_of(path)})
-        if text is not None:
-            self.before[name] = text
-        if archived is not None:
-            self.before[archive] = self.archives[archive] = archived
-        return parsed(self.project, text or "", name)
+        self.paths.update(paths)
+        self.before.update(texts)
+        if archive in texts:
+            self.archives[archive] = texts[archive]
+        return parsed(self.project, texts.get(name, ""), name)
 
 
 def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from memcli.memory.parser import parse
 from tests.commands.test_compact_llm import entries as by_id
 
@@ -228,6 +230,18 @@ def test_a_file_that_cannot_be_used_is_named_and_the_rest_is_done(project):
     assert "conflict markers" in result.err
     assert by_id(project, "MEMORY.archive.md")
     assert [path.read_bytes() for path in (bad, conflicted, outside)] == before
+
+
+@pytest.mark.parametrize("to", ["nowhere.md", "../out.md", "/etc/hostname"])
+def test_an_archive_that_cannot_be_read_is_named_itself(project, to):
+    """Once, and not the file whose archive it is, which stays as it is."""
+    project.remembers("Never mock", status="retired")
+    (project.root / "MEMORY.archive.md").symlink_to(to)
+    before = project.read("MEMORY.md")
+    done = project.mem("compact")
+    assert (done.code, project.read("MEMORY.md")) == (3, before)
+    problem, _ = done.err.splitlines()
+    assert problem.startswith("MEMORY.archive.md:1: ")
 
 
 def test_dry_run_prints_the_diff_alone_and_git_takes_it(project):
