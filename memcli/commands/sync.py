@@ -422,8 +422,8 @@ def _refuse_loss(mine: Texts, texts: Texts) -> None:
         origins = (listed(entry, "merged_from") for entry in after.entries)
         merged = {*chain.from_iterable(origins)}
         live = [e.id for e in before.entries if e.is_live and e.id not in merged]
-        number = len(live) + len(sections(before))
-        fewer = number - len(after.entries) - len(sections(after))
+        number = len([*live, *sections(before)])
+        fewer = number - len([*after.entries, *sections(after)])
         gone = max(fewer, len({*live} - known))
         if is_loss(gone, number):
             what = (

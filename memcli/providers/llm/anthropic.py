@@ -110,10 +110,13 @@ def _bounded_client() -> Any:
             reply = super().send(request, **{**options, "stream": True})
             with closing(reply):
                 content = bounded(reply.iter_bytes(), MOST_SAID) or b""
-            packing = ("content-encoding", "content-length", "transfer-encoding")
-            headers = [row for row in reply.headers.items() if row[0] not in packing]
+            for packing in ("content-encoding", "content-length", "transfer-encoding"):
+                reply.headers.pop(packing, None)
             return type(reply)(
-                reply.status_code, headers=headers, content=content, request=request
+                reply.status_code,
+                headers=reply.headers,
+                content=content,
+                request=request,
             )
 
     return Bounded()

@@ -183,14 +183,11 @@ def most(ask: Ask) -> Usage:
 def _plausible(usage: Usage, most: Usage) -> Usage:
     """The counts of a reply; what no call has counts as what this one may have used at
     most, so that no reply makes room in a limit."""
-    counts = usage._asdict()
-    for name, count in counts.items():
-        if type(count) is not int or not 0 <= count <= MOST_TOKENS:
-            counts[name] = getattr(most, name)
-    read = Usage(**counts)._replace(output=0)
-    if any(read):
-        return Usage(**counts)
-    return most._replace(output=counts["output"] or most.output)
+    counts = (
+        count if type(count) is int and 0 <= count <= MOST_TOKENS else worst
+        for count, worst in zip(usage, most, strict=True)
+    )
+    return Usage(*counts) if any(usage) else most
 
 
 def _tokens(text: str) -> int:
