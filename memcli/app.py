@@ -21,6 +21,7 @@ from memcli.storage.files import folder_of, state_dir
 if TYPE_CHECKING:
     from memcli.index.anchors import Checked
     from memcli.index.vectors import Chosen
+    from memcli.memory.tombstones import Forgotten
     from memcli.providers.configured import Providers
     from memcli.providers.llm.ledger import Call
     from memcli.similarity.taken_back import TakenBackDoor
@@ -165,10 +166,13 @@ class App:
         files = read_all(self.project)
         return TakenBackDoor(tombstones_of(files), self.forgotten())
 
-    def forgotten(self) -> list[tuple[str, str, str]]:
-        """(salt, digest, day) of what was forgotten."""
+    def forgotten(self) -> "Forgotten":
+        """What was forgotten, to be asked of what is read."""
+        from memcli.memory.tombstones import Forgotten
+
         nothing = list[tuple[str, str, str]]()
-        return self.from_state(lambda state: state.tombstones(), nothing, make=False)
+        marks = self.from_state(lambda state: state.tombstones(), nothing, make=False)
+        return Forgotten(marks)
 
     @cached_property
     def providers(self) -> "Providers":

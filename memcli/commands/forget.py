@@ -2,10 +2,10 @@
 
 import os
 import re
-import secrets
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
@@ -15,17 +15,19 @@ from memcli.commands import export as exporting
 from memcli.commands.edit import refresh_found, writable
 from memcli.commands.history import work_trees
 from memcli.errors import DataError, UsageError
-from memcli.history.record import opened
+from memcli.history.record import opened, says
 from memcli.install import git_hooks
 from memcli.memory.changes import EntryChange, edited
 from memcli.memory.parser import KnownFile, parse
-from memcli.memory.tombstones import LEAST, digest_of, fold, lines_of
+from memcli.memory.tombstones import LEAST, Forgotten, fold, id_line, lines_of, mark_of
 from memcli.memory.values import Entry, Patch, listed, plain_id
 from memcli.project import git
 from memcli.project.context import read_all, text_to_write
 from memcli.project.record import record_path
 from memcli.storage.files import SMALL_BYTES, cache_dir, read_text
 
+Marks = list[tuple[str, str, str]]
+"""(salt, mark, day) of what is forgotten."""
 RULE_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 """Where exports of memory may stand."""
 FORGOTTEN = "[forgotten]"
@@ -35,8 +37,8 @@ VERB = "forget"
 
 
 class ForgottenReport(NamedTuple):
-    """The entries that are gone, as (id, path, title); how much of history went with
-    them; what still holds the words and the command for it; and the patches."""
+    """The entries that are gone, as (id, path, title); how many exchanges and
+    commits of history went with them; what still holds the words and the command for it; and the patches."""
 
     entries: tuple[tuple[str, str, str], ...] = ()
     exchanges: int = 0
@@ -74,10 +76,9 @@ def forget(app: App, ids: Sequence[str]) -> ForgottenReport:
     wanted_ids = {(is_home(place.path), plain_id(place.entry)) for place in places}
     removed: list[_Removed] = []
     lines: list[str] = []
-    exchanges = 0
+    said: list[str] = []
 
     def plan() -> ForgottenReport:
-        nonlocal exchanges
         files = [*read_all(app.project)]
         everything = _with_originals(files, wanted_ids)
         removed.extend(each for each in _entries(files) if each.key in everything)
@@ -90,9 +91,10 @@ def forget(app: App, ids: Sequence[str]) -> ForgottenReport:
         ]
         patches += _from_moments(app, lines)
         # Before the files: whoever is killed here still finds the entries, and goes on.
-        exchanges = _from_history(app, lines)
+        marks = _marks(app, removed)
+        said.extend(_from_history(app, Forgotten(chain(*marks.values()))))
         if not app.dry_run:
-            _from_state(app, removed, lines)
+            _from_state(app, removed, lines, marks)
         rows = tuple((entry.id, file.path, entry.title) for entry, file in removed)
         return ForgottenReport(
             entries=rows, dry_run=app.dry_run, patches=tuple(patches)
@@ -103,8 +105,11 @@ def forget(app: App, ids: Sequence[str]) -> ForgottenReport:
         _from_the_rest(app, [gone.entry.id for gone in removed], lines)
         _from_exports(app, lines)
     written = {patch.path for patch in report.patches}
-    left = (*_left(app, removed, lines), *_left_below(app, removed, lines, written))
-    return report._replace(exchanges=exchanges, left=left)
+    left = [*_left(app, removed, lines), *_left_below(app, removed, lines, written)]
+    if commits := " ".join(name[2:] for name in said if name.startswith("c:")):
+        clearing = "git filter-repo --replace-message FILE, then push --force"
+        left.append(f"git's history says it in {commits}: {clearing}")
+    return report._replace(exchanges=len(said), left=tuple(left))
 
 
 def _entries(files: Iterable[KnownFile]) -> Iterator[_Removed]:
@@ -255,38 +260,41 @@ def _blotted(text: str, lines: Sequence[str]) -> str:
     return text
 
 
-def _from_history(app: App, lines: Sequence[str]) -> int:
-    """Delete the exchanges that hold these words; how many there were."""
-    folded = [fold(line) for line in lines]
+def _from_history(app: App, gone: Forgotten) -> list[str]:
+    """Delete the exchanges and commits that hold these words; their handles."""
     with opened(record_path(app.project)) as record:
         if record is None:
-            return 0
-        ids = [
-            number
-            for number, doc in record.select("source = 'session'")
-            if any(line in fold(doc.text) for line in folded)
-        ]
-        if ids and not app.dry_run:
-            record.forget_docs(ids)
-    return len(ids)
+            return []
+        docs = record.select("1", every=True)
+        said = {number: doc.handle for number, doc in docs if says(doc, gone)}
+        if said and not app.dry_run:
+            record.forget_docs(said)
+    return [*said.values()]
 
 
-def _from_state(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> None:
-    """Take the words out of what hooks told and out of proposals. A digest stays, by
-    which they are recognised when they come back."""
-    salt = secrets.token_hex(16)
-    ids = [gone.entry.id for gone in removed]
-    day = app.today
+def _marks(app: App, removed: Sequence[_Removed]) -> dict[bool, Marks]:
+    """What is left of the words, by which they are known when they come back: of
+    entries of the global level, and of the others."""
+    salt = app.forgotten().salt
+    marks: dict[bool, Marks] = {True: [], False: []}
+    for gone in removed:
+        of_level = marks[gone.file.place.level == "global"]
+        for line in (*gone.lines, id_line(gone.entry.id)):
+            of_level.append((salt, mark_of(line, salt), app.today))
+    return marks
+
+
+def _from_state(
+    app: App,
+    removed: Sequence[_Removed],
+    lines: Sequence[str],
+    marks: Mapping[bool, Marks],
+) -> None:
+    """Take the words out of what hooks told and out of proposals; marks stay."""
     with app.state() as state:
-        state.forget_entries(ids, lines)
-        for everywhere in (True, False):
-            digests = {
-                digest_of(text, salt)
-                for gone in removed
-                for text in (*gone.lines, gone.entry.id)
-                if (gone.file.place.level == "global") == everywhere
-            }
-            state.add_tombstones(salt, digests, day, everywhere=everywhere)
+        state.forget_entries([gone.entry.id for gone in removed], lines)
+        for everywhere, of_level in marks.items():
+            state.add_tombstones(of_level, everywhere=everywhere)
 
 
 def _from_index(app: App) -> None:

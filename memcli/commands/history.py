@@ -180,7 +180,7 @@ def _record(app: App, *, make: bool = False) -> Iterator[HistoryRecord]:
     path = record_path(app.project)
     if path is None or not (make or path.exists()):
         raise UsageError("nothing of history is kept here", "mem index --history")
-    with opened(path, make=make) as record:
+    with opened(path, make=make, forgotten=app.forgotten) as record:
         assert record is not None
         if make:
             record.keep("root", str(app.project.root))
@@ -286,7 +286,10 @@ def take_over(app: App, key: str) -> int:
         raise UsageError(
             f"--from {key}: that is this repository's own", "mem index --history"
         )
-    with opened(source) as old, opened(path, make=True) as record:
+    with (
+        opened(source) as old,
+        opened(path, make=True, forgotten=app.forgotten) as record,
+    ):
         assert old is not None and record is not None
         return record.take(old)
 

@@ -123,7 +123,7 @@ def _add_commits(app: App, record: Path) -> None:
 
     root = app.project.root
     if root is not None:
-        add_few(record, root, app.project.config.history_commits)
+        add_few(record, root, app.project.config.history_commits, app.forgotten)
 
 
 def _recall_shared(app: App, request: RecallRequest) -> RecallReport:

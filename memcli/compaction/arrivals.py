@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from memcli.memory.changes import EntryChange, edited
 from memcli.memory.parser import parse
-from memcli.memory.tombstones import is_tombstone
+from memcli.memory.tombstones import Forgotten, is_tombstone
 from memcli.memory.values import Entry
-from memcli.similarity.taken_back import Digests, TakenBackDoor
+from memcli.similarity.taken_back import TakenBackDoor
 
 Doors = dict[str, TakenBackDoor]
 """By the id of an entry that one side wrote anew, what the other side took back."""
@@ -59,7 +59,9 @@ def let_in(text: str, path: str, doors: Doors) -> str:
     return edited(memory, changes).text if changes else text
 
 
-def without_forgotten(text: str, path: str, sides: Sequence[str], gone: Digests) -> str:
+def without_forgotten(
+    text: str, path: str, sides: Sequence[str], gone: Forgotten
+) -> str:
     """A file merged of two sides, without the entries that one of them alone has and
     that were forgotten: what the other has changed comes back by no merge, and what
     both have was written again."""

@@ -23,7 +23,7 @@ from memcli.memory.changes import ChangeSet, new_values
 from memcli.memory.grammar import derived_id
 from memcli.memory.norms import with_bullets
 from memcli.memory.parser import KnownFile, parse
-from memcli.memory.tombstones import meant
+from memcli.memory.tombstones import Forgotten, meant
 from memcli.memory.values import Entry, Patch, Place, domain_of, listed, sessions_of
 from memcli.sessions.model import Finding, Session
 from memcli.sessions.speakers import line
@@ -31,7 +31,6 @@ from memcli.similarity.claims import Claim, claim
 from memcli.similarity.duplicates import near_duplicate
 from memcli.similarity.taken_back import (
     ECHO,
-    Digests,
     Refusal,
     TakenBackDoor,
     echoes,
@@ -82,8 +81,7 @@ class Context(NamedTuple):
     keep: int = 20
     likeness: Callable[[str, Sequence[str]], Sequence[float]] = lambda about, texts: ()
     """The cosines of words with texts; nothing where there are no vectors."""
-    forgotten: Digests = ()
-    """What was forgotten, as digests."""
+    forgotten: Forgotten | None = None
 
 
 class PlacedFinding(NamedTuple):

@@ -10,12 +10,14 @@ from pathlib import Path
 from memcli.app import App
 from memcli.errors import DataError, UsageError
 from memcli.extraction import rules
+from memcli.history.backfill import in_exchanges, said_by
 from memcli.history.record import HistoryRecord, opened
+from memcli.memory.tombstones import Forgotten
 from memcli.memory.values import Problem
 from memcli.project.context import need_root
 from memcli.project.record import path_of
 from memcli.sessions.discover import FoundSession, agents_of, discover, is_agent
-from memcli.sessions.model import Session
+from memcli.sessions.model import Session, Turn
 from memcli.sessions.reader import START, Position, joined, read_all
 from memcli.sessions.speakers import key_of
 from memcli.storage.state import Extraction
@@ -100,11 +102,11 @@ class Transcripts:
         return self._completed(path, found), known
 
     def _completed(self, path: str, found: list[Session]) -> list[Session]:
-        """The sessions of a file without what was forgotten, with what their sub-agents
-        did; the empty are left out where there are others."""
-        if path == "-":
-            return found
-        whole = [self._with_agents(Path(path), each) for each in self._kept(found)]
+        """The sessions of a file with what their sub-agents did, without what was
+        forgotten; the empty are left out where there are others."""
+        if path != "-":
+            found = [self._with_agents(Path(path), each) for each in found]
+        whole = self._kept(found)
         return [each for each in whole if each.turns or len(whole) == 1]
 
     def _known(
@@ -142,13 +144,9 @@ class Transcripts:
 
     def _kept(self, found: list[Session]) -> list[Session]:
         """Sessions without what mem forget has deleted."""
-        path = path_of(self.app.project.root)
-        if path is None:
-            return found
-        with opened(path) as record:
-            return (
-                [_remembered(record, session) for session in found] if record else found
-            )
+        forgotten = self.app.forgotten()
+        with opened(path_of(self.app.project.root)) as record:
+            return [_remembered(record, forgotten, session) for session in found]
 
     def _with_agents(self, path: Path, session: Session) -> Session:
         """A session with what its sub-agents did, which lies in files of their own."""
@@ -219,8 +217,21 @@ def _still(known: Extraction | None, found: Sequence[Session]) -> Extraction | N
     return known if known is not None and known.last in keys else None
 
 
-def _remembered(record: HistoryRecord, session: Session) -> Session:
-    """A session without the turns that were forgotten."""
-    until = record.forgotten_until(key_of(session.id))
+def _remembered(
+    record: HistoryRecord | None, forgotten: Forgotten, session: Session
+) -> Session:
+    """A session without what was forgotten: the turns, or the words of an exchange. Its
+    turns stay, by whose names entries say how far a session was read."""
+    until = record.forgotten_until(key_of(session.id)) if record else ""
     kept = (turn for turn in session.turns if (turn.time or session.started) >= until)
-    return session._replace(turns=tuple(kept))
+    turns: list[Turn] = []
+    for exchange in in_exchanges(kept):
+        said = "\n".join(text for _, text in said_by(exchange))
+        date = next((turn.time for turn in exchange if turn.human), session.started)
+        is_gone = forgotten.is_said(said, date)
+        turns += map(_without_words, exchange) if is_gone else exchange
+    return session._replace(turns=tuple(turns))
+
+
+def _without_words(turn: Turn) -> Turn:
+    return turn._replace(text="", tool="", input={}, error=False)

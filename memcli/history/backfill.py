@@ -34,13 +34,19 @@ _FACETS = 30
 def exchanges(session: Session) -> Iterator[Doc]:
     """The exchanges of a session, redacted, without what nobody said and what tools
     gave back."""
+    for turns in in_exchanges(session.turns):
+        yield from _exchange(session, turns)
+
+
+def in_exchanges(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
+    """Turns by exchange: each goes up to the next turn of the person."""
     kept: list[Turn] = []
-    for turn in session.turns:
+    for turn in turns:
         if turn.human and any(earlier.human for earlier in kept):
-            yield from _exchange(session, kept)
+            yield kept
             kept = []
         kept.append(turn)
-    yield from _exchange(session, kept)
+    yield kept
 
 
 def _exchange(session: Session, turns: Sequence[Turn]) -> Iterator[Doc]:
@@ -78,7 +84,7 @@ def _cleaned(
     turns: Sequence[Turn],
 ) -> tuple[list[tuple[str, str]], dict[str, list[str]]]:
     """What was said, and paths, commands and mends, by one look at all."""
-    written = [*_said(turns), *dict.fromkeys(_about(turns))]
+    written = [*said_by(turns), *dict.fromkeys(_about(turns))]
     spoken = []
     about: dict[str, dict[str, None]] = {}
     texts = clean_texts([text for _, text in written])
@@ -99,7 +105,7 @@ def _shortened(text: str) -> str:
     return f"{text[:first]}\n[…]\n{text[-last:]}"
 
 
-def _said(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
+def said_by(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
     """(speaker, text) as they stand there, with what one speaker says in a row as one
     text."""
     spoken = [(speaker, text) for speaker, text in map(_words, turns) if text]

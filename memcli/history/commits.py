@@ -1,7 +1,7 @@
 """The commits of a repository, into its record: those that say something."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +10,7 @@ from memcli.history.record import HistoryRecord, opened
 from memcli.index.database import Progress
 from memcli.index.record import BUSY
 from memcli.memory.docs import TITLE, Doc
+from memcli.memory.tombstones import Forgotten
 from memcli.project import git
 from memcli.sessions.speakers import clean_text, line, when
 from memcli.storage.files import transaction
@@ -266,8 +267,10 @@ def is_noise(subject: str, body: str, author: str, *, merge: bool) -> bool:
     return not body and _version_bump().fullmatch(subject) is not None
 
 
-def add_few(path: Path, root: Path, most: int) -> None:
+def add_few(
+    path: Path, root: Path, most: int, forgotten: Callable[[], Forgotten]
+) -> None:
     """Add the commits since the last time when they are few. Raises DataError."""
-    with opened(path, wait=BUSY) as record:
+    with opened(path, wait=BUSY, forgotten=forgotten) as record:
         if record is not None:
             add_commits(record, root, most, only_few=True)

@@ -10,12 +10,13 @@ import json
 import sqlite3
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from memcli.index.record import APPLICATION, VERSION, RecordContents, connected
 from memcli.memory.docs import PARTS, Doc, parts_of, unpacked
+from memcli.memory.tombstones import Forgotten
 from memcli.memory.words import stem
 from memcli.sessions.taking_back import taken_back
 from memcli.storage.files import make_private, private_dir, transaction
@@ -30,6 +31,11 @@ _Words = tuple[int, str, str]
 """The number of a part, and the words of a person and of others in it."""
 
 
+def says(doc: Doc, forgotten: Forgotten) -> bool:
+    """Whether a doc says what was forgotten on its day or later."""
+    return forgotten.is_said(doc.words, doc.date)
+
+
 def _takes_back(doc: Doc) -> bool:
     """Whether a person takes something back in it: its words would tell it on."""
     spoken = (text for speaker, text in doc.said if speaker == "person")
@@ -38,10 +44,14 @@ def _takes_back(doc: Doc) -> bool:
 
 @contextmanager
 def opened(
-    path: Path | None, *, make: bool = False, wait: float = 10.0
+    path: Path | None,
+    *,
+    make: bool = False,
+    wait: float = 10.0,
+    forgotten: Callable[[], Forgotten] = Forgotten,
 ) -> Iterator[HistoryRecord | None]:
-    """The record, or None where there is none and none is to be made. Raises
-    DataError."""
+    """The record, or None where there is none and none is to be made; what says what
+    was `forgotten` is not added. Raises DataError."""
     if path is None or not (make or path.exists()):
         yield None
         return
@@ -49,11 +59,14 @@ def opened(
         private_dir(path.parent)
         make_private(path)
     with connected(path, HistoryRecord, wait) as record:
+        record.words_forgotten = forgotten
         yield record
 
 
 class HistoryRecord(RecordContents):
     """An open record. Everything that is stored has been redacted before."""
+
+    words_forgotten: Callable[[], Forgotten] = Forgotten
 
     def __init__(self, db: sqlite3.Connection, path: Path) -> None:
         super().__init__(db, path)
@@ -92,12 +105,13 @@ class HistoryRecord(RecordContents):
         forgotten = self.note("forgotten_before")
         whole = self.note("forgotten_all")
         pruned = self.note("pruned_before")
+        words = self.words_forgotten()
         pending: list[_Words] = []
         count = 0
         for doc in docs:
             old = doc.date <= whole or (doc.source == "session" and doc.date < pruned)
             gone = self.rows("SELECT 1 FROM forgotten WHERE unit = ?", doc.unit)
-            if not (old or doc.date < forgotten or gone):
+            if not (old or doc.date < forgotten or gone or says(doc, words)):
                 count += self._put(doc, pending)
             if len(pending) > BATCH:
                 self._index(pending)
@@ -193,7 +207,7 @@ class HistoryRecord(RecordContents):
         return list(dict.fromkeys(row[1] for row in rows))
 
     def forget_docs(self, ids: Collection[int]) -> None:
-        """Delete some exchanges for good, with their words."""
+        """Delete some exchanges and commits for good, with their words."""
         with transaction(self.db):
             self._drop(ids)
             self.db.execute("INSERT INTO words (words) VALUES ('optimize')")

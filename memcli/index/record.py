@@ -124,10 +124,14 @@ class RecordContents:
         query = f"SELECT by FROM superseded WHERE by {ONE_OF}"
         return {unit for (unit,) in self.rows(query, json.dumps([*units]))}
 
-    def select(self, where: str, *values: object) -> Iterator[tuple[int, Doc]]:
-        """The docs that count for which a condition holds, by number."""
+    def select(
+        self, where: str, *values: object, every: bool = False
+    ) -> Iterator[tuple[int, Doc]]:
+        """The docs that count (or `every` one) for which a condition holds, by
+        number."""
         names = "id, body, about, source, unit, turn, key, who, date, title"
-        query = f"SELECT {names} FROM docs WHERE live AND {where}"
+        live = "1" if every else "live"
+        query = f"SELECT {names} FROM docs WHERE {live} AND {where}"
         unit = ""
         short = 7
         for number, body, about, *facts in self.db.execute(query, values):

@@ -4,6 +4,7 @@ searched. Pure."""
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from memcli.memory.words import clean, sub_words
 from memcli.named import NamedTuple
@@ -46,6 +47,11 @@ class Doc(NamedTuple):
     @property
     def text(self) -> str:
         return "\n".join(text for _, text in self.said)
+
+    @property
+    def words(self) -> str:
+        """All its words: what was said, files and commands."""
+        return "\n".join([self.text, *chain.from_iterable(self.about.values())])
 
     @property
     def whole(self) -> str:

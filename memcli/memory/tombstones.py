@@ -3,14 +3,17 @@
 A retired entry, or one in an archive for another reason than a stage or its age, is a
 tombstone: what says the same is not written again by itself."""
 
+import datetime
 import hashlib
 import math
 import re
+import secrets
 import unicodedata
+import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import chain, islice
+from itertools import accumulate, chain, islice, product
 
 from memcli.memory.values import Entry
 from memcli.memory.words import full_pairs, spaceless_runs, stem
@@ -84,10 +87,78 @@ def is_tombstone(entry: Entry, *, archived: bool) -> bool:
     return not stage or bool(entry.extra.get("superseded_by"))
 
 
-def digest_of(text: str, salt: str) -> str:
-    """The digest by which a text that was forgotten is known again, without its words."""
-    words = " ".join(re.findall(r"\w+", fold(text)))
-    return hashlib.sha256(f"{salt}\n{words}".encode("utf-8", "replace")).hexdigest()
+_HEAD = 8  # letters of a forgotten line by which it is looked for within a text
+_TOKEN = re.compile(r"[a-z0-9_]+|\w")  # a letter of another alphabet is one by itself
+
+
+def mark_of(text: str, salt: str) -> str:
+    """What a text that is forgotten leaves, without its words: twelve bits of how it
+    begins, how long it is, and a digest."""
+    return _mark("".join(_TOKEN.findall(fold(text))), salt)
+
+
+def _mark(letters: str, salt: str) -> str:
+    whole = hashlib.sha256(f"{salt}\n{letters}".encode("utf-8", "replace"))
+    return f"{_hint(letters, salt)}:{len(letters)}:{whole.hexdigest()}"
+
+
+def _hint(letters: str, salt: str) -> str:
+    head = f"{salt}{letters[:_HEAD]}".encode("utf-8", "replace")
+    return f"{zlib.crc32(head) & 0xFFF:x}"
+
+
+def id_line(entry_id: str) -> str:
+    """The line by which an entry that was forgotten is known by its id."""
+    return f"id: {entry_id}"
+
+
+class Forgotten:
+    """What was forgotten on this machine, known again by marks: (salt, mark, day)."""
+
+    def __init__(self, marks: Iterable[tuple[str, str, str]] = ()) -> None:
+        self._marks: dict[str, dict[str, list[tuple[int, str, str]]]] = {}
+        for salt, mark, day in marks:
+            hint, length, _ = mark.split(":")
+            of_salt = self._marks.setdefault(salt, {})
+            of_salt.setdefault(hint, []).append((int(length), mark, day))
+
+    def __bool__(self) -> bool:
+        return bool(self._marks)
+
+    @property
+    def salt(self) -> str:
+        """The salt of what is there; a text is looked through once for each."""
+        return next(iter(self._marks), "") or secrets.token_hex(16)
+
+    def day_of(self, line: str) -> str:
+        """The day on which a line was forgotten, "" for one that was not."""
+        return next(self._days(line, within=False), "")
+
+    def is_said(self, text: str, date: str = "") -> bool:
+        """Whether a text holds a line that was forgotten. What is said on a later
+        `date` counts anew; a day is left for the zones of time."""
+        if not self._marks:
+            return False
+        lines = (self._days(line, within=False) for line in text.splitlines())
+        days = chain(self._days(text, within=True), chain.from_iterable(lines))
+        return any(date[:10] <= _day_after(day) for day in days)
+
+    def _days(self, text: str, *, within: bool) -> Iterator[str]:
+        """When what a text says, as a whole or `within` it, was forgotten."""
+        tokens = _TOKEN.findall(fold(text))
+        letters = "".join(tokens)
+        starts = accumulate(map(len, tokens), initial=0) if within else (0,)
+        for start, (salt, marks) in product(starts, self._marks.items()):
+            hint = _hint(letters[start : start + _HEAD], salt)
+            for length, mark, day in marks.get(hint, ()):
+                fits = length >= _HEAD if within else length == len(letters)
+                if fits and _mark(letters[start : start + length], salt) == mark:
+                    yield day
+
+
+def _day_after(day: str) -> str:
+    after = datetime.date.fromisoformat(day) + datetime.timedelta(days=1)
+    return after.isoformat()
 
 
 def lines_of(body: str) -> list[str]:

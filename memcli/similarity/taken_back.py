@@ -7,8 +7,9 @@ from functools import cached_property
 
 from memcli.memory.parser import KnownFile
 from memcli.memory.tombstones import (
-    digest_of,
+    Forgotten,
     fold,
+    id_line,
     identifier,
     is_tombstone,
     lines_of,
@@ -32,8 +33,6 @@ _TITLE = r"\A\s*#.*\n(?=\s*\S)"
 """A heading below which a text goes on."""
 Spot = tuple[str, int]
 """A file, and the place of an entry in it."""
-Digests = Sequence[tuple[str, str, str]]
-"""(salt, digest, day) of what was forgotten."""
 
 
 class Refusal(NamedTuple):
@@ -70,9 +69,11 @@ def tombstones_of(known: Iterable[KnownFile]) -> list[Entry]:
 class TakenBackDoor:
     """What was taken back, asked of every text that is to become an entry."""
 
-    def __init__(self, entries: Iterable[Entry], forgotten: Digests = ()) -> None:
+    def __init__(
+        self, entries: Iterable[Entry], forgotten: Forgotten | None = None
+    ) -> None:
         self._entries = [*entries]
-        self._forgotten = forgotten
+        self._forgotten = forgotten or Forgotten()
 
     @cached_property
     def _tombstones(self) -> list[tuple[Entry, frozenset[str]]]:
@@ -95,11 +96,9 @@ class TakenBackDoor:
 
     def _forgotten_before(self, body: str, id: str) -> Refusal | None:
         """Where a line of the text, or the entry by its id, was forgotten."""
-        lines = [*lines_of(body), id]
-        for salt, digest, day in self._forgotten:
-            if any(digest_of(line, salt) == digest for line in lines):
-                return Refusal(title="", reason=day, is_forgotten=True)
-        return None
+        lines = [*lines_of(body), id_line(id)]
+        day = next(filter(None, map(self._forgotten.day_of, lines)), "")
+        return Refusal(title="", reason=day, is_forgotten=True) if day else None
 
 
 def echoes(gone: Entry, known: Iterable[KnownFile]) -> list[Spot]:

@@ -213,18 +213,18 @@ class State:
             self.db.execute(f"DELETE FROM condensed WHERE {oldest}", (CONDENSED,))
 
     def add_tombstones(
-        self, salt: str, digests: Iterable[str], day: str, *, everywhere: bool
+        self, marks: Iterable[tuple[str, str, str]], *, everywhere: bool
     ) -> None:
         """Remember texts that were forgotten, without their words; `everywhere`: for
         all projects of this machine."""
         project = "" if everywhere else self.project
-        rows = [(project, salt, digest, day) for digest in digests]
+        rows = [(project, *mark) for mark in marks]
         with transaction(self.db):
             statement = "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)"
             self.db.executemany(statement, rows)
 
     def tombstones(self) -> list[tuple[str, str, str]]:
-        """(salt, digest, day) of each text that was forgotten."""
+        """(salt, mark, day) of each text that was forgotten."""
         query = "SELECT salt, digest, day FROM tombstones WHERE project IN (?, '')"
         return [(salt, digest, day) for salt, digest, day in self.ask(query)]
 

@@ -341,7 +341,7 @@ def forgotten_text(report: ForgottenReport) -> str:
         for name, path, title in report.entries
     ]
     if report.exchanges:
-        lines.append(f"and {count(report.exchanges, 'exchange')} of history")
+        lines.append(f"and {report.exchanges} of history")
     lines += [f"not reached: {in_one_line(left)}" for left in report.left]
     return "\n".join(lines)
 
