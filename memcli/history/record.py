@@ -14,7 +14,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memcli.index.record import APPLICATION, VERSION, RecordContents, connected
+from memcli.index.record import (
+    APPLICATION,
+    VERSION,
+    RecordContents,
+    connected,
+    storable,
+)
 from memcli.memory.docs import PARTS, Doc, parts_of, unpacked
 from memcli.memory.tombstones import Forgotten
 from memcli.memory.words import stem
@@ -147,7 +153,7 @@ class HistoryRecord(RecordContents):
             "live": int(not _takes_back(doc)),
         }
         del row["said"], row["supersedes"], row["short"]
-        row["about"] = json.dumps(doc.about, ensure_ascii=False)
+        row["about"] = storable(json.dumps(doc.about, ensure_ascii=False))
         row["body"] = zlib.compress(
             json.dumps(doc.said, ensure_ascii=False).encode(), 4
         )

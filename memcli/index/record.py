@@ -96,7 +96,8 @@ class RecordContents:
     def about(self, path: str, most: int) -> list[Doc]:
         """The newest exchanges in which a file was edited."""
         where = "source = 'session' AND instr(about, ?) ORDER BY date DESC"
-        exchanges = (doc for _, doc in self.select(where, path.rpartition("/")[2]))
+        name = storable(path.rpartition("/")[2])
+        exchanges = (doc for _, doc in self.select(where, name))
         return list(islice((doc for doc in exchanges if touches(doc, path)), most))
 
     def units(self, prefix: str = "", before: str = "") -> list[str]:
@@ -148,6 +149,12 @@ class RecordContents:
         if self.rows("SELECT 1 FROM forgotten WHERE unit = ?", unit):
             return "~"
         return max(self.note("forgotten_before"), self.note("forgotten_all"))
+
+
+def storable(text: str) -> str:
+    """A text that SQLite can hold: a byte of a name that is no UTF-8 stands as JSON
+    escapes it."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _short(db: sqlite3.Connection, unit: str) -> int:
