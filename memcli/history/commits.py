@@ -22,7 +22,8 @@ _SUBJECT = 2000  # characters of a commit's first line
 _BODY = 8000
 _TRAILERS = 2000
 _FILES = 30
-_FIELDS = ("%H", "%aI", "%an", "%ae", "%P", "%B")
+_FIELDS = ("%H", "%aI", "%cI", "%an", "%ae", "%P", "%B")
+_UNDATED = "1970-01-01T00:00:00Z"  # as git dates what it cannot
 
 
 @verbose(ignore_case=True)
@@ -198,13 +199,18 @@ def read_commits(top: Path, *arguments: str) -> Iterator[Doc]:
 
 
 def _told(commits: Iterable[git.Logged]) -> Iterator[Doc]:
-    """Those of some commits that say something."""
-    return filter(None, map(_doc, commits))
+    """Those of some commits that say something. One whose dates cannot be read has that
+    of the one before it."""
+    date = _UNDATED
+    for logged in commits:
+        if doc := _doc(logged, date):
+            date = doc.date
+            yield doc
 
 
-def _doc(logged: git.Logged) -> Doc | None:
-    """A commit that says something."""
-    commit, date, name, mail, parents, whole = logged.fields
+def _doc(logged: git.Logged, before: str) -> Doc | None:
+    """A commit that says something; the one `before` it has this date."""
+    commit, date, committed, name, mail, parents, whole = logged.fields
     message = _bounded(whole.strip())
     subject, _, below = message.partition("\n")
     lines = below.strip().splitlines()
@@ -229,7 +235,7 @@ def _doc(logged: git.Logged) -> Doc | None:
         turn=0,
         key=f"c:{commit}",
         who=line(name, 60),
-        date=when(date),
+        date=when(date) or when(committed) or before,
         title=line(subject, TITLE),
         said=(("person", text),),
         about=about,

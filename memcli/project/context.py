@@ -68,11 +68,12 @@ class Project:
         set_date = self.environ.get("MEM_NOW")
         if not set_date:
             return datetime.date.today()
-        try:
-            return datetime.datetime.fromisoformat(set_date).date()
-        except ValueError:
-            what = f"MEM_NOW is no date: {set_date}"
-            raise UsageError(what, "write it as 2026-03-01") from None
+        with suppress(ValueError):
+            day = datetime.datetime.fromisoformat(set_date).date()
+            if 1970 <= day.year < 9999:  # of which days before and after can be told
+                return day
+        what = f"MEM_NOW is no date from 1970 to 9998: {set_date}"
+        raise UsageError(what, "write it as 2026-03-01")
 
     @cached_property
     def root(self) -> Path | None:

@@ -1,4 +1,6 @@
-"""What a commit's message, author or path may hold, and what is made of it."""
+"""What a commit's message, author, path or date may hold, and what is made of it."""
+
+import os
 
 import pytest
 
@@ -55,6 +57,26 @@ def test_an_author_and_a_message_may_be_any_bytes(zebra):
     assert found[0].names == ()
     assert set(found[1].names) == {"d" * 40, "\nodd\nname"}
     assert set(found[2].names) == {"MEMORY.md", "zebra.py"}
+
+
+def test_names_and_dates_that_cannot_be_read_leave_no_commit_out(zebra):
+    """A name that is no UTF-8; a date that is none, or of the year 10000: the one of
+    the commit before stands in for it."""
+    os.close(os.open(os.fsencode(zebra.root) + b"/bad\xff.py", os.O_CREAT))
+    zebra.commit("zebra stripes, the first")
+    parent = zebra.git("rev-parse", "HEAD").strip()
+    tree = zebra.git("rev-parse", "HEAD^{tree}").strip()
+    for date in ("abc", "-1 -9999", "253402300800 +1400"):
+        who = f"author A <a@b.c> {date}\ncommitter A <a@b.c> {date}\n"
+        text = f"tree {tree}\nparent {parent}\n{who}\nzebra at {date}\n"
+        words = "hash-object -t commit -w --stdin --literally".split()
+        parent = git.run(words, zebra.root, given=text).stdout.strip()
+        zebra.git("update-ref", "HEAD", parent)
+    added = zebra.mem("index", "--history", "--json").json
+    assert added["commits"] == 4
+    named = zebra.mem("why", os.fsdecode(b"bad\xff.py"), "--json").json["rows"]
+    shown = zebra.mem("show", f"c:{parent[:9]}", "--json").json
+    assert shown["date"][:10] == named[0]["date"]
 
 
 def test_log_and_a_past_moment_survive_names_with_line_ends(zebra):
