@@ -14,6 +14,7 @@ from memcli.compaction.arrivals import doors_of, let_in
 from memcli.compaction.merge_values import Values, as_list, merge_values, same
 from memcli.errors import MemError
 from memcli.memory import front_matter
+from memcli.memory.binding import strictness_of
 from memcli.memory.changes import (
     EntryChange,
     block_offsets,
@@ -107,6 +108,11 @@ class _Block(NamedTuple):
     @property
     def body(self) -> str:
         return _LINE_END.sub("\n", self.rest.strip(BLANKS))
+
+    @property
+    def binds(self) -> bool:
+        """Whether it has a guard: a side that lifts it is not simply taken."""
+        return "guard" in self.front and strictness_of(self.values) > 0
 
     @property
     def values(self) -> dict[str, Any]:
@@ -314,9 +320,12 @@ def _merge_block(
     gap = _merge_blanks(parted.gap, ours.gap, theirs.gap)
     below = prose.merged(parted.below, ours.below, theirs.below, prose.eol * 2)
     ours, theirs = (side._replace(gap=gap, below=below) for side in (ours, theirs))
-    if theirs.text == (base or ours).text:
-        return [ours]
-    return [theirs] if ours.text == parted.text else _merge_changed(base, ours, theirs)
+    if theirs.text == ours.text or not (ours.binds or theirs.binds):
+        if theirs.text == (base or ours).text:
+            return [ours]
+        if ours.text == parted.text:
+            return [theirs]
+    return _merge_changed(base, ours, theirs)
 
 
 def _left_by_one(base: _Block | None, left: _Block) -> list[_Block]:

@@ -1,9 +1,10 @@
 """The values of an entry that both sides of a merge have changed, key by key."""
 
 from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import Any
 
-from memcli.memory.binding import STRICTNESS
+from memcli.memory.binding import strictness_of
 from memcli.memory.changes import ARCHIVE_KEYS
 from memcli.memory.entry_values import read_values
 from memcli.memory.words import is_day
@@ -35,7 +36,31 @@ def merge_values(base: Values | None, ours: Values, theirs: Values) -> dict[str,
         for key in dict.fromkeys([*ours, *theirs])
     }
     merged |= _reasons(ours, theirs, merged)
+    merged |= _strictest(ours, theirs, merged)
     return {key: value for key, value in merged.items() if value is not None}
+
+
+def _strictest(ours: Values, theirs: Values, merged: Values) -> dict[str, Any]:
+    """What binds in a merge, whoever changed it: the stricter guard, the patterns of
+    each side that has one, and of `unless` what each such side has."""
+    binding = [side for side in (ours, theirs) if strictness_of(side)]
+    if not binding:
+        return {}
+    kept = {"guard": max(binding, key=strictness_of)["guard"]}
+    for key in ("commands", "paths", "unless"):
+        sides = [_patterns(key, side) for side in binding]
+        last = _patterns(key, merged)
+        if key == "unless":
+            items = [item for item in last if all(item in side for side in sides)]
+        else:
+            items = [*dict.fromkeys(chain(*sides, last))]
+        if items != last:
+            kept[key] = items or None
+    return kept
+
+
+def _patterns(key: str, side: Values) -> list[str]:
+    return [str(item) for item in as_list(key, side.get(key)) or ()]
 
 
 def _counted_by_both(ours: Values, theirs: Values) -> Values:
@@ -76,8 +101,6 @@ def _deciding(ours: Values, theirs: Values, merged: Values, key: str) -> Values 
 
 
 def _merge_value(key: str, base: Any, ours: Any, theirs: Any, preferred: str) -> Any:
-    if key == "guard":  # the stricter stays, whoever changed it
-        return max(ours, theirs, key=lambda value: STRICTNESS.get(str(value), 0))
     if same(theirs, base):
         return ours
     if same(ours, base):

@@ -87,6 +87,35 @@ def test_a_value_is_merged_by_its_kind(key, base, ours, theirs, wanted, turned):
     assert (values["mine"], values["other"]) == ("1", "2")
 
 
+GUARD = {"guard": "deny", "commands": ["git push*"], "unless": ["git push x*"]}
+LIFTED = [
+    ({"guard": "ask"}, GUARD),
+    ({"guard": None, "commands": None}, GUARD),
+    ({"commands": ["npm*"]}, {**GUARD, "commands": {"git push*", "npm*"}}),
+    ({"unless": ["git push x*", "git*"]}, GUARD),
+    ({"unless": ["git*"]}, {**GUARD, "unless": set()}),
+    ({"status": "retired"}, {**GUARD, "status": "retired"}),
+]
+
+
+@DIRECTIONS
+@pytest.mark.parametrize("other", [{}, {"mine": "1"}])
+@pytest.mark.parametrize(("theirs", "wanted"), LIFTED)
+def test_the_stricter_guard_stays(theirs, wanted, other, turned):
+    """Whether the other side changed this entry or another one; what is retired is
+    retired."""
+    sides = [entry(**GUARD, **other), entry(**{**GUARD, **theirs})]
+    beside = [entry("b", note="1"), entry("b")]
+    base = entry(**GUARD) + entry("b")
+    pairs = [one + two for one, two in zip(sides, beside, strict=True)]
+    values, _ = facts(merged(base, *turned(pairs)))["a"]
+    for key, value in wanted.items():
+        is_list = not isinstance(value, str)
+        assert (set(values.get(key, ())) if is_list else values[key]) == (
+            set(value) if is_list else value
+        )
+
+
 LISTS = [
     ("tags", ["x"], ["x", "y"], ["x", "z"], {"x", "y", "z"}),
     ("tags", None, ["y"], ["y", "z"], {"y", "z"}),
