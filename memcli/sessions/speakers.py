@@ -287,10 +287,11 @@ def name(value: Any) -> str:
 
 
 def folder(value: Any) -> str:
-    """A path from outside as one line; "" when it is no path."""
-    if not isinstance(value, str):
-        return ""
-    return regex(r"[\x00-\x1f\x7f\ud800-\udfff]").sub("", value[:4096])
+    """A path from outside, "" when it is none or not one line: without a part of it, it
+    would be another's."""
+    is_path = isinstance(value, str) and len(value) <= 4096
+    odd = regex(r"[\x00-\x1f\x7f\ud800-\udfff]")
+    return value if is_path and not odd.search(value) else ""
 
 
 def when(value: Any) -> str:

@@ -42,13 +42,14 @@ def environ(tmp_path):
 
 def test_the_folder_in_the_records_decides(root, environ, tmp_path):
     """At the root or below it, wherever the file lies; a neighbour with the same
-    beginning is none."""
+    beginning is none, nor is one whose name has what cannot be shown."""
     projects = tmp_path / "home/.claude/projects"
     put(projects / "-misleading/1.jsonl", root, session="at", age=3)
     put(projects / "-misleading/2.jsonl", root / "src", session="below", age=2)
     put(projects / "-shop/3.jsonl", f"{root}-two", session="beside")
     put(projects / "-shop/4.jsonl", root.parent, session="above")
     put(projects / "-shop/5.jsonl", root / "../other", session="elsewhere")
+    put(projects / "-shop/6.jsonl", f"{root}\n/src", session="a name with a line end")
     found = discover(environ, [root])
     assert names(found) == ["below", "at"]
     assert (
