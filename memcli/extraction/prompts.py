@@ -148,7 +148,8 @@ def _is_about(title: str, said: str) -> bool:
     not vouch for a lesson on something else."""
     words = words_of(title)
     found = set(words_of(strip_controls(said)))
-    return sum(word in found for word in words) >= COVERED * len(words)
+    met = sum(word in found for word in words)
+    return 0 < met >= COVERED * len(words)
 
 
 def _folded(text: str) -> str:
