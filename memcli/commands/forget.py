@@ -2,10 +2,10 @@
 
 import os
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+import secrets
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
@@ -26,8 +26,8 @@ from memcli.project.context import read_all, text_to_write
 from memcli.project.record import record_path
 from memcli.storage.files import SMALL_BYTES, cache_dir, read_text
 
-Marks = list[tuple[str, str, str]]
-"""(salt, mark, day) of what is forgotten."""
+Marks = Sequence[tuple[bool, tuple[str, str, str]]]
+"""(salt, mark, day) of each line that is forgotten, and whether everywhere."""
 RULE_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 """Where exports of memory may stand."""
 FORGOTTEN = "[forgotten]"
@@ -92,7 +92,7 @@ def forget(app: App, ids: Sequence[str]) -> ForgottenReport:
         patches += _from_moments(app, lines)
         # Before the files: whoever is killed here still finds the entries, and goes on.
         marks = _marks(app, removed)
-        said.extend(_from_history(app, Forgotten(chain(*marks.values()))))
+        said.extend(_from_history(app, Forgotten(mark for _, mark in marks)))
         if not app.dry_run:
             _from_state(app, removed, lines, marks)
         rows = tuple((entry.id, file.path, entry.title) for entry, file in removed)
@@ -272,29 +272,26 @@ def _from_history(app: App, gone: Forgotten) -> list[str]:
     return [*said.values()]
 
 
-def _marks(app: App, removed: Sequence[_Removed]) -> dict[bool, Marks]:
-    """What is left of the words, by which they are known when they come back: of
-    entries of the global level, and of the others."""
-    salt = app.forgotten().salt
-    marks: dict[bool, Marks] = {True: [], False: []}
-    for gone in removed:
-        of_level = marks[gone.file.place.level == "global"]
-        for line in (*gone.lines, id_line(gone.entry.id)):
-            of_level.append((salt, mark_of(line, salt), app.today))
-    return marks
+def _marks(app: App, removed: Sequence[_Removed]) -> Marks:
+    """What is left of the words, by which they are known when they come back."""
+    salt = next((salt for salt, *_ in app.forgotten().marks), secrets.token_hex(16))
+    return [
+        (gone.file.place.level == "global", (salt, mark_of(line, salt), app.today))
+        for gone in removed
+        for line in (*gone.lines, id_line(gone.entry.id))
+    ]
 
 
 def _from_state(
     app: App,
     removed: Sequence[_Removed],
     lines: Sequence[str],
-    marks: Mapping[bool, Marks],
+    marks: Marks,
 ) -> None:
     """Take the words out of what hooks told and out of proposals; marks stay."""
     with app.state() as state:
         state.forget_entries([gone.entry.id for gone in removed], lines)
-        for everywhere, of_level in marks.items():
-            state.add_tombstones(of_level, everywhere=everywhere)
+        state.add_tombstones(marks)
 
 
 def _from_index(app: App) -> None:

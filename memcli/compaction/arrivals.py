@@ -41,8 +41,7 @@ def _doors_for(
 
 
 def let_in(text: str, path: str, doors: Doors) -> str:
-    """A merged file, in which what was taken back is retired, and what was forgotten is
-    gone."""
+    """A merged file, in which what was taken back is retired."""
     if not doors:
         return text
     memory = parse(text, path)
@@ -50,9 +49,7 @@ def let_in(text: str, path: str, doors: Doors) -> str:
     for place, entry in enumerate(memory.entries):
         door = doors.get(entry.id) if entry.is_live else None
         refusal = door.of(entry.body, id=entry.id) if door is not None else None
-        if refusal is not None and refusal.is_forgotten:
-            changes.append(EntryChange(at=place, remove=True))
-        elif refusal is not None:
+        if refusal is not None:
             because = f"taken back elsewhere: {refusal.reason}"
             values = {"status": "retired", "retired_because": because}
             changes.append(EntryChange(at=place, values=values))
@@ -65,8 +62,6 @@ def without_forgotten(
     """A file merged of two sides, without the entries that one of them alone has and
     that were forgotten: what the other has changed comes back by no merge, and what
     both have was written again."""
-    if not gone:
-        return text
     our_ids, their_ids = (
         {entry.id for entry in parse(side, "").entries} for side in sides
     )

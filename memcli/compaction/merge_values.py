@@ -46,21 +46,14 @@ def _strictest(ours: Values, theirs: Values, merged: Values) -> dict[str, Any]:
     binding = [side for side in (ours, theirs) if strictness_of(side)]
     if not binding:
         return {}
-    kept = {"guard": max(binding, key=strictness_of)["guard"]}
+    kept: dict[str, Any] = {"guard": max(binding, key=strictness_of)["guard"]}
     for key in ("commands", "paths", "unless"):
-        sides = [_patterns(key, side) for side in binding]
-        last = _patterns(key, merged)
+        sides = [as_list(key, side.get(key)) or [] for side in (*binding, merged)]
+        every = [*dict.fromkeys(chain(*sides))]
         if key == "unless":
-            items = [item for item in last if all(item in side for side in sides)]
-        else:
-            items = [*dict.fromkeys(chain(*sides, last))]
-        if items != last:
-            kept[key] = items or None
+            every = [item for item in every if all(item in side for side in sides)]
+        kept[key] = every or None
     return kept
-
-
-def _patterns(key: str, side: Values) -> list[str]:
-    return [str(item) for item in as_list(key, side.get(key)) or ()]
 
 
 def _counted_by_both(ours: Values, theirs: Values) -> Values:

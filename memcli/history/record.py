@@ -198,9 +198,8 @@ class HistoryRecord(RecordContents):
         """Delete for good a session or commit, what is older than a day, or all; the
         units."""
         where = "unit = ?" if unit else "date < ?" if before else "? = ''"
+        rows = self.rows(f"SELECT id, unit FROM docs WHERE {where}", unit or before)
         with transaction(self.db):
-            rows = self.rows(f"SELECT id, unit FROM docs WHERE {where}", unit or before)
-            self._drop([row[0] for row in rows])
             if unit:
                 self.db.execute("INSERT OR IGNORE INTO forgotten VALUES (?)", (unit,))
             else:
@@ -208,8 +207,7 @@ class HistoryRecord(RecordContents):
                     "forgotten_before", max(self.note("forgotten_before"), before)
                 )
                 self.keep("forgotten_all", max(self.note("forgotten_all"), all_until))
-            self.db.execute("INSERT INTO words (words) VALUES ('optimize')")
-        self._rewrite()
+        self.forget_docs([row[0] for row in rows])
         return list(dict.fromkeys(row[1] for row in rows))
 
     def forget_docs(self, ids: Collection[int]) -> None:

@@ -7,13 +7,12 @@ import datetime
 import hashlib
 import math
 import re
-import secrets
 import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import accumulate, chain, islice, product
+from itertools import accumulate, chain, islice
 
 from memcli.memory.values import Entry
 from memcli.memory.words import full_pairs, spaceless_runs, stem
@@ -99,12 +98,11 @@ def mark_of(text: str, salt: str) -> str:
 
 def _mark(letters: str, salt: str) -> str:
     whole = hashlib.sha256(f"{salt}\n{letters}".encode("utf-8", "replace"))
-    return f"{_hint(letters, salt)}:{len(letters)}:{whole.hexdigest()}"
+    return f"{_hint(letters)}:{len(letters)}:{whole.hexdigest()}"
 
 
-def _hint(letters: str, salt: str) -> str:
-    head = f"{salt}{letters[:_HEAD]}".encode("utf-8", "replace")
-    return f"{zlib.crc32(head) & 0xFFF:x}"
+def _hint(letters: str) -> str:
+    return f"{zlib.crc32(letters[:_HEAD].encode('utf-8', 'replace')) & 0xFFF:x}"
 
 
 def id_line(entry_id: str) -> str:
@@ -116,42 +114,32 @@ class Forgotten:
     """What was forgotten on this machine, known again by marks: (salt, mark, day)."""
 
     def __init__(self, marks: Iterable[tuple[str, str, str]] = ()) -> None:
-        self._marks: dict[str, dict[str, list[tuple[int, str, str]]]] = {}
-        for salt, mark, day in marks:
-            hint, length, _ = mark.split(":")
-            of_salt = self._marks.setdefault(salt, {})
-            of_salt.setdefault(hint, []).append((int(length), mark, day))
-
-    def __bool__(self) -> bool:
-        return bool(self._marks)
-
-    @property
-    def salt(self) -> str:
-        """The salt of what is there; a text is looked through once for each."""
-        return next(iter(self._marks), "") or secrets.token_hex(16)
+        self.marks = [*marks]
+        self._by_hint: dict[str, list[tuple[str, str, str]]] = {}
+        for each in self.marks:
+            self._by_hint.setdefault(each[1].partition(":")[0], []).append(each)
 
     def day_of(self, line: str) -> str:
         """The day on which a line was forgotten, "" for one that was not."""
-        return next(self._days(line, within=False), "")
+        days = (day for salt, mark, day in self.marks if mark == mark_of(line, salt))
+        return next(days, "")
 
     def is_said(self, text: str, date: str = "") -> bool:
-        """Whether a text holds a line that was forgotten. What is said on a later
-        `date` counts anew; a day is left for the zones of time."""
-        if not self._marks:
-            return False
-        lines = (self._days(line, within=False) for line in text.splitlines())
-        days = chain(self._days(text, within=True), chain.from_iterable(lines))
+        """Whether a text holds a line that was forgotten, a short one by itself. What
+        is said on a later `date` counts anew; a day is left for the zones of time."""
+        pieces = [text, *text.splitlines()] if self.marks else []
+        days = chain.from_iterable(map(self._days, pieces))
         return any(date[:10] <= _day_after(day) for day in days)
 
-    def _days(self, text: str, *, within: bool) -> Iterator[str]:
-        """When what a text says, as a whole or `within` it, was forgotten."""
+    def _days(self, text: str) -> Iterator[str]:
+        """When what a text says was forgotten."""
         tokens = _TOKEN.findall(fold(text))
         letters = "".join(tokens)
-        starts = accumulate(map(len, tokens), initial=0) if within else (0,)
-        for start, (salt, marks) in product(starts, self._marks.items()):
-            hint = _hint(letters[start : start + _HEAD], salt)
-            for length, mark, day in marks.get(hint, ()):
-                fits = length >= _HEAD if within else length == len(letters)
+        for start in accumulate(map(len, tokens), initial=0):
+            hint = _hint(letters[start : start + _HEAD])
+            for salt, mark, day in self._by_hint.get(hint, ()):
+                length = int(mark.split(":")[1])
+                fits = length >= _HEAD or length == len(letters)
                 if fits and _mark(letters[start : start + length], salt) == mark:
                     yield day
 

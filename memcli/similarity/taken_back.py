@@ -83,7 +83,7 @@ class TakenBackDoor:
     def of(self, body: str, *, id: str = "", but: str = "") -> Refusal | None:
         """What keeps a text, an entry's title and body, from being written; `id` is
         that of the entry it would be, `but` that of one that does not count."""
-        refusal = self._forgotten_before(body, id) if self._forgotten else None
+        refusal = self._forgotten_before(body, id)
         if refusal is not None or not self._entries:
             return refusal
         words = frozenset(words_of(body))

@@ -213,12 +213,13 @@ class State:
             self.db.execute(f"DELETE FROM condensed WHERE {oldest}", (CONDENSED,))
 
     def add_tombstones(
-        self, marks: Iterable[tuple[str, str, str]], *, everywhere: bool
+        self, marks: Iterable[tuple[bool, tuple[str, str, str]]]
     ) -> None:
-        """Remember texts that were forgotten, without their words; `everywhere`: for
-        all projects of this machine."""
-        project = "" if everywhere else self.project
-        rows = [(project, *mark) for mark in marks]
+        """Remember texts that were forgotten, without their words, each for this
+        project or, where that is true, for all of this machine."""
+        rows = [
+            ("" if everywhere else self.project, *mark) for everywhere, mark in marks
+        ]
         with transaction(self.db):
             statement = "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)"
             self.db.executemany(statement, rows)
