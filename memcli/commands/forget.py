@@ -23,8 +23,8 @@ from memcli.memory.tombstones import LEAST, Forgotten, fold, id_line, lines_of, 
 from memcli.memory.values import Entry, Patch, listed, plain_id
 from memcli.project import git
 from memcli.project.context import read_all, text_to_write
-from memcli.project.record import record_path
-from memcli.storage.files import SMALL_BYTES, cache_dir, read_text
+from memcli.project.record import FOLDER, path_of
+from memcli.storage.files import SMALL_BYTES, cache_dir, read_text, state_dir
 
 Marks = Sequence[tuple[bool, tuple[str, str, str]]]
 """(salt, mark, day) of each line that is forgotten, and whether everywhere."""
@@ -92,7 +92,7 @@ def forget(app: App, ids: Sequence[str]) -> ForgottenReport:
         patches += _from_moments(app, lines)
         # Before the files: whoever is killed here still finds the entries, and goes on.
         marks = _marks(app, removed)
-        said.extend(_from_history(app, Forgotten(mark for _, mark in marks)))
+        said.extend(_from_history(app, marks))
         if not app.dry_run:
             _from_state(app, removed, lines, marks)
         rows = tuple((entry.id, file.path, entry.title) for entry, file in removed)
@@ -149,9 +149,10 @@ def _taken_out(back: Patch) -> dict[str, Entry]:
 
 def _words(entry: Entry) -> list[str]:
     """The title and the lines of the body of an entry that are long enough to be told
-    by."""
+    by, without the mark of a list and the stop, which others leave out."""
     lines = lines_of(f"{entry.title}\n{entry.body}")
-    return [line for line in lines if len(line) >= LEAST]
+    bare = (re.sub(r"\A\W+|\W+\Z", "", line) for line in lines)
+    return [line for line in bare if len(line) >= LEAST]
 
 
 def _from_the_rest(app: App, ids: Sequence[str], lines: Sequence[str]) -> None:
@@ -163,7 +164,7 @@ def _from_the_rest(app: App, ids: Sequence[str], lines: Sequence[str]) -> None:
         changes = [EntryChange(at=place, remove=True) for place in places]
         return _blotted(edited(memory, changes).text, lines)
 
-    app.workspace.forget_undo(ids, clean)
+    app.workspace.forget_undo([*ids, *lines], clean)
     _from_index(app)
     _from_page(app)
 
@@ -260,16 +261,22 @@ def _blotted(text: str, lines: Sequence[str]) -> str:
     return text
 
 
-def _from_history(app: App, gone: Forgotten) -> list[str]:
-    """Delete the exchanges and commits that hold these words; their handles."""
-    with opened(record_path(app.project)) as record:
-        if record is None:
-            return []
-        docs = record.select("1", every=True)
-        said = {number: doc.handle for number, doc in docs if says(doc, gone)}
-        if said and not app.dry_run:
-            record.forget_docs(said)
-    return [*said.values()]
+def _from_history(app: App, marks: Marks) -> list[str]:
+    """Delete the exchanges and commits that hold these words, in the record of this
+    repository (kept on or not) or in all; their handles."""
+    own = path_of(app.project.root)
+    handles: list[str] = []
+    for path in (state_dir() / FOLDER).glob("*.db"):
+        gone = Forgotten(
+            mark for everywhere, mark in marks if everywhere or path == own
+        )
+        with opened(path if gone.marks else None) as record:
+            docs = record.select("1", every=True) if record else ()
+            said = {number: doc.handle for number, doc in docs if says(doc, gone)}
+            handles += said.values()
+            if record and said and not app.dry_run:
+                record.forget_docs(said)
+    return handles
 
 
 def _marks(app: App, removed: Sequence[_Removed]) -> Marks:
@@ -290,7 +297,8 @@ def _from_state(
 ) -> None:
     """Take the words out of what hooks told and out of proposals; marks stay."""
     with app.state() as state:
-        state.forget_entries([gone.entry.id for gone in removed], lines)
+        ids = [gone.entry.id for gone in removed]
+        state.forget_entries(ids, lines, everywhere=any(mark[0] for mark in marks))
         state.add_tombstones(marks)
 
 

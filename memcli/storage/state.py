@@ -229,21 +229,24 @@ class State:
         query = "SELECT salt, digest, day FROM tombstones WHERE project IN (?, '')"
         return [(salt, digest, day) for salt, digest, day in self.ask(query)]
 
-    def forget_entries(self, entry_ids: Iterable[str], lines: Iterable[str]) -> None:
-        """Delete what was told and proposed of entries, and every row with these words;
-        the file is written anew."""
+    def forget_entries(
+        self, entry_ids: Iterable[str], lines: Iterable[str], *, everywhere: bool
+    ) -> None:
+        """Delete what was told and proposed of entries, in this project or
+        `everywhere`, and every row with these words; the file is written anew."""
+        here = "? IS NOT NULL" if everywhere else "project = ?"
         with transaction(self.db):
             self.db.execute("PRAGMA secure_delete = ON")
             for name in entry_ids:
                 for table_name in ("told", "shown", "recalls", "waiting", "proposals"):
                     key = "id" if table_name == "proposals" else "entry"
-                    where = f"project = ? AND {key} = ?"
+                    where = f"{here} AND {key} = ?"
                     self.ask(f"DELETE FROM {table_name} WHERE {where}", name)
             self.db.create_function("says", 1, _sayer(lines), deterministic=True)
             for table_name, text in WORDS.items():
-                where = f"project = ? AND says({text})"
+                where = f"{here} AND says({text})"
                 self.ask(f"DELETE FROM {table_name} WHERE {where}")
-            self.ask("UPDATE extracted SET task = '' WHERE project = ? AND says(task)")
+            self.ask(f"UPDATE extracted SET task = '' WHERE {here} AND says(task)")
             self.db.execute("DELETE FROM condensed")  # what a model made of tasks
         self.db.execute("VACUUM")
         self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -4,6 +4,7 @@ import pytest
 
 from memcli.memory.tombstones import Forgotten, mark_of
 from memcli.storage.files import state_dir
+from memcli.storage.journal import unpacked
 from tests.commands.talk import held
 
 RULE = "Always use xyzzyplugh from now on in this project, never npm."
@@ -60,6 +61,22 @@ def test_what_was_never_read_is_known_too(project, talk):
     project.ok("extract", str(talk))
     project.ok("index", "--history")
     assert words(project) == []
+
+
+def test_what_is_forgotten_everywhere_leaves_every_history(project, talk):
+    """A global entry leaves the history of all, also where none is kept by now; and
+    undo, whose records of other entries say the same."""
+    project.ok("extract", str(talk))
+    episode = project.entries("tasks/episodes.md")[0].id
+    project.ok("retire", episode)
+    project.ok("restore", episode)
+    project.write("MEMORY.md", "")
+    project.ok("add", RULE, "--level", "global")
+    name = project.listed("--level", "global")[0]["id"]
+    project.ok("forget", name, env={"MEM_HISTORY": "false"})
+    assert words(project) == []
+    undone = [unpacked(path) for path in state_dir().glob("undo/*/*.json")]
+    assert undone and "xyzzyplugh" not in repr(undone)
 
 
 def test_marks_know_a_line_within_a_text_and_have_no_words():
