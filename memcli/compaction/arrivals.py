@@ -41,7 +41,8 @@ def _doors_for(
 
 
 def let_in(text: str, path: str, doors: Doors) -> str:
-    """A merged file, in which what was taken back is retired."""
+    """A merged file, in which what was taken back is retired, and what was forgotten is
+    gone."""
     if not doors:
         return text
     memory = parse(text, path)
@@ -49,7 +50,9 @@ def let_in(text: str, path: str, doors: Doors) -> str:
     for place, entry in enumerate(memory.entries):
         door = doors.get(entry.id) if entry.is_live else None
         refusal = door.of(entry.body, id=entry.id) if door is not None else None
-        if refusal is not None:
+        if refusal is not None and refusal.is_forgotten:
+            changes.append(EntryChange(at=place, remove=True))
+        elif refusal is not None:
             because = f"taken back elsewhere: {refusal.reason}"
             values = {"status": "retired", "retired_because": because}
             changes.append(EntryChange(at=place, values=values))
