@@ -19,7 +19,7 @@ from memcli.extraction.rules.words import (
 from memcli.sessions.model import Turn
 from memcli.sessions.tools import changed_by
 from memcli.text.matching import regex, verbose
-from memcli.text.secrets import find_secrets
+from memcli.text.secrets import find_secrets, is_redacted
 
 # characters of a title, words of one
 TITLE = 110
@@ -288,7 +288,7 @@ def _tells(sentence: SpokenSentence) -> bool:
     if not (text[:1].isalnum() or text[:1] in MARKS):
         return False
     is_fit = 4 <= _count(sentence) <= LONGEST and len(content(sentence.low)) >= 3
-    return is_fit and "[secret removed" not in sentence.text
+    return is_fit and not is_redacted(sentence.text)
 
 
 def _count(sentence: SpokenSentence) -> int:
@@ -311,4 +311,4 @@ def plain(text: str) -> str:
 def is_open(sentence: SpokenSentence) -> bool:
     """Whether a sentence tells nothing that is private: what held a secret is left out
     whole."""
-    return "[secret removed" not in sentence.text and not find_secrets(sentence.text)
+    return not is_redacted(sentence.text) and not find_secrets(sentence.text)

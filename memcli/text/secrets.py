@@ -24,6 +24,7 @@ from memcli.text.secret_rules import PLACES, PROSE
 from memcli.text.token_rules import NUMBERS, TOKENS
 
 _NAME_WORDS = ("pass", "pw", "secret", "token", "credential", "key", "mdp")
+_NOTICE = "[secret removed"  # stands in the place of a credential
 _PRIVATE = "private key"
 _VERBS = ("pass", "pw", "mdp")
 """Names of a password that are also words or parts of words."""
@@ -47,8 +48,13 @@ def redact_once(text: str) -> str:
     secrets = find_secrets(text)
     return matching.replaced(
         text,
-        [(span.start, span.end, f"[secret removed: {span.kind}]") for span in secrets],
+        [(span.start, span.end, f"{_NOTICE}: {span.kind}]") for span in secrets],
     )
+
+
+def is_redacted(text: str) -> bool:
+    """Whether a credential was replaced in a text."""
+    return _NOTICE in text
 
 
 class _Group(NamedTuple):

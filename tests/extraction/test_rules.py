@@ -56,7 +56,7 @@ FOR_GOOD = [
     "Daqui em diante use apenas variáveis de ambiente para as senhas.",
     "Full snapshots should not be updated ever.", "In future, commit after every step.",
     "以后都用中文回复。", "以後都用繁體中文回覆。",
-    "No, don't use npm. Use pnpm.", "Don’t bump the version.", "use pnpm instead of npm", "Stop bumping the version.",
+    "No, don't use npm. Use pnpm.", "Don’t bump the version.", "Stop bumping the version.",
     "You shouldn't edit the lock file.", "Note that our staging database must not be migrated without a backup.",
     "数据库迁移不要自动执行。", "設定画面では英語名を使わないでください。", "We use pnpm here, never npm.",
     "Das ist falsch, du solltest hier den Cache-Client verwenden.", "I prefer that commits are small.",
@@ -66,7 +66,8 @@ LIKELY = [
     "That is not correct, the retry belongs in the http client.", "The server folder should stand beside the front end.",
     "La pantalla de ajustes debe mostrar el nombre, no el código.", "Мне не нравится, когда тесты ходят в сеть.",
     "I don't want a spinner when the output is JSON.", "We tried append before, it grew without bound.",
-    "Fix the cart page. Don't bump the version.",
+    "Fix the cart page. Don't bump the version.", "use pnpm instead of npm",
+    "Two coupons zero it out instead of leaving a quarter.",
 ]  # fmt: skip
 
 
@@ -88,6 +89,7 @@ def test_what_is_likely_is_proposed(text):
 IDLE = [
     "Don't worry about it.", '"Our dates are always stored in UTC."', "Thanks, looks great!",
     "Can you run the tests now?", "commit", "yes please", "continue",
+    "I'll make sure that all callers of the table know about it.",
     "Add a button to the page.", "What does this function do?", "fix the failing test",
     "mach weiter", "отлично, спасибо", "好的，继续", "ありがとう", "nie ma menu na stronie",
     "I prefer this one of the two screenshots.", "I'd rather the second layout.", "I prefer that.",
@@ -169,6 +171,8 @@ def test_a_short_turn_is_told_whole_and_a_long_one_by_its_rule():
     short = "Money is a Decimal here. Never use floats for it. They drift by a cent."
     (lesson,) = found(human(short))
     assert lesson.body == short and lesson.title == short.rstrip(".")
+    (lesson,) = found(human("No, run only tests/invoice. And never change a number."))
+    assert lesson.title == "Never change a number" and lesson.kind == "pitfall"
     mixed = f"Fix the cart page. {short} Can you show me the result?"
     (lesson,) = found(human(mixed))
     assert "They drift" in lesson.body and "Fix the cart" not in lesson.body

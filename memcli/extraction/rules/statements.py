@@ -13,6 +13,7 @@ from memcli.extraction.rules.words import SpokenSentence, content, sentences
 from memcli.sessions.model import Turn
 from memcli.sessions.taking_back import taken_back
 from memcli.text.matching import regex
+from memcli.text.secrets import is_redacted
 
 WHOLE = 600  # characters of a turn that is told whole
 TITLE = 90  # characters of what is its own title
@@ -55,7 +56,7 @@ _UNLESS = {
 _IDLE = {"asks", "once", "happened"}  # of these nothing is a rule, nor likely
 _LASTS = {"always", "for good", "language", "prefers"}
 # What demands something, and what grounds a demand: one of each makes a rule.
-_DEMANDS = {"corrects", "must", "tried", "wishes"}
+_DEMANDS = {"corrects", "instead", "must", "tried", "wishes"}
 _GROUNDS = {"conceded", "corrects", "general"}
 _SAYS = _LASTS | _DEMANDS | {"chosen", "conceded", "forbids", "instead", "manner"}
 
@@ -87,6 +88,11 @@ class _SaidSentence(NamedTuple):
     def says_much(self) -> bool:
         """Whether it says something by itself."""
         return _says_much(self.low) and not self.text.endswith((":", "："))
+
+    @property
+    def is_of_now(self) -> bool:
+        """Whether it puts right what is done now: "No, run only these." """
+        return "corrects" in self.shows and not is_rule(self.shows)
 
     @property
     def counts(self) -> bool:
@@ -138,7 +144,7 @@ def is_rule(shows: frozenset[str]) -> bool:
     grounds = shows & _GROUNDS
     is_grounded = bool(demands and grounds) and len(demands | grounds) > 1
     is_order = "tasks" in shows
-    is_demand = not is_order and (is_grounded or "instead" in shows)
+    is_demand = is_grounded and not is_order
     return "whole" in shows and (is_demand or "forbids" in shows)
 
 
@@ -207,10 +213,12 @@ def _whole(
 ) -> Statement | None:
     """A turn as one statement; None where a title cannot say all its rules."""
     sure = sorted(n for n in surest if is_rule(said[n].shows)) or surest[:1]
-    told = [n for n, one in enumerate(said) if one.says_much]
+    told = [n for n, one in enumerate(said) if one.says_much and not one.is_of_now]
     title = _title(said, told) or _title(said, sure)
     body = " ".join(one.text for one in said)
     shows = frozenset[str]().union(*(said[n].shows for n in sure))
+    if is_rule(shows):  # "No, only these. And never ..." puts right what was done
+        shows |= {"corrects"} & frozenset[str]().union(*(one.shows for one in said))
     return Statement(turn=index, text=title, body=body, shows=shows) if title else None
 
 
@@ -229,7 +237,8 @@ def _title(said: Sequence[_SaidSentence], group: Sequence[int]) -> str:
 def _said(turns: Sequence[Turn], index: int) -> list[_SaidSentence]:
     """The sentences of a turn that is no document, with what they show."""
     text = turns[index].text
-    said = [each for each in sentences(text, typed=True) if not each.reminds]
+    spoken = sentences(text, typed=True)
+    said = [each for each in spoken if not (each.reminds or is_redacted(each.text))]
     if any(each.mark == "#" for each in said):
         return []
     shows = _led(said)
@@ -280,9 +289,10 @@ def _says_much(low: str) -> bool:
 def _around(turns: Sequence[Turn], index: int) -> frozenset[str]:
     """What a turn that is about one thing shows beside its words: a question with
     alternatives before it, an agent that concedes after it."""
-    after = next((turn for turn in turns[index + 1 :] if words.spoken(turn)), None)
+    later = (turns[at] for at in range(index + 1, len(turns)))
+    after = next(filter(words.spoken, later), None)
     signs = {
-        "chosen": _answers_a_choice(turns[index], turns[:index]),
+        "chosen": _answers_a_choice(turns, index),
         "conceded": after is not None
         and words.says("conceding", words.fold(after.text[:300])),
         "whole": True,
@@ -290,10 +300,12 @@ def _around(turns: Sequence[Turn], index: int) -> frozenset[str]:
     return frozenset(sign for sign, is_there in signs.items() if is_there)
 
 
-def _answers_a_choice(turn: Turn, before: Sequence[Turn]) -> bool:
+def _answers_a_choice(turns: Sequence[Turn], index: int) -> bool:
     """Whether what was said last is an agent's question with alternatives, and a turn
     names what it asks about: "option 2" says nothing later."""
-    heard = (turn for turn in reversed(before) if turn.human or words.spoken(turn))
+    turn = turns[index]
+    before = (turns[at] for at in range(index - 1, -1, -1))
+    heard = (earlier for earlier in before if earlier.human or words.spoken(earlier))
     last = next(heard, None)
     if last is None or last.human:
         return False
