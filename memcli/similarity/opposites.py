@@ -1,7 +1,8 @@
 """Which entries that hold say the opposite of each other. Whoever names opposites asks
 here, so that all name the same. Pure."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from memcli.memory.parser import KnownFile
@@ -52,22 +53,25 @@ def standing_in(files: Iterable[KnownFile]) -> Iterator[PlacedEntry]:
             yield from filter(may_be_opposed, entries)
 
 
-def opposites(entries: Iterable[PlacedEntry]) -> list[Opposite]:
+def opposites(
+    entries: Iterable[PlacedEntry], *, of_any_type: bool = False
+) -> list[Opposite]:
     """The pairs that say the opposite, in whatever order the entries come; of two ids
-    one pair."""
+    one pair. Two have one type, unless they may be `of_any_type`."""
     opposed = filter(may_be_opposed, entries)
     in_order = sorted(opposed, key=lambda each: (each.path, each.entry.line))
-    found = [*_by_text(in_order), *_marked(in_order)]
+    by_type = grouped(in_order, lambda each: each.entry.type).values()
+    groups = [in_order] if of_any_type else by_type
+    found = [*chain.from_iterable(map(_by_text, groups)), *_marked(in_order)]
     one_each = {frozenset(pair.ids): pair for pair in reversed(found)}
     return [pair for ids, pair in reversed(one_each.items()) if len(ids) > 1]
 
 
-def _by_text(entries: Iterable[PlacedEntry]) -> Iterator[Opposite]:
-    for group in grouped(entries, lambda each: each.entry.type).values():
-        claims = [claim(each.entry.body) for each in group]
-        for place, other in contradictions(claims):
-            reason = guard(claims[place], claims[other]) or "opposite"
-            yield Opposite(first=group[place], second=group[other], differs=reason)
+def _by_text(group: Sequence[PlacedEntry]) -> Iterator[Opposite]:
+    claims = [claim(each.entry.body) for each in group]
+    for place, other in contradictions(claims):
+        reason = guard(claims[place], claims[other]) or "opposite"
+        yield Opposite(first=group[place], second=group[other], differs=reason)
 
 
 def _marked(entries: Iterable[PlacedEntry]) -> Iterator[Opposite]:

@@ -91,7 +91,7 @@ class _SaidSentence(NamedTuple):
 
     @property
     def is_of_now(self) -> bool:
-        """Whether it puts right what is done now: "No, run only these." """
+        """Whether it puts right what is done now ("No, run only these")."""
         return "corrects" in self.shows and not is_rule(self.shows)
 
     @property
