@@ -17,9 +17,10 @@ from memcli.index.citations import Citation, parse_citation
 from memcli.index.codebase import Codebase
 from memcli.index.database import Index, Progress
 from memcli.index.fates import GONE, LOST, MOVED, UNTOLD, Anchor, Fate
-from memcli.index.sayings import UNKNOWN, Said
+from memcli.index.sayings import Said
 from memcli.index.stated import statements
 from memcli.index.whole import changing
+from memcli.index.worktree import UNKNOWN
 from memcli.project import git
 from memcli.text.matching import verbose
 

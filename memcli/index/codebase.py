@@ -12,8 +12,8 @@ from memcli.index.declared import Declared
 from memcli.index.fates import GONE, HERE, NEVER, PENDING, UNTOLD, Anchor, Fate
 from memcli.index.lost_words import removed_words
 from memcli.index.removals import removed_places
-from memcli.index.sayings import UNKNOWN, Said, oldest, said_since
-from memcli.index.worktree import CODE, WorkTree, is_prose
+from memcli.index.sayings import Said, oldest, said_since
+from memcli.index.worktree import CODE, UNKNOWN, WorkTree, is_prose
 from memcli.project import git
 
 VERSIONS = 50  # of a file that are looked at for what changed a citation
@@ -145,8 +145,7 @@ class Codebase(WorkTree):
 
     def holds(self, name: str) -> bool:
         """Whether an identifier stands in some file of code."""
-        revision = (self.revision,) if self.revision else ()
-        return bool(self.git("grep", "-lwFI", "-e", name, *revision, "--", *CODE))
+        return self.grep("-lwFI", "-e", name, specs=CODE) != ""
 
     def _held(self, anchor: Anchor, known: Mapping[Anchor, Fate]) -> Fate:
         """What a value or a citation is worth today; it may come true again."""

@@ -8,18 +8,14 @@ from contextlib import contextmanager, suppress
 from memcli.index import targets
 from memcli.index.fates import GONE, HERE, NEVER, UNTOLD, Anchor, Fate
 from memcli.index.removals import removed_places
-from memcli.index.sayings import UNKNOWN
 from memcli.index.stated import KEYS, Reader, agrees, parse_statement
-from memcli.index.worktree import WorkTree, parse_batch
-from memcli.project import git
-from memcli.project.git import Logged
+from memcli.index.worktree import UNKNOWN, Commit, WorkTree, parse_batch
 from memcli.storage.files import SMALL_BYTES, Unreadable
 from memcli.text.controls import named
 from memcli.text.matching import verbose
 
 MOST_COMMITS = 2000  # of manifests
 BATCH = 50  # commits whose manifests are read at once
-SHORT = 9  # digits of a commit: --no-abbrev, for blobs, lengthens %h as well
 
 
 class Declared:
@@ -147,7 +143,8 @@ class Declared:
         specs = [_deep(name) for name in targets.TOOLS[tool].sources]
         if not specs:
             return never
-        commits = self._of_manifests(specs)
+        changed = "--diff-filter=DM", f"--max-count={MOST_COMMITS}"
+        commits = self.tree.log(*changed, "--", *specs, listed="--raw")
         if commits is None:
             return {}
         fates = self._taken_from(tool, commits, wanted, since)
@@ -157,7 +154,7 @@ class Declared:
     def _taken_from(
         self,
         tool: str,
-        commits: Sequence[Logged],
+        commits: Sequence[Commit],
         wanted: Mapping[str, Anchor],
         since: Mapping[Anchor, int],
     ) -> dict[Anchor, Fate]:
@@ -174,23 +171,12 @@ class Declared:
                     fates.setdefault(anchor, fate)
         return fates
 
-    def _of_manifests(self, specs: Iterable[str]) -> list[Logged] | None:
-        """The commits that changed or removed these manifests, the newest first; None
-        where git does not say."""
-        how = "-m", "--first-parent", "--no-renames", "--diff-filter=DM", "--raw"
-        ending, _, shape = git.log_format("%h", "%cs", "%H")
-        bounds = "--no-abbrev", f"--max-count={MOST_COMMITS}"
-        logged = self.tree.git("log", *how, *bounds, ending, shape, "--", *specs)
-        return None if logged is None else list(git.parse_log(logged, 3))
-
-    def _lost(self, tool: str, commits: Sequence[Logged]) -> Iterator[tuple[str, Fate]]:
+    def _lost(self, tool: str, commits: Sequence[Commit]) -> Iterator[tuple[str, Fate]]:
         """The targets that these commits took out of some manifest."""
-        texts = self._blobs(blob for change in commits for blob in _changed(change))
-        for logged in commits:
-            commit, day, full = logged.fields
-            place = self.tree.places.get(full, UNKNOWN)
-            removed = Fate(GONE, commit=commit[:SHORT], day=day, at=place)
-            for path, name in _taken_out(tool, logged, texts):
+        texts = self._blobs(blob for commit in commits for blob in _changed(commit))
+        for commit in commits:
+            removed = Fate(GONE, commit=commit.name, day=commit.day, at=commit.at)
+            for path, name in _taken_out(tool, commit, texts):
                 # an unread manifest may declare it still
                 unread = path in self.unread
                 yield name, removed._replace(state=UNTOLD) if unread else removed
@@ -203,7 +189,9 @@ class Declared:
         rows = [row.split() for row in (sizes or "").splitlines()]
         lacks_some = sizes is None or any(row[1:] == ["missing"] for row in rows)
         self.tree.has_gaps |= lacks_some
-        small = [row[0] for row in rows if _is_small(row)]
+        small = [
+            name for name, row in zip(names, rows, strict=False) if _is_small(row)
+        ]
         answer = self.tree.git("cat-file", "--batch", given=_lines(small)) or ""
         return dict(zip(small, parse_batch(answer), strict=False))
 
@@ -242,17 +230,17 @@ def _deep(name: str) -> str:
     return f":(glob)**/{name}" if "/" not in name else f":(glob)**/{name[1:]}"
 
 
-def _changed(logged: Logged) -> Iterator[str]:
+def _changed(commit: Commit) -> Iterator[str]:
     """The names of the blobs before and after, of each file of a commit in raw form."""
-    for row in logged.names[::2]:
+    for row in commit.files[::2]:
         yield from row.split(" ")[2:4]
 
 
 def _taken_out(
-    tool: str, logged: Logged, texts: Mapping[str, str]
+    tool: str, commit: Commit, texts: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """The targets that a commit took out of some manifest, after its path."""
-    rows = zip(logged.names[::2], logged.names[1::2], strict=True)
+    rows = zip(commit.files[::2], commit.files[1::2], strict=True)
     for row, path in rows:
         _, _, old, new, *_ = row.split(" ")
         before = _readable(tool, path, texts.get(old, ""))

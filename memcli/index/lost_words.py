@@ -5,8 +5,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 
 from memcli.index.fates import GONE, NEVER, PENDING, UNTOLD, Anchor, Fate
-from memcli.index.sayings import UNKNOWN
-from memcli.index.worktree import CODE, WorkTree
+from memcli.index.worktree import CODE, UNKNOWN, WorkTree
 from memcli.project import git
 from memcli.text.matching import verbose
 

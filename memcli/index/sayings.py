@@ -7,11 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from memcli.index.fates import Anchor
-from memcli.index.worktree import PROSE_ENDINGS, WorkTree, literal
+from memcli.index.worktree import PROSE_ENDINGS, UNKNOWN, WorkTree, literal
 
-UNKNOWN = -1
-"""The place of what no commit has brought in, or only the last one: before all of the
-line. Nobody can tell yet whether it was written about what was gone before."""
 BROUGHT = -2
 """The place of what a commit only brought from other prose: its time is not told."""
 PROSE = tuple(f":(glob)**/*{ending}" for ending in PROSE_ENDINGS)

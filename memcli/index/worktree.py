@@ -4,20 +4,34 @@ import os
 import re
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
 from memcli.index.database import Progress
+from memcli.named import NamedTuple
 from memcli.project import git, globs
-from memcli.project.git import Logged
 from memcli.storage.files import SMALL_BYTES, Unreadable, read_file
 
 MOST_FILES = 50_000
 PROSE_ENDINGS = (".md", ".mdx", ".mdc", ".rst", ".txt", ".adoc", ".markdown")
 CODE = (".", *(f":(exclude,glob)**/*{ending}" for ending in PROSE_ENDINGS))
 """Pathspecs of the code: in prose identifiers are only spoken of."""
+
+
+UNKNOWN = -1
+"""The place of what no commit has brought in, or only the last one: before all of the
+line. Nobody can tell yet whether it was written about what was gone before."""
+
+
+class Commit(NamedTuple):
+    """A commit, its day, its place on the main line, and what git lists of it."""
+
+    name: str
+    day: str
+    at: int
+    files: tuple[str, ...]
 
 
 def is_prose(path: str) -> bool:
@@ -95,17 +109,22 @@ class WorkTree:
         return by_name
 
     @cached_property
-    def removals(self) -> list[Logged] | None:
+    def removals(self) -> list[Commit] | None:
         """The commits that removed files, the newest first; None where git does not
         say. Git lists them all in less time than it matches many patterns."""
-        return self.removed()
+        return self.log("--diff-filter=D")
 
-    def removed(self, *specs: str) -> list[Logged] | None:
-        """The commits that removed files that a pathspec names."""
-        how = "-m", "--first-parent", "--no-renames", "--diff-filter=D"
-        shape = git.log_format("%h", "%cs", "%H")
-        logged = self.git("log", *how, *shape, "--", *specs)
-        return None if logged is None else list(git.parse_log(logged, 3))
+    def log(self, *how: str, listed: str = "--name-only") -> list[Commit] | None:
+        """The commits of the main line that git lists so, the newest first."""
+        line = "-m", "--first-parent", "--no-renames"
+        ending, _, shape = git.log_format("%h", "%cs", "%H")
+        logged = self.git("log", *line, ending, listed, shape, *how)
+        if logged is None:
+            return None
+        return [
+            Commit(commit, day, self.places.get(full, UNKNOWN), names)
+            for (commit, day, full), names in git.parse_log(logged, 3)
+        ]
 
     def ending(self, path: str) -> list[str]:
         """The files and folders whose path ends so."""
@@ -147,6 +166,11 @@ class WorkTree:
         if left <= 0:
             return None
         return git.ask(self.top, *arguments, timeout=left, given=given)
+
+    def grep(self, *how: str, specs: Sequence[str]) -> str:
+        """The rows of a search in the files of this revision."""
+        revision = (self.revision,) if self.revision else ()
+        return self.git("grep", *how, *revision, "--", *specs) or ""
 
     @property
     def is_late(self) -> bool:
