@@ -13,7 +13,7 @@ from memcli.index.fates import GONE, HERE, NEVER, PENDING, UNTOLD, Anchor, Fate
 from memcli.index.lost_words import removed_words
 from memcli.index.removals import removed_places
 from memcli.index.sayings import Said, oldest, said_since
-from memcli.index.worktree import CODE, UNKNOWN, WorkTree, is_prose
+from memcli.index.worktree import CODE, UNKNOWN, WorkTree, is_prose, literal
 from memcli.project import git
 
 VERSIONS = 50  # of a file that are looked at for what changed a citation
@@ -188,17 +188,16 @@ def _pending(
 def _broken(tree: Codebase, citation: Citation) -> Fate:
     """The commit after which the lines of a citation stood no more; none where it
     is not committed, or further back than is looked."""
-    shape = "-n", str(VERSIONS), "--format=%h %cs"
-    listed = tree.git("log", *shape, "--", citation.path) or ""
-    later = ""
-    for row in listed.splitlines():
-        text = tree.git("show", f"{row.split(' ')[0]}:{citation.path}")
-        if text is None or stands(citation, text):
-            later = later if text is not None else ""
-            break
-        later = row
-    commit, _, day = later.partition(" ")
-    return Fate(GONE, commit=commit, day=day)
+    later = Fate(GONE)
+    how = f"--max-count={VERSIONS}", "--", literal(citation.path)
+    for commit in tree.log(*how) or ():
+        text = tree.git("show", f"{commit.name}:{citation.path}")
+        if text is None:
+            return Fate(GONE)
+        if stands(citation, text):
+            return later
+        later = Fate(GONE, commit=commit.name, day=commit.day)
+    return later
 
 
 def _settled(tree: Codebase, known: Mapping[Anchor, Fate]) -> dict[Anchor, Fate]:

@@ -1,8 +1,7 @@
 """The targets that the manifests of a work tree declare, and once did."""
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from memcli.index import targets
@@ -14,7 +13,7 @@ from memcli.storage.files import SMALL_BYTES, Unreadable
 from memcli.text.controls import named
 from memcli.text.matching import verbose
 
-MOST_COMMITS = 2000  # of manifests
+MOST_COMMITS = 5000  # of all manifests that are read
 BATCH = 50  # commits whose manifests are read at once
 
 
@@ -111,75 +110,64 @@ class Declared:
         return self.tree.read_surely(path).decode(errors="replace")
 
     def removed(
-        self, missing: Sequence[Anchor], since: Mapping[Anchor, int]
+        self, missing: Collection[Anchor], since: Mapping[Anchor, int]
     ) -> dict[Anchor, Fate]:
         """The last commits that took these targets out of a manifest, or the file
         that was one, after the places since which they are spoken of."""
-        by_place = {}
-        for anchor in missing:
-            for path in _places(anchor):
-                by_place[Anchor("path", path)] = anchor
+        by_place = {
+            Anchor("path", path): anchor
+            for anchor in missing
+            for path in _places(anchor)
+        }
         spoken = {
             place: since.get(anchor, UNKNOWN) for place, anchor in by_place.items()
         }
-        fates = {}
-        for place, fate in removed_places(self.tree, by_place, spoken).items():
-            if fate.is_lost:
-                fates[by_place[place]] = fate
-        by_tool = defaultdict[str, dict[str, Anchor]](dict)
-        for anchor in missing:
-            if anchor not in fates:
-                tool, name = targets.split(anchor.text)
-                by_tool[tool][name] = anchor
-        for tool, wanted in by_tool.items():
-            fates |= self._last_declared(tool, wanted, since)
-        return fates
+        places = removed_places(self.tree, by_place, spoken).items()
+        fates = {by_place[place]: fate for place, fate in places if fate.is_lost}
+        left = set(missing).difference(fates)
+        return fates | self._last_declared(left, since)
 
     def _last_declared(
-        self, tool: str, wanted: Mapping[str, Anchor], since: Mapping[Anchor, int]
+        self, wanted: set[Anchor], since: Mapping[Anchor, int]
     ) -> dict[Anchor, Fate]:
-        """What the history of a tool's manifests says of targets that none has now."""
-        never = dict.fromkeys(wanted.values(), Fate(NEVER))
-        specs = [_deep(name) for name in targets.TOOLS[tool].sources]
-        if not specs:
-            return never
-        changed = "--diff-filter=DM", f"--max-count={MOST_COMMITS}"
-        commits = self.tree.log(*changed, "--", *specs, listed="--raw")
+        """What the history of the manifests says of targets that none has now, as far
+        as there is time."""
+        tools = {targets.split(anchor.text)[0] for anchor in wanted}
+        specs = [_deep(name) for tool in tools for name in targets.TOOLS[tool].sources]
+        changed = "--diff-filter=DM", f"--max-count={MOST_COMMITS}", "--", *specs
+        commits = self.tree.log(*changed, listed="--raw") if specs else []
         if commits is None:
             return {}
-        fates = self._taken_from(tool, commits, wanted, since)
-        is_all = not self.tree.is_late and len(commits) < MOST_COMMITS
-        return never | fates if is_all else fates
-
-    def _taken_from(
-        self,
-        tool: str,
-        commits: Sequence[Commit],
-        wanted: Mapping[str, Anchor],
-        since: Mapping[Anchor, int],
-    ) -> dict[Anchor, Fate]:
-        """What these commits, the newest first, say of the targets; no more than there
-        is time for."""
-        everything = len(set(wanted.values()))
         fates: dict[Anchor, Fate] = {}
         for start in range(0, len(commits), BATCH):
-            if len(fates) == everything or self.tree.is_late:
+            if len(fates) == len(wanted) or self.tree.is_late:
                 break
-            for name, fate in self._lost(tool, commits[start : start + BATCH]):
-                anchor = wanted.get(name)
-                if anchor is not None and fate.at > since.get(anchor, UNKNOWN):
-                    fates.setdefault(anchor, fate)
-        return fates
+            for target, fate in self._taken_out(commits[start : start + BATCH], tools):
+                if target in wanted and fate.at > since.get(target, UNKNOWN):
+                    fates.setdefault(target, fate)
+        is_all = not self.tree.is_late and len(commits) < MOST_COMMITS
+        return dict.fromkeys(wanted if is_all else (), Fate(NEVER)) | fates
 
-    def _lost(self, tool: str, commits: Sequence[Commit]) -> Iterator[tuple[str, Fate]]:
-        """The targets that these commits took out of some manifest."""
-        texts = self._blobs(blob for commit in commits for blob in _changed(commit))
-        for commit in commits:
-            removed = Fate(GONE, commit=commit.name, day=commit.day, at=commit.at)
-            for path, name in _taken_out(tool, commit, texts):
-                # an unread manifest may declare it still
-                unread = path in self.unread
-                yield name, removed._replace(state=UNTOLD) if unread else removed
+    def _taken_out(
+        self, commits: Iterable[Commit], tools: Collection[str]
+    ) -> Iterator[tuple[Anchor, Fate]]:
+        """The targets of these tools that commits took out of some manifest."""
+        changes = [
+            (commit, path, row.split(" ")[2:4])  # the blobs before and after
+            for commit in commits
+            for row, path in zip(commit.files[::2], commit.files[1::2], strict=True)
+        ]
+        texts = self._blobs(blob for _, _, blobs in changes for blob in blobs)
+        for commit, path, blobs in changes:
+            # an unread manifest may declare it still
+            state = UNTOLD if path in self.unread else GONE
+            fate = Fate(state, commit=commit.name, day=commit.day, at=commit.at)
+            for tool in tools:
+                before, after = (
+                    _readable(tool, path, texts.get(blob, "")) for blob in blobs
+                )
+                for name in before - after:
+                    yield Anchor("script", f"{tool} {name}"), fate
 
     def _blobs(self, wanted: Iterable[str]) -> dict[str, str]:
         """The texts of blobs by their name; none of one that is too large."""
@@ -189,9 +177,7 @@ class Declared:
         rows = [row.split() for row in (sizes or "").splitlines()]
         lacks_some = sizes is None or any(row[1:] == ["missing"] for row in rows)
         self.tree.has_gaps |= lacks_some
-        small = [
-            name for name, row in zip(names, rows, strict=False) if _is_small(row)
-        ]
+        small = [name for name, row in zip(names, rows, strict=False) if _is_small(row)]
         answer = self.tree.git("cat-file", "--batch", given=_lines(small)) or ""
         return dict(zip(small, parse_batch(answer), strict=False))
 
@@ -228,24 +214,6 @@ def _places(anchor: Anchor) -> list[str]:
 def _deep(name: str) -> str:
     """A pathspec for a manifest's name or ending in any folder."""
     return f":(glob)**/{name}" if "/" not in name else f":(glob)**/{name[1:]}"
-
-
-def _changed(commit: Commit) -> Iterator[str]:
-    """The names of the blobs before and after, of each file of a commit in raw form."""
-    for row in commit.files[::2]:
-        yield from row.split(" ")[2:4]
-
-
-def _taken_out(
-    tool: str, commit: Commit, texts: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
-    """The targets that a commit took out of some manifest, after its path."""
-    rows = zip(commit.files[::2], commit.files[1::2], strict=True)
-    for row, path in rows:
-        _, _, old, new, *_ = row.split(" ")
-        before = _readable(tool, path, texts.get(old, ""))
-        after = _readable(tool, path, texts.get(new, ""))
-        yield from ((path, name) for name in before - after)
 
 
 def _readable(tool: str, path: str, text: str) -> frozenset[str]:

@@ -48,14 +48,15 @@ def removed_words(
     there is no time for is untold, and `asked` of how many commits it was looked for
     at."""
     left = set(missing)
-    commits = _of_memory(tree) if left else None
-    if commits is None:
+    how = f"--max-count={MOST_COMMITS}", "--", ":(glob)**/*.md"
+    memory = tree.log(*how) if left else None
+    if memory is None:
         return {}
     fates = {}
     history = _SearchedHistory(tree)
     number = 0
     try:
-        places = _looked_at(commits, since)
+        places = _looked_at([commit.at for commit in memory], since)
         for number, place in enumerate(places):
             tree.count("commit", number, len(places))
             spoken = {each for each in left if since.get(each, UNKNOWN) <= place}
@@ -68,16 +69,6 @@ def removed_words(
         done = {anchor: max(number, asked.get(anchor, 0)) for anchor in left}
         return fates | {each: Fate(UNTOLD, at=at) for each, at in done.items()}
     return fates | dict.fromkeys(left, Fate(NEVER))
-
-
-def _of_memory(tree: WorkTree) -> list[int] | None:
-    """The places of the commits of memory, the newest first; None where git does not
-    say."""
-    how = "--first-parent", "--format=%H", f"--max-count={MOST_COMMITS}"
-    logged = tree.git("log", *how, "--", ":(glob)**/*.md")
-    if logged is None:
-        return None
-    return [tree.places.get(commit, UNKNOWN) for commit in logged.split()]
 
 
 def _looked_at(commits: list[int], since: Mapping[Anchor, int]) -> list[int]:
