@@ -77,7 +77,7 @@ def renamed_files(app: App) -> dict[str, dict[str, str]]:
         return {}
     app.refresh(embed=False)
     app.check_names()
-    return anchors.moves(anchors.gone(app.index))
+    return anchors.moves(app.index)
 
 
 def count_uses(app: App, paths: Collection[str]) -> tuple[str, ...]:

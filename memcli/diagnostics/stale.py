@@ -60,7 +60,7 @@ def check_stale(scene: Scene) -> Iterator[Check]:
     if findings is None:
         yield remark("stale", "there is no git history here to hold memory against")
         return
-    moves = anchors.moves(findings)
+    moves = anchors.moves(scene.app.index)
     for entry, path, line, title in _standing(scene, findings):
         fates = [
             gone_text(anchor.kind, anchor.text, fate.commit, fate.now)
@@ -140,7 +140,7 @@ def mend_names(scene: Scene) -> Mended:
     """Write the new name of a renamed file into `paths` and the code spans of what mem
     wrote."""
     app = scene.app
-    moves = anchors.moves(_gone(scene) or {})
+    moves = anchors.moves(app.index) if _gone(scene) else {}
 
     def plan() -> Mended:
         read = read_files(app.project, CompactRequest(levels=LEVELS))

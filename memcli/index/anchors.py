@@ -7,7 +7,7 @@ import re
 import sqlite3
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from memcli.index.citations import Citation, parse_citation
 from memcli.index.codebase import Codebase
 from memcli.index.database import Index, Progress
 from memcli.index.fates import GONE, LOST, MOVED, UNTOLD, Anchor, Fate
-from memcli.index.sayings import Said
+from memcli.index.sayings import Pair
 from memcli.index.stated import statements
 from memcli.index.whole import changing
 from memcli.index.worktree import UNKNOWN
@@ -26,7 +26,6 @@ from memcli.text.matching import verbose
 
 QUESTIONS = 10
 """To git about lost names for each second of a check: as many on every machine."""
-Pair = tuple[str, Anchor]  # an entry, and what it names
 
 
 @verbose(lines=True, dot_all=True)
@@ -320,10 +319,8 @@ def update(
     """Hold what entries name against the work tree; what git cannot tell in `seconds`
     is untold."""
     top = git.work_tree(root)
-    if top is None:
-        return Checked()
-    head = git.head_of(top)
-    if not head:
+    head = git.head_of(top) if top is not None else ""
+    if top is None or not head:
         return Checked()
     deadline = time.monotonic() + seconds
     # what entries name today, and what the last check found of it
@@ -331,7 +328,7 @@ def update(
     pairs, fresh = _named(index.db, seen["chunk"])
     named = {anchor for _, anchor in pairs}
     known = _known(index.db)
-    untold = _untold(known)
+    untold = {each: fate.at for each, fate in known.items() if fate.state == UNTOLD}
     # a new commit, or time for what there was none for
     is_new = head != seen["head"]
     is_due = is_new or (again and bool(untold))
@@ -341,41 +338,16 @@ def update(
         tree.count = count
         if not (is_new or fresh):
             tree.asked = untold
-        said = _said(pairs, _files(index.db, root, tree))
-        known, since = _found(tree, pairs, said, known, seen["head"])
-        pairs |= since
+        tree.memory = _files(index.db, root, tree)
+        tree.since = {pair: pairs[pair] for pair in pairs if pair[0] in tree.memory}
+        known = tree.fates(named, known, seen["head"])
+        pairs |= tree.since
         seen["unread"] = sorted(tree.declared.unread.items())
     fates = {anchor: known[anchor] for anchor in named}
     if is_due or fresh:
         # busy: the next one does it
         with suppress(sqlite3.OperationalError), changing(index.db):
             _keep(index.db, pairs, fates, {**seen, "head": head})
-    return _summed(pairs, fates)
-
-
-def _found(
-    tree: Codebase,
-    pairs: Mapping[Pair, int],
-    said: Mapping[Pair, Said],
-    known: Mapping[Anchor, Fate],
-    head: str,
-) -> tuple[dict[Anchor, Fate], dict[Pair, int]]:
-    """What has become of all that entries name, and since when the file of each pair
-    in `said` has spoken of it; `known` was found when HEAD was `head`."""
-    named = {anchor for _, anchor in pairs}
-    tree.since = {each: pairs[pair] for pair, each in said.items()}
-    fates = tree.fates(named, known, head, tree.since.keys())
-    return fates, {pair: tree.since[each] for pair, each in said.items()}
-
-
-def _untold(fates: Mapping[Anchor, Fate]) -> dict[Anchor, int]:
-    """The names that git could not tell of in time: at how many commits each was looked
-    for."""
-    return {each: fate.at for each, fate in fates.items() if fate.state == UNTOLD}
-
-
-def _summed(pairs: Iterable[Pair], fates: Mapping[Anchor, Fate]) -> Checked:
-    """How many entries name how many, and what has become of those."""
     states = Counter(fate.state for fate in fates.values())
     return Checked(
         entries=len({entry for entry, _ in pairs}),
@@ -393,15 +365,6 @@ def _files(db: sqlite3.Connection, root: Path, tree: Codebase) -> dict[str, str]
     )
     found = {entry: os.path.normpath(f"{below}/{path}") for entry, path in rows}
     return {entry: path for entry, path in found.items() if path in tree.files}
-
-
-def _said(pairs: Iterable[Pair], files: Mapping[str, str]) -> dict[Pair, Said]:
-    """Each pair of an entry and what it names, with the file that has it."""
-    return {
-        (entry, anchor): (anchor, files[entry])
-        for entry, anchor in pairs
-        if entry in files
-    }
 
 
 def _seen(index: Index) -> dict[str, Any]:
@@ -480,12 +443,10 @@ def gone(index: Index) -> dict[str, list[tuple[Anchor, Fate]]]:
     return found
 
 
-def moves(
-    found: Mapping[str, Sequence[tuple[Anchor, Fate]]],
-) -> dict[str, dict[str, str]]:
+def moves(index: Index) -> dict[str, dict[str, str]]:
     """By entry, the new names of the files and globs it names that were renamed."""
     moved = defaultdict[str, dict[str, str]](dict)
-    for entry, fates in found.items():
+    for entry, fates in gone(index).items():
         for anchor, fate in fates:
             if anchor.kind in ("path", "glob") and fate.state == MOVED:
                 moved[entry][anchor.text] = fate.now

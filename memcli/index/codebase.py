@@ -12,7 +12,7 @@ from memcli.index.declared import Declared
 from memcli.index.fates import GONE, HERE, NEVER, PENDING, UNTOLD, Anchor, Fate
 from memcli.index.lost_words import removed_words
 from memcli.index.removals import removed_places
-from memcli.index.sayings import Said, oldest, said_since
+from memcli.index.sayings import Pair, oldest, said_since
 from memcli.index.worktree import CODE, UNKNOWN, WorkTree, is_prose, literal
 from memcli.project import git
 
@@ -31,10 +31,11 @@ class Codebase(WorkTree):
     ) -> None:
         super().__init__(top, root, deadline, revision)
         self.declared = Declared(self)
-        self.said: Collection[Said] = ()
-        self.since = dict[Said, int]()
-        """The place on the main line since which a file has spoken of what is not
-        there."""
+        self.memory: Mapping[str, str] = {}
+        """The tracked file of each entry that has one."""
+        self.since = dict[Pair, int]()
+        """The place on the main line since which the file of such an entry has spoken
+        of what it names."""
         self.asked: Mapping[Anchor, int] = {}
         """At how many commits the last check looked for what it had no time to
         find."""
@@ -44,11 +45,9 @@ class Codebase(WorkTree):
         named: Collection[Anchor],
         known: Mapping[Anchor, Fate],
         head: str,
-        said: Collection[Said] = (),
     ) -> dict[Anchor, Fate]:
         """What has become of each anchor; `known` was found when HEAD was `head`. What
-        was gone before any of the files in `said` spoke of it is none of theirs."""
-        self.said = said
+        was gone before memory spoke of it is none of its names."""
         today = self._told_by_files(named, known, head)
         settled = _settled(self, known) | today
         missing = [anchor for anchor in named if anchor not in settled]
@@ -75,8 +74,10 @@ class Codebase(WorkTree):
         since = self.spoken_of(missing)
         fates = removed_places(self, missing, since)
         fates |= self.declared.removed(scripts, since)
-        named = {said: at for said, at in self.since.items() if said[0].kind == "name"}
-        fates |= removed_words(self, names, oldest(named), self.asked)
+        said = {
+            each: at for each, at in oldest(self.since).items() if each.kind == "name"
+        }
+        fates |= removed_words(self, names, said, self.asked)
         # What is not in this part of the history may be in the other.
         unsure = {*scripts, *names} if self.has_gaps else set()
         unsure |= {*missing} if git.is_shallow(self.top) else set()
@@ -88,10 +89,10 @@ class Codebase(WorkTree):
 
     def spoken_of(self, anchors: Collection[Anchor]) -> dict[Anchor, int]:
         """The first place since which a file has spoken of each of these."""
-        wanted = {each for each in self.said if each[0] in anchors}
-        new = {each for each in wanted if self.since.get(each, UNKNOWN) == UNKNOWN}
-        self.since |= said_since(self, new)
-        return oldest({each: self.since[each] for each in wanted})
+        wanted = [pair for pair in self.since if pair[1] in anchors]
+        new = [pair for pair in wanted if self.since[pair] == UNKNOWN]
+        self.since |= said_since(self, {pair: self.memory[pair[0]] for pair in new})
+        return oldest({pair: self.since[pair] for pair in wanted})
 
     def has(self, anchor: Anchor) -> bool:
         """Whether a path, a glob or a target is there."""

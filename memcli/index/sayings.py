@@ -13,44 +13,41 @@ BROUGHT = -2
 """The place of what a commit only brought from other prose: its time is not told."""
 PROSE = tuple(f":(glob)**/*{ending}" for ending in PROSE_ENDINGS)
 
-Said = tuple[Anchor, str]  # an anchor, and a file of memory that has it
+Pair = tuple[str, Anchor]  # an entry, and what it names
 Named = tuple[str, str]  # a name as prose has it, and a file of memory that has it
 
 
-def said_since(tree: WorkTree, said: Collection[Said]) -> dict[Said, int]:
-    """The place of the commit since which a file of memory has had each name; UNKNOWN
-    where none has brought it."""
-    tracked = [each for each in said if each[1] in tree.files]
-    since = _came_in(tree, tracked)
+def said_since(tree: WorkTree, said: Mapping[Pair, str]) -> dict[Pair, int]:
+    """The place of the commit since which the tracked file of each pair has had the
+    name; UNKNOWN where none has brought it."""
+    named = {(entry, each): (_said(each), file) for (entry, each), file in said.items()}
+    since = _came_in(tree, named.values())
     brought = set(_brought(tree, since))
     last = len(tree.line) - 1
     found = dict.fromkeys(said, UNKNOWN)
-    for anchor, file in tracked:
-        named = (_said(anchor), file)
-        place = since.get(named, last)
+    for pair, name in named.items():
         # of a value counts what the manifest said in that commit
-        if named in brought and anchor.kind != "value":
-            found[anchor, file] = BROUGHT
-        elif place < last:
-            found[anchor, file] = place
+        if name in brought and pair[1].kind != "value":
+            found[pair] = BROUGHT
+        elif (place := since.get(name, last)) < last:
+            found[pair] = place
     return found
 
 
-def _came_in(tree: WorkTree, said: Iterable[Said]) -> dict[Named, int]:
+def _came_in(tree: WorkTree, said: Iterable[Named]) -> dict[Named, int]:
     """The place of the last commit of the main line after which a file had a name
     that it had not before."""
     wanted = defaultdict[str, set[str]](set)
-    for anchor, file in said:
-        wanted[file].add(_said(anchor))
+    for name, file in said:
+        wanted[file].add(name)
     since = {}
     counts = Counter[Named]()
     for commit, file, rows in _changes(tree, wanted):
         place = tree.places.get(commit)
         for name, change in _counted(wanted[file], rows).items():
             before = counts[name, file]
-            after = before + change
-            counts[name, file] = after
-            if before <= 0 < after and place is not None:
+            counts[name, file] += change
+            if before <= 0 < before + change and place is not None:
                 since[name, file] = place
     return since
 
@@ -71,11 +68,11 @@ def _brought(tree: WorkTree, since: Mapping[Named, int]) -> Iterator[Named]:
                 yield name, file
 
 
-def oldest(since: Mapping[Said, int]) -> dict[Anchor, int]:
-    """The first place at which any file has each anchor; one that is not known comes
+def oldest(since: Mapping[Pair, int]) -> dict[Anchor, int]:
+    """The first place at which any entry has each anchor; one that is not known comes
     before all others."""
     found = dict[Anchor, int]()
-    for (anchor, _), place in since.items():
+    for (_, anchor), place in since.items():
         found[anchor] = min(place, found.get(anchor, place))
     return found
 
