@@ -63,7 +63,6 @@ USED_IN = {
     "tomllib": {
         "bans/suggest",
         "index/manifests",
-        "index/stated",
         "project/config",
         "install/harness",
         "extraction/scopes",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.index import targets
-from memcli.index.citations import Citation, parse_citation
+from memcli.index.citations import parse_citation
 from memcli.index.codebase import Codebase
 from memcli.index.database import Index, Progress
 from memcli.index.fates import GONE, LOST, MOVED, UNTOLD, Anchor, Fate
@@ -166,20 +166,15 @@ def _told() -> str:
 
 def anchors_of(values: Mapping[str, Any], body: str) -> set[Anchor]:
     """What an entry names, by its values and the code spans and links of its body."""
-    given = values.get("paths")
-    globs = (
-        [one for one in given if isinstance(one, str)]
-        if isinstance(given, list)
-        else []
-    )
+    globs = [glob for each in _listed(values, "paths") if (glob := each.strip("/"))]
     found = {
-        Anchor("glob" if re.search(r"[*?\[!]", one) else "path", one.strip("/"))
-        for one in globs
-        if one.strip("/")
+        Anchor("glob" if re.search(r"[*?\[!]", glob) else "path", glob)
+        for glob in globs
     }
-    for citation in _citations(values):
-        found.add(Anchor("path", citation.path))
-        found.add(Anchor("lines", str(citation)))
+    for row in _listed(values, "rests_on"):
+        if citation := parse_citation(row):
+            found.add(Anchor("path", citation.path))
+            found.add(Anchor("lines", str(citation)))
     for sentence in _sentences(_fence().sub("", body)):
         prose = _without_spans(sentence)
         if not (_told().search(prose) or _supposed().search(prose)):
@@ -225,12 +220,12 @@ def _values_of(sentence: str) -> Iterator[Anchor]:
         yield Anchor("script", f"port {port}")
 
 
-def _citations(values: Mapping[str, Any]) -> list[Citation]:
-    rows = values.get("rests_on")
-    rows = (
+def _listed(values: Mapping[str, Any], key: str) -> list[str]:
+    """The texts in a list that a key has."""
+    rows = values.get(key)
+    return (
         [row for row in rows if isinstance(row, str)] if isinstance(rows, list) else []
     )
-    return [citation for row in rows if (citation := parse_citation(row))]
 
 
 @verbose(ignore_case=True)

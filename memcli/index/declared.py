@@ -6,8 +6,9 @@ from contextlib import contextmanager, suppress
 
 from memcli.index import targets
 from memcli.index.fates import GONE, HERE, NEVER, UNTOLD, Anchor, Fate
+from memcli.index.manifests import Reader
 from memcli.index.removals import removed_places
-from memcli.index.stated import KEYS, Reader, agrees, parse_statement
+from memcli.index.stated import KEYS, agrees, parse_statement
 from memcli.index.worktree import UNKNOWN, Commit, WorkTree, parse_batch
 from memcli.storage.files import SMALL_BYTES, Unreadable
 from memcli.text.controls import named

@@ -39,14 +39,29 @@ def _table(value: object, *keys: str) -> dict[str, Any]:
     return _table(value[keys[0]], *keys[1:])
 
 
-def json_at(*keys: str) -> Callable[[str], Iterable[str]]:
-    """A reader of the keys of a table in JSON."""
-    return lambda text: _table(json.loads(text), *keys)
+def _parsed(text: str) -> object:
+    """What is written in JSON, which begins with a brace, or in TOML, which cannot."""
+    return json.loads(text) if text.lstrip()[:1] == "{" else tomllib.loads(text)
 
 
-def toml_at(*keys: str) -> Callable[[str], Iterable[str]]:
-    """A reader of the keys of a table in TOML."""
-    return lambda text: _table(tomllib.loads(text), *keys)
+def keys_at(*keys: str) -> Reader:
+    """A reader of the keys of a table."""
+    return lambda text: _table(_parsed(text), *keys)
+
+
+def values_at(*paths: tuple[str, ...]) -> Reader:
+    """A reader of the texts and numbers that stand at paths of keys."""
+
+    def read(text: str) -> Iterator[str]:
+        settings = _parsed(text)
+        for keys in paths:
+            value = settings
+            for key in keys:
+                value = value.get(key) if isinstance(value, dict) else None
+            if isinstance(value, str | int | float):
+                yield str(value)
+
+    return read
 
 
 @verbose(lines=True)
@@ -265,7 +280,7 @@ def _tox_table(given: Mapping[str, Any]) -> Iterator[str]:
 
 def tox_toml(*keys: str) -> Reader:
     """A reader of the environments in the table of tox at a path of keys."""
-    return lambda text: _tox_table(_table(tomllib.loads(text), *keys))
+    return lambda text: _tox_table(_table(_parsed(text), *keys))
 
 
 @verbose
@@ -285,7 +300,7 @@ _SCRIPT_TABLES = (
 def python_scripts(text: str) -> Iterator[str]:
     """The scripts of pyproject.toml and hatch.toml, whoever runs them; those of hatch
     also with their environment."""
-    settings = tomllib.loads(text)
+    settings = _parsed(text)
     for keys in _SCRIPT_TABLES:
         yield from _table(settings, *keys)
     # hatch.toml has at its top what else is below tool.hatch
@@ -302,8 +317,8 @@ def cargo_names(part: str) -> Callable[[str], Iterator[str]]:
     own."""
 
     def read(text: str) -> Iterator[str]:
-        settings = tomllib.loads(text)
-        rows = settings.get(part)
+        settings = _parsed(text)
+        rows = _table(settings).get(part)
         for row in rows if isinstance(rows, list) else []:
             yield str(_table(row).get("name", ""))
         if part == "bin":
@@ -314,7 +329,7 @@ def cargo_names(part: str) -> Callable[[str], Iterator[str]]:
 
 def dotnet_tools(text: str) -> Iterator[str]:
     """The commands of local tools of .NET."""
-    tools = _table(json.loads(text), "tools")
+    tools = _table(_parsed(text), "tools")
     for name in tools:
         listed = _table(tools, name).get("commands")
         commands = map(str, listed) if isinstance(listed, list) else [name]

@@ -4,15 +4,12 @@ what the manifests say.
 A new key is a row of KEYS. Only exact keys are compared: a manifest that says nothing
 of a key, or in a form that is no version, contradicts nothing."""
 
-import json
 import re
-import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from memcli.index.manifests import Reader, values_at
 from memcli.text.matching import verbose
-
-Reader = Callable[[str], Iterable[str]]
 
 
 class ManifestKey(NamedTuple):
@@ -42,27 +39,6 @@ def parse_statement(text: str) -> StatedValue:
     )
 
 
-def _at(settings: object, *keys: str) -> Iterator[str]:
-    """The text at the end of a path of keys."""
-    for key in keys:
-        settings = settings.get(key) if isinstance(settings, dict) else None
-    if isinstance(settings, str | int | float):
-        yield str(settings)
-
-
-def _json(*keys: str) -> Reader:
-    return lambda text: _at(json.loads(text), *keys)
-
-
-def _toml(*paths: tuple[str, ...]) -> Reader:
-    def read(text: str) -> Iterator[str]:
-        settings = tomllib.loads(text)
-        for keys in paths:
-            yield from _at(settings, *keys)
-
-    return read
-
-
 def _first_line(text: str) -> list[str]:
     return text.split()[:1]
 
@@ -90,15 +66,14 @@ def _with_arguments(reader: Reader) -> Reader:
     return read
 
 
-def _package_manager(name: str) -> Reader:
+def _package_manager(name: str) -> dict[str, Reader]:
     def read(text: str) -> Iterator[str]:
-        settings = json.loads(text)
-        yield from _at(settings, "engines", name)
-        for given in _at(settings, "packageManager"):
+        yield from values_at(("engines", name))(text)
+        for given in values_at(("packageManager",))(text):
             if given.startswith(f"{name}@"):
                 yield given.removeprefix(f"{name}@").partition("+")[0]
 
-    return read
+    return {"package.json": read}
 
 
 def _image(*names: str) -> dict[str, Reader]:
@@ -139,21 +114,23 @@ KEYS: Mapping[str, ManifestKey] = {
         # a node with a small number is one of a cluster, if it is no name
         r"(?: node(?=[^\d\n]{0,20}[1-9]\d) | node\.?js | (?-i:Node)(?!\ [1-3]\b) )",
         {
-            "package.json": _json("engines", "node"),
+            "package.json": values_at(("engines", "node")),
             **dict.fromkeys((".nvmrc", ".node-version"), _first_line),
             ".tool-versions": _found(r"^nodejs[ \t]+(\S+)"),
             **_image("node"),
         },
     ),
-    "npm": ManifestKey("npm", {"package.json": _package_manager("npm")}),
-    "pnpm": ManifestKey("pnpm", {"package.json": _package_manager("pnpm")}),
-    "Yarn": ManifestKey("yarn", {"package.json": _package_manager("yarn")}),
-    "Bun": ManifestKey("bun", {"package.json": _package_manager("bun")}),
-    "VS Code": ManifestKey(r"vs\s?code", {"package.json": _json("engines", "vscode")}),
+    **{
+        name: ManifestKey(name.lower(), _package_manager(name.lower()))
+        for name in ("npm", "pnpm", "Yarn", "Bun")
+    },
+    "VS Code": ManifestKey(
+        r"vs\s?code", {"package.json": values_at(("engines", "vscode"))}
+    ),
     "Python": ManifestKey(
         r"python(?=[^\d\n]{0,20}3\.\d)",
         {
-            "pyproject.toml": _toml(
+            "pyproject.toml": values_at(
                 ("project", "requires-python"),
                 ("tool", "poetry", "dependencies", "python"),
             ),
@@ -175,17 +152,21 @@ KEYS: Mapping[str, ManifestKey] = {
     "Rust": ManifestKey(
         r"rust|msrv",
         {
-            "Cargo.toml": _toml(
-                ("package", "rust-version"), ("workspace", "package", "rust-version")
+            "Cargo.toml": values_at(
+                ("package", "rust-version"),
+                ("workspace", "package", "rust-version"),
             ),
-            "rust-toolchain.toml": _toml(("toolchain", "channel")),
+            "rust-toolchain.toml": values_at(("toolchain", "channel")),
             "rust-toolchain": _first_line,
             **_image("rust"),
         },
     ),
-    "minSdk": ManifestKey(rf"min(?:imum)?{_SDK_WORD}", _sdk("minSdk")),
-    "compileSdk": ManifestKey(rf"compile{_SDK_WORD}", _sdk("compileSdk")),
-    "targetSdk": ManifestKey(rf"target{_SDK_WORD}", _sdk("targetSdk")),
+    **{
+        key: ManifestKey(
+            key.replace("min", "min(?:imum)?").replace("Sdk", _SDK_WORD), _sdk(key)
+        )
+        for key in ("minSdk", "compileSdk", "targetSdk")
+    },
     # a number alone behind nginx is a port
     "Nginx": ManifestKey(r"nginx(?=[^\d\n]{0,20}\d\.\d)", _image("nginx")),
     **{
@@ -270,21 +251,23 @@ def _clause() -> str:
     """
 
 
+_Bounds = list[tuple[str, tuple[int, ...]]]  # signs with their versions
+
+
 def agrees(statement: StatedValue, given: str) -> bool | None:
     """Whether a manifest's value allows what was stated; None where it is no version
     or range."""
-    ranges = [_clause().findall(part) for part in re.split(r"\|\|", given)]
-    if not any(ranges):
-        return None
     stated = _numbers(statement.version)
-    return any(
-        _begins(bounds, stated) or (not statement.least and _keeps_all(bounds, stated))
-        for bounds in ranges
-        if bounds
-    )
-
-
-_Bounds = list[tuple[str, str]]  # signs with their versions
+    verdict = None
+    for part in given.split("||"):
+        clauses = _clause().findall(part)
+        bounds = [(sign, _numbers(version)) for sign, version in clauses]
+        if _begins(bounds, stated):
+            return True
+        if bounds:
+            keeps_all = all(_keeps(stated, sign, version) for sign, version in bounds)
+            verdict = verdict or (keeps_all and not statement.least)
+    return verdict
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -293,16 +276,11 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _begins(bounds: _Bounds, stated: tuple[int, ...]) -> bool:
     """Whether a stated version begins a bound, or a bound begins it."""
-    for sign, version in bounds:
-        given = _numbers(version)
-        both = min(len(given), len(stated))
-        if sign not in ("<", "!=") and given[:both] == stated[:both]:
-            return True
-    return False
-
-
-def _keeps_all(bounds: _Bounds, stated: tuple[int, ...]) -> bool:
-    return all(_keeps(stated, sign, _numbers(version)) for sign, version in bounds)
+    return any(
+        sign not in ("<", "!=")
+        and all(one == other for one, other in zip(given, stated, strict=False))
+        for sign, given in bounds
+    )
 
 
 def _keeps(stated: tuple[int, ...], sign: str, version: tuple[int, ...]) -> bool:

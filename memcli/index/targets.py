@@ -31,14 +31,12 @@ class CommandForm(NamedTuple):
     """How a command line of a program names targets of a tool.
 
     `before` are words that lead to the target (with `bare`, none need stand there, and
-    a word of `built_in` means what the program itself can do), `itself` words that are
-    one; `option` is the option or variable that carries it instead; `valued` options
+    a word of `built_in` means what the program itself can do); `option` is the option or variable that carries it instead; `valued` options
     take a word; `several`: every word that follows is a target; `joined` stands
     between two words that are one; `spelled` gives the target its own name."""
 
     tool: str
     before: tuple[str, ...] = ()
-    itself: frozenset[str] = frozenset()
     bare: bool = False
     option: tuple[str, ...] = ()
     valued: tuple[str, ...] = ()
@@ -58,10 +56,12 @@ def _words(text: str) -> frozenset[str]:
 
 
 _OF_NODE = _words(
-    """add audit cache ci config create dedupe deploy dlx exec fetch help i import info
-    init install link list ls node outdated pack patch plugin prune publish rebuild
-    remove rm root self-update set setup store unlink up update upgrade version view
-    why workspace workspaces"""
+    """access add adduser audit bugs cache ci completion config create dedupe deploy
+    deprecate diff dist-tag dlx docs doctor edit exec explain explore fetch fund get help
+    i import info init install link list login logout ls node org outdated owner pack
+    patch ping pkg plugin prefix profile prune publish query rebuild remove repo rm root
+    sbom search self-update set setup shrinkwrap star store team token unlink unpublish
+    up update upgrade version view whoami why workspace workspaces"""
 )
 _OF_COMPOSER = _words(
     """about archive audit browse bump check-platform-reqs clear-cache config
@@ -87,7 +87,6 @@ _OF_MIX = _words(
     local.rebar new release run test xref"""
 )
 
-_OF_BUN = _OF_NODE | {"build", "pm", "repl", "test", "x"}
 _OF_RAILS = _words(
     """console dbconsole destroy generate new plugin routes runner server test"""
 )
@@ -108,8 +107,8 @@ _TOX: Mapping[str, Reader] = {
 }
 
 TOOLS: Mapping[str, Tool] = {
-    "npm run": Tool({"package.json": manifests.json_at("scripts")}),
-    "composer": Tool({"composer.json": manifests.json_at("scripts")}),
+    "npm run": Tool({"package.json": manifests.keys_at("scripts")}),
+    "composer": Tool({"composer.json": manifests.keys_at("scripts")}),
     "make": Tool(
         _in(
             """Makefile makefile GNUmakefile *.mk *Makefile.common *Makefile.inc
@@ -130,7 +129,10 @@ TOOLS: Mapping[str, Tool] = {
         within=":",
     ),
     "cargo": Tool(
-        _in("*.cargo/config.toml *.cargo/config", manifests.toml_at("alias"))
+        _in(
+            "*.cargo/config.toml *.cargo/config",
+            manifests.keys_at("alias"),
+        )
     ),
     "cargo --bin": Tool(
         {_CARGO_FILE: manifests.cargo_names("bin")},
@@ -164,9 +166,8 @@ TOOLS: Mapping[str, Tool] = {
 """The tool, as it stands before a target in what is told, and what declares one."""
 
 _PNPM_VALUED = ("--prefix", "-C", "--dir", "--cwd", "--filter", "-F", "--config")
-_NPM_VALUED = (*_PNPM_VALUED, "-w", "--workspace", "-c")
+_NPM_VALUED = (*_PNPM_VALUED, "-w", "--workspace", "-c", "workspace")
 _NPM = ("run", "run-script")
-_YARN = (*_NPM, "workspace")
 _UV_VALUED = (
     *("--with", "--extra", "--group", "--project", "--directory", "--from"),
     *("-p", "--python", "--env"),
@@ -198,33 +199,20 @@ def _as_path(target: str) -> str:
     return target.replace(".", "/")
 
 
+_OF_SCRIPTS = CommandForm(
+    "npm run",
+    before=(*_NPM, "workspace"),
+    bare=True,
+    valued=_NPM_VALUED,
+    built_in=_OF_NODE,
+)
 _RAKE = CommandForm("rake", bare=True, several=True, spelled=_without_arguments)
 
 CALLS: Mapping[str, tuple[CommandForm, ...]] = {
-    "npm": (
-        CommandForm(
-            "npm run", before=_NPM, itself=_words("test start"), valued=_NPM_VALUED
-        ),
-    ),
-    "pnpm": (
-        CommandForm(
-            "npm run", before=_NPM, bare=True, valued=_PNPM_VALUED, built_in=_OF_NODE
-        ),
-    ),
-    "yarn": (
-        CommandForm(
-            "npm run",
-            before=_YARN,
-            bare=True,
-            valued=(*_NPM_VALUED, "workspace"),
-            built_in=_OF_NODE,
-        ),
-    ),
-    "bun": (
-        CommandForm(
-            "npm run", before=_NPM, bare=True, valued=_NPM_VALUED, built_in=_OF_BUN
-        ),
-    ),
+    "npm": (_OF_SCRIPTS,),
+    "pnpm": (_OF_SCRIPTS._replace(valued=_PNPM_VALUED),),
+    "yarn": (_OF_SCRIPTS,),
+    "bun": (_OF_SCRIPTS._replace(built_in=_OF_NODE | _words("build pm repl test x")),),
     "composer": (
         CommandForm(
             "composer",
@@ -347,8 +335,6 @@ def _wanted(call: CommandForm, plain: list[str]) -> list[str]:
     first = plain[:1]
     if led:
         named = list(dropwhile(call.before.__contains__, led))
-    elif not call.itself.isdisjoint(first):
-        named = first
     elif not call.bare or (not call.several and not call.built_in.isdisjoint(first)):
         named = []
     else:
