@@ -1,6 +1,7 @@
 """What entries name in the code, and what has become of it."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from memcli.index import anchors, codebase
 from memcli.index.anchors import anchors_of
 from memcli.index.fates import Anchor
 from memcli.memory.parser import parse
+from tests.index.test_targets import states as told
 
 NAMED = """
 Run `make lint` and `npm run build`, `FOO=1 python scripts/x.py --fast`, then see `src/cart.py:12`,
@@ -49,14 +51,6 @@ def test_what_only_looks_like_a_name(text):
 
 
 @pytest.mark.unit
-def test_a_path_with_blanks_in_it():
-    """Which is also read as a command; a folder that only ends a command is none."""
-    both = anchors_of({}, "See `docs/My Notes/` and `bin/run all`.")
-    assert Anchor("path", "docs/My Notes/") in both
-    assert Anchor("path", "bin/run all") not in both
-
-
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("text", "named"),
     [
@@ -64,15 +58,22 @@ def test_a_path_with_blanks_in_it():
         ("Create `a/b.py`, `a/c.py` and `a/d.py`, as in `a/e.py`.", {"a/e.py"}),
         ("`out/x.json` is created at the start.", set()),
         ("Create a file in `src/x.py`.", set()),
-        (
-            "Create `feed.xml` with `make_feed()`. See `feed.py`.",
-            {"make_feed", "feed.py"},
-        ),
+        ("Create `feed.xml` with `make_feed()`.", {"make_feed"}),
         ("Create a test under `tests/unit/` called `cart.py`.", set()),
+        # also read as a command; a folder that only ends a command is no path
+        ("In `docs/My Notes/`.", {"docs/My Notes/", "docs/My", "Notes/"}),
+        ("Type `bin/run all`.", {"bin/run"}),
+        # brackets and parentheses stand in paths of web frameworks
+        (
+            "`app/[id]/page.tsx`, `app/(auth)/x/`",
+            {"app/[id]/page.tsx", "app/(auth)/x/"},
+        ),
+        ("Use `new/a.py` instead of `old/a.py`.", {"new/a.py"}),
+        ("`old/b.py` was replaced by `b.py`.", {"old/b.py", "b.py"}),
     ],
 )
-def test_what_is_to_be_made_need_not_be_there(text, named):
-    """The folder that it is made in must be."""
+def test_what_is_named_as_there(text, named):
+    """What is to be made need not be, nor what something takes the place of."""
     assert {anchor.text for anchor in anchors_of({}, text)} == named
 
 
@@ -88,21 +89,11 @@ def started(project):
     project.commit("start")
 
 
-def told(project):
-    """The details of mem doctor --stale by line of the memory file."""
-    rows = project.checks("--stale")
-    return {
-        row["detail"].partition(":")[0]: row["detail"] for row in rows if row["path"]
-    }
-
-
 def gone_of(project, text):
     """What an entry of that text names that is gone."""
     project.remembers("E", text, id="e1")
-    details = told(project).get("E", "").removeprefix("E: ").split("; ")
-    return [
-        detail.split(", ")[0].removeprefix("names ") for detail in details if detail
-    ]
+    details = told(project).get("E", "")
+    return re.findall(r"names (.+?),", details)
 
 
 def test_gone_moved_and_never(project):
@@ -202,6 +193,7 @@ def test_every_pure_rename_is_followed(project):
 DIVIDED = {
     "a part": (["git mv pkg/a.md lib", "git rm -q pkg/b.py pkg/c.py"], "lib"),
     "two folders": (["git mv pkg/a.md lib", "git mv pkg/b.py pkg/c.py app"], "app or lib"),
+    "all to one": (["git mv pkg/a.md lib", "git commit -qm one", "git mv pkg/b.py pkg/c.py lib"], ""),
     "one after another": (
         ["git mv pkg/a.md lib", "git commit -qm one", "git mv pkg/b.py pkg/c.py app"],
         "app or lib",
@@ -212,7 +204,8 @@ DIVIDED = {
 
 @pytest.mark.parametrize("way", DIVIDED)
 def test_a_folder_that_was_divided_is_gone_with_candidates(project, way):
-    """Of a folder whose files did not all go to one place no new name is written."""
+    """Of a folder whose files did not all go to one place no new name is written; of
+    another it is, also after two commits, with what stands around it."""
     for name in ("pkg/a.md", "pkg/b.py", "pkg/c.py", "lib/d.py", "app/e.py"):
         project.write(name, "".join(f"{name} {number}\n" for number in range(9)))
     project.memory(project.entry("E", "Run `go test ./pkg/ -run X`."))
@@ -222,25 +215,12 @@ def test_a_folder_that_was_divided_is_gone_with_candidates(project, way):
         project.git(*command.split()[1:])
     shutil.rmtree(project.root / "pkg", ignore_errors=True)  # git mv leaves it, empty
     project.commit("divided")
-    assert told(project)["E"].endswith(f", now perhaps {candidates}")
+    said = f", now perhaps {candidates}" if candidates else ", now lib"
+    assert told(project)["E"].endswith(said)
     before = project.data()
     project.mem("doctor", "--fix")
-    assert project.data() == before
-
-
-def test_what_stands_around_a_folder_stays(project):
-    """Its `./` and last slash; what goes to one folder by two commits is still one case."""
-    for name in ("pkg/a.py", "pkg/b.py"):
-        project.write(name, "".join(f"{name} {number}\n" for number in range(9)))
-    project.memory(project.entry("E", "Run `go test ./pkg/ -run X`."))
-    project.commit("start")
-    project.write("lib/c.py", "")
-    for name in ("a.py", "b.py"):
-        project.git("mv", f"pkg/{name}", f"lib/{name}")
-        project.commit(name)
-    (project.root / "pkg").rmdir()
-    project.mem("doctor", "--fix")
-    assert "`go test ./lib/ -run X`" in project.read()
+    assert (project.data() == before) is (candidates != "")
+    assert ("`go test ./lib/ -run X`" in project.read()) is (candidates == "")
 
 
 def test_a_check_that_was_not_made_is_not_passed(project):
@@ -314,46 +294,6 @@ def test_time_is_bounded(project):
         assert not anchors.gone(app.index)
 
 
-def test_a_place_outside_hides_no_other(project):
-    """git refuses a question about a path that leaves the tree."""
-    started(project)
-    project.drops("src/old.py")
-    text = "See `./../../x/y.py`, [z](src/../../z.py) and `src/old.py`."
-    entry = project.entry("E", text, id="e1", paths=["../shared/**"])
-    project.memory(entry)
-    rows = project.checks("--stale")
-    assert ["src/old.py, gone since" in row["detail"] for row in rows] == [True]
-
-
-def test_a_folder_by_its_slash(project):
-    """Also one at the top; what a build makes, and git is to ignore, is not gone."""
-    for path in ("fixtures/a.py", "dist/b.py", "dist/c.py", "dist/old/d.py"):
-        project.write(path, "x = 1\n")
-    project.commit("start")
-    project.git("rm", "-qr", "fixtures", "dist")
-    project.write(".gitignore", "dist/\n")
-    project.commit("gone")
-    text = "Cases lie in `fixtures/`, bundles in `dist/`, one is `dist/b.py`. Not `dist/old/`."
-    project.remembers("E", text, id="e1")
-    rows = project.checks("--stale")
-    commit = project.git("rev-parse", "--short", "HEAD").strip()
-    since = f"gone since {commit}"
-    lost = f"E: names dist/old/, {since}; names fixtures/, {since}"
-    assert [row["detail"] for row in rows] == [lost]
-
-
-def test_a_file_that_git_ignores_now(project):
-    """A build makes it; a pattern for many says nothing of one that was tracked."""
-    for path in ("site/lib/a.js", "site/conf.js", "site/app.js"):
-        project.write(path, "x = 1\n")
-    project.commit("start")
-    project.git("rm", "-qr", "site")
-    project.write(".gitignore", "*.js\n/site/lib\nconf.js\n")
-    project.commit("gone")
-    text = "See `lib/`, `lib/a.js`, `site/conf.js` and `site/app.js`."
-    assert gone_of(project, text) == ["site/app.js"]
-
-
 def test_a_name_of_several_files_is_followed_nowhere(project):
     """That of the very path is; else any of them may be meant."""
     for path in ("conf.py", "a/conf.py", "b/conf.py", "b/only.py"):
@@ -374,39 +314,61 @@ def test_a_name_of_several_files_is_followed_nowhere(project):
     assert gone_of(project, text) == ["a/conf.py", "only.py"]
 
 
-def test_a_file_that_the_code_reads_in_other_places(project):
-    """A tool that reads `settings.ini` speaks of those of its users, and what is imported
-    as `shop/test` may stand elsewhere; one mention may be left over."""
-    project.write("settings.ini", "[x]\n")
-    project.write("shop/test/cart.ts", "x\n")
-    project.write("other.ini", "[x]\n")
+CODE = "NAME = 'settings.ini'\nOF = 'shop/test'\n"
+WENT = {
+    "what git refuses to be asked about hides no other": (
+        {"src/old.py": "x"},
+        "`./../../x/y.py`, [z](src/../../z.py), `src/old.py`",
+        ["src/old.py"],
+    ),
+    "a folder by its slash, also one at the top; not what a build makes": (
+        {
+            "fixtures/a.py": "x",
+            "dist/b.py": "x",
+            "dist/c.py": "x",
+            "dist/old/d.py": "x",
+        },
+        "`fixtures/`, bundles in `dist/`, one is `dist/b.py`, `dist/old/`.",
+        ["dist/old/", "fixtures/"],
+    ),
+    "a pattern for many says nothing of one that was tracked": (
+        {"site/lib/a.js": "x", "site/conf.js": "x", "site/app.js": "x"},
+        "`lib/`, `lib/a.js`, `site/conf.js`, `site/app.js`",
+        ["site/app.js"],
+    ),
+    # and what is imported as `shop/test` may stand elsewhere
+    "a tool that reads settings.ini speaks of those of its users": (
+        {"settings.ini": "x", "shop/test/cart.ts": "x", "other.ini": "x"},
+        "`settings.ini` and `other.ini`; import `x` from `shop/test`.",
+        ["other.ini"],
+    ),
+    "a file of the projects that are made here": (
+        {"templates/test/conn.ex": "x", "lib/conn_view.ex": "y"},
+        "`test/conn.ex`, `conn_view.ex`, `templates/test/conn.ex`",
+        ["conn_view.ex", "templates/test/conn.ex"],
+    ),
+    "a name of documents and examples alone": (
+        {"docs/page.js": "fetchData()", "src/page.js": "loadPage()"},
+        "`fetchData()` and `loadPage()`.",
+        ["loadPage"],
+    ),
+}
+"""Files that a commit takes away, what is told of them, and what of it is gone."""
+
+
+@pytest.mark.parametrize("case", WENT)
+def test_what_is_gone_of_what_went(project, case):
+    files, text, gone = WENT[case]
     for name in ("read.py", "write.py", "tests/test_read.py"):
-        project.write(name, "NAME = 'settings.ini'\nOF = 'shop/test'\n")
+        project.write(name, CODE)
     project.write("lint.py", "SKIPPED = ['other.ini', \"other.ini\"]\n")
-    project.commit("start")
-    project.drops("settings.ini", "other.ini", "shop")
-    text = "Keys stand in `settings.ini` and `other.ini`; import `x` from `shop/test`."
-    assert gone_of(project, text) == ["other.ini"]
-
-
-def test_a_file_of_the_projects_that_are_made_here(project):
-    """Below a folder of templates only a path that names the folder is of this one."""
-    for path in ("templates/test/conn.ex", "lib/conn_view.ex"):
-        project.write(path, f"{path}\n" * 9)
-    project.commit("start")
-    project.drops("templates", "lib")
-    text = "See `test/conn.ex`, `conn_view.ex` and `templates/test/conn.ex`."
-    assert gone_of(project, text) == ["conn_view.ex", "templates/test/conn.ex"]
-
-
-def test_a_name_of_an_example_is_none_of_the_code(project):
-    """What stood in documents and examples alone is no finding when it goes."""
-    project.write("docs/page.js", "fetchData()\n")
-    project.write("src/page.js", "loadPage()\n")
+    for name, content in files.items():
+        project.write(name, content)
     project.remembers("Old", "x", id="e0")
     project.commit("start")
-    project.drops("docs", "src")
-    assert gone_of(project, "`fetchData()` and `loadPage()`.") == ["loadPage"]
+    project.write(".gitignore", "dist/\n*.js\n/site/lib\nconf.js\n")
+    project.drops(*files)
+    assert gone_of(project, text) == gone
 
 
 def test_a_folder_whose_files_went_on(project):
@@ -425,29 +387,6 @@ def test_a_folder_whose_files_went_on(project):
     (row,) = project.checks("--stale")
     told = [part.rpartition(", now ")[2] for part in row["detail"].split("; ")]
     assert told == ["near", "play", "play/root/a.py"]
-
-
-@pytest.mark.unit
-def test_folders_named_for_a_route():
-    """Brackets and parentheses stand in paths of web frameworks."""
-    text = "See `app/[id]/page.tsx`, `app/(auth)/login/`, `retry(times)`, `a[0]`."
-    assert {
-        anchor.text for anchor in anchors_of({}, text) if anchor.kind == "path"
-    } == {
-        "app/[id]/page.tsx",
-        "app/(auth)/login/",
-    }
-
-
-@pytest.mark.unit
-def test_what_takes_the_place_of_another():
-    """Only the other is no news, also in the passive."""
-    text = (
-        "Use `new/a.py` instead of `old/a.py`. `old/b.py` was replaced by `new/b.py`."
-    )
-    assert {anchor.text for anchor in anchors_of({}, text)} == {
-        *("new/a.py", "old/b.py", "new/b.py")
-    }
 
 
 @pytest.mark.unit

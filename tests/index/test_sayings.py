@@ -4,7 +4,7 @@ import pytest
 
 from memcli.index import anchors
 from memcli.index.lost_words import _of_code, _SearchedHistory
-from tests.index.test_codebase import told
+from tests.index.test_targets import states as told
 
 
 def later(project):

@@ -53,43 +53,17 @@ def test_a_target_that_is_gone_is_named(project, tool):
     case.put(project, case.before)
     case.put(project, case.after)
     commit = project.git("rev-parse", "--short", "HEAD").strip()
+    commands = [*case.gone, *case.stays]
     # written after it had gone, and not committed
     entries = [
-        project.entry(f"{number}", f"Run `{command}` first.", id=f"e{number}")
-        for number, command in enumerate((*case.gone, *case.stays))
+        project.entry(f"{number}", f"Run `{command}` first.")
+        for number, command in enumerate(commands)
     ]
     project.memory(*entries)
     found = states(project)
-    commands = [*case.gone, *case.stays]
     named = {commands[int(number)] for number in found}
     assert named == set(case.gone)
     assert all(f"gone since {commit}" in detail for detail in found.values()), found
-
-
-@pytest.mark.parametrize(
-    ("file", "before", "command"),
-    [
-        ("build.gradle", "task build {\n}\n", "./gradlew build"),
-        ("build.gradle.kts", 'tasks.named("dokka") {}\n', "./gradlew dokka"),
-        ("package.json", '{"scripts": {"install": "x"}}', "pnpm install"),
-        ("venv.py", "x = 1\n", "python -m venv"),
-    ],
-)
-def test_what_the_tool_itself_can_do_is_never_gone(project, file, before, command):
-    project.write(file, before)
-    project.commit("start")
-    project.drops(file)
-    assert one_entry(project, f"Run `{command}`.") == ""
-
-
-@pytest.mark.parametrize("line", ['tasks.named("dokka") {}', "dokka {", "tasks.dokka"])
-def test_a_task_that_a_plug_in_declares_now(project, line):
-    """A build file that still sets it up says that it is there."""
-    project.write("build.gradle.kts", 'tasks.register("dokka") {}\n')
-    project.commit("start")
-    project.write("build.gradle.kts", f"{line}\n")
-    project.commit("by a plug-in")
-    assert one_entry(project, "Run `./gradlew dokka`.") == ""
 
 
 @pytest.mark.parametrize("tool", CASES)
@@ -126,27 +100,6 @@ def test_a_manifest_that_cannot_be_read_hides_its_own_targets_only(project):
 )
 def test_what_a_command_names(command, target):
     assert target in anchors.anchors_of({}, f"`{command}`")
-
-
-def test_a_target_that_was_a_file(project):
-    """A binary of cargo, an example, a module: what the custom of the tool says."""
-    for path in ("src/bin/admin.rs", "examples/demo.rs", "shop/seed.py"):
-        project.write(path, "x\n")
-    project.write("Cargo.toml", '[package]\nname = "shop"\n')
-    project.commit("start")
-    project.drops("src", "examples", "shop")
-    commands = (
-        "cargo run --bin admin",
-        "cargo run --example demo",
-        "python -m shop.seed",
-    )
-    project.memory(
-        *(
-            project.entry(f"E{number}", f"`{c}`", id=f"e{number}")
-            for number, c in enumerate(commands)
-        )
-    )
-    assert set(states(project)) == {"E0", "E1", "E2"}
 
 
 @pytest.mark.parametrize(
