@@ -86,49 +86,37 @@ class _Branch:
         self.tree = tree
         self.before = Codebase(tree.top, tree.root, tree.deadline, base)
         self.ends = [base, head] if head else [base]
-        self.moved: dict[str, str] = {}
-        self.gone: set[str] = set()
-        self._read_status()
+        self.taken = dict(self._read_status())
         self.words = _removed_words(tree, self.ends)
 
     def loss_of(self, anchor: Anchor) -> BranchFinding | None:
         """What the branch takes from an anchor."""
+        detail = ""
         if anchor.kind == "name":
             removed = anchor.text in self.words and not self.tree.holds(anchor.text)
         elif anchor.kind == "script":
             removed = self.before.has(anchor) and not self.tree.has(anchor)
         else:
-            return self._loss_of_path(anchor)
-        return BranchFinding(what="removes", name=anchor.text) if removed else None
+            lost = [path for path in self.taken if f"/{path}/".endswith(anchor.end)]
+            removed = bool(lost) and not self.tree.has(anchor)
+            # one that is gone comes before one that moved
+            detail = min((self.taken[path] for path in lost), default="")
+        if not removed:
+            return None
+        what = "moves" if detail else "removes"
+        return BranchFinding(what=what, name=anchor.text, detail=detail)
 
-    def _loss_of_path(self, anchor: Anchor) -> BranchFinding | None:
-        name = anchor.text
-        taken = (path for path in (*self.gone, *self.moved) if _is(anchor, path))
-        lost_path = next(taken, "")
-        if lost_path and not self.tree.has(anchor):
-            if lost_path in self.moved:
-                return BranchFinding(
-                    what="moves", name=name, detail=self.moved[lost_path]
-                )
-            return BranchFinding(what="removes", name=name)
-        return None
-
-    def _read_status(self) -> None:
-        """Which files the branch moved and which it removed: a letter, then the path;
-        of one that moved the new path as well."""
+    def _read_status(self) -> Iterator[tuple[str, str]]:
+        """The files that the branch moved, with their new path, and removed, with
+        none."""
         listed = self.tree.git("diff", "--name-status", "-M70%", "-z", *self.ends) or ""
         fields = iter(listed.split("\0"))
         for status in fields:
             path = next(fields, "")
             if status.startswith("R"):
-                self.moved[path] = next(fields, "")
+                yield path, next(fields, "")
             elif status == "D":
-                self.gone.add(path)
-
-
-def _is(anchor: Anchor, path: str) -> bool:
-    end = anchor.text.removeprefix("./").rstrip("/")
-    return anchor.kind == "path" and f"/{path}".endswith(f"/{end}")
+                yield path, ""
 
 
 def _removed_words(tree: Codebase, ends: Sequence[str]) -> set[str]:

@@ -49,7 +49,8 @@ class Codebase(WorkTree):
         """What has become of each anchor; `known` was found when HEAD was `head`. What
         was gone before memory spoke of it is none of its names."""
         today = self._told_by_files(named, known, head)
-        settled = _settled(self, known) | today
+        kept = {each: fate for each, fate in known.items() if self._stays(each, fate)}
+        settled = kept | today
         missing = [anchor for anchor in named if anchor not in settled]
         self.spoken_of({anchor for anchor, fate in settled.items() if fate.is_lost})
         history = _pending(known, self._told_by_history(missing))
@@ -101,6 +102,12 @@ class Codebase(WorkTree):
         if anchor.kind == "script":
             return self.declared.has(anchor)
         return self.has_path(anchor.text)
+
+    def _stays(self, anchor: Anchor, fate: Fate) -> bool:
+        """Whether a fate from before holds as long as the name is not there again, as
+        far as that can be seen: it is over, or what it moved to is there."""
+        is_over = fate.state in (NEVER, GONE) or (fate.now and self.has_path(fate.now))
+        return bool(is_over) and not self.declared.may_have(anchor)
 
     def _words_here(
         self, wanted: set[Anchor], known: Mapping[Anchor, Fate], head: str
@@ -199,20 +206,3 @@ def _broken(tree: Codebase, citation: Citation) -> Fate:
             return later
         later = Fate(GONE, commit=commit.name, day=commit.day)
     return later
-
-
-def _settled(tree: Codebase, known: Mapping[Anchor, Fate]) -> dict[Anchor, Fate]:
-    """What was found before and holds as long as the name is not there again, as far as
-    that can be seen."""
-    return {
-        anchor: fate for anchor, fate in known.items() if _stays(tree, anchor, fate)
-    }
-
-
-def _stays(tree: Codebase, anchor: Anchor, fate: Fate) -> bool:
-    """Whether a fate from before needs no other look: it is over, or what it moved to
-    is there."""
-    is_over = fate.state in (NEVER, GONE)
-    if not is_over and not (fate.now and tree.has_path(fate.now)):
-        return False
-    return not tree.declared.may_have(anchor)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 from memcli.index import targets
 from memcli.index.fates import GONE, HERE, NEVER, UNTOLD, Anchor, Fate
@@ -60,22 +60,20 @@ class Declared:
 
     def _given(self, sources: Mapping[str, Reader]) -> Iterator[tuple[str, str]]:
         """The manifests of a key with what they say."""
-        for name, read in sources.items():
+        for name, reader in sources.items():
             for path in self._files((name,)):
-                values = []
-                with self._noting(path):
-                    values = list(read(self._text(path)))
-                yield from ((path, value) for value in values)
+                yield from ((path, value) for value in self._read(path, reader))
 
-    @contextmanager
-    def _noting(self, path: str) -> Iterator[None]:
-        """Note a manifest that cannot be read; what a parser says may quote it."""
+    def _read(self, path: str, reader: Reader) -> Iterable[str]:
+        """What a manifest says; nothing where it cannot be read, which is noted. What
+        a parser says may quote it."""
         try:
-            yield
+            return list(reader(self.tree.read_surely(path).decode(errors="replace")))
         except Unreadable as error:
             self.unread[path] = str(error)
         except (ValueError, RecursionError):
             self.unread[path] = "it is not valid"
+        return ()
 
     def _manifests(self, tool: str) -> list[str]:
         return self._files(targets.TOOLS[tool].sources)
@@ -95,20 +93,15 @@ class Declared:
         return self._by_ending[name]
 
     def _targets(self, tool: str, path: str) -> frozenset[str]:
-        """What can be called by a manifest; nothing where it cannot be read, which is
-        noted."""
-        known = self._known.get((tool, path))
-        if known is None:
-            known = frozenset()
-            with self._noting(path):
-                text = self._text(path)
-                configured = targets.TOOLS[tool].configured(text)
-                known = targets.declared(tool, path, text).union(configured)
-            self._known[tool, path] = known
-        return known
+        """What can be called by a manifest."""
 
-    def _text(self, path: str) -> str:
-        return self.tree.read_surely(path).decode(errors="replace")
+        def reader(text: str) -> frozenset[str]:
+            configured = targets.TOOLS[tool].configured(text)
+            return targets.declared(tool, path, text).union(configured)
+
+        if (tool, path) not in self._known:
+            self._known[tool, path] = frozenset(self._read(path, reader))
+        return self._known[tool, path]
 
     def removed(
         self, missing: Collection[Anchor], since: Mapping[Anchor, int]

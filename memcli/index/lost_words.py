@@ -72,17 +72,13 @@ def removed_words(
 
 
 def _looked_at(commits: list[int], since: Mapping[Anchor, int]) -> list[int]:
-    """The places that are looked at, in this order: some commits of memory, then those
-    since which it speaks of a name."""
-    known = {place for place in since.values() if place >= 0}
-    return list(dict.fromkeys([*_some(commits), *sorted(known)]))
-
-
-def _some(places: list[int]) -> list[int]:
-    """Some of the commits, spread over all, then some more; the oldest is among the
-    first."""
-    coarse, fine = (max(1, len(places) // parts) for parts in SAMPLES)
-    return [*places[::coarse], *places[-1:], *places[::fine]]
+    """The places that are looked at, in this order: some commits of memory, spread
+    over all, then some more, then those since which it speaks of a name. The oldest is
+    among the first."""
+    coarse, fine = (max(1, len(commits) // parts) for parts in SAMPLES)
+    known = sorted(place for place in set(since.values()) if place >= 0)
+    some = [*commits[::coarse], *commits[-1:], *commits[::fine]]
+    return list(dict.fromkeys([*some, *known]))
 
 
 def _of_code(line: str, names: Collection[str]) -> Iterator[str]:
