@@ -160,22 +160,23 @@ def _committed(top: Path, path: str, line: int) -> Iterator[WhyRow]:
     last_commit = git.run(blame, top).stdout.split(" ", 1)[0] if line else ""
     if last_commit.strip("0"):
         for doc in read_commits(top, "-1", last_commit):
-            yield _commit_row(doc, line=True)
+            yield _row("commit", doc, _message(doc))._replace(line=True)
     bounds = (f"--max-count={MOST_COMMITS}", "--follow", "HEAD", "--", path)
     # A branch's commit and the one that it was merged as are one.
     others = dict[tuple[str, str], Doc]()
     for doc in read_commits(top, *bounds):
         if doc.unit != last_commit:
             others.setdefault((doc.title, doc.who), doc)
-    yield from map(_commit_row, islice(others.values(), MOST))
+    for doc in islice(others.values(), MOST):
+        yield _row("commit", doc, _message(doc))
 
 
-def _commit_row(doc: Doc, *, line: bool = False) -> WhyRow:
-    _, _, text = doc.text.partition("\n")
-    return _doc_row("commit", doc, text.strip())._replace(line=line)
+def _message(doc: Doc) -> str:
+    """What a commit says below its title."""
+    return doc.text.partition("\n")[2].strip()
 
 
-def _doc_row(source: str, doc: Doc, text: str) -> WhyRow:
+def _row(source: str, doc: Doc, text: str) -> WhyRow:
     return WhyRow(
         source=source,
         id=doc.handle,
@@ -191,4 +192,4 @@ def _said(app: App, path: str) -> Iterator[WhyRow]:
     with opened(record_path(app.project)) as record:
         for doc in record.about(path, MOST) if record is not None else ():
             wanted = next((text for who, text in doc.said if who == "person"), "")
-            yield _doc_row("session", doc, wanted)
+            yield _row("session", doc, wanted)

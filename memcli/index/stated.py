@@ -233,13 +233,9 @@ def statements(text: str) -> Iterator[StatedValue]:
         is_claim = _claim().match(behind)
         if _other_time().search(before) or is_question or is_claim:
             continue
-        groups = stated.groupdict()
-        number = next(place for place in range(len(KEYS)) if groups[f"key{place}"])
-        signs = ("before", "least", "sign", "more")
-        least = any(groups[sign] for sign in signs)
-        yield StatedValue(
-            key=list(KEYS)[number], version=stated["version"], least=least
-        )
+        key = next(key for place, key in enumerate(KEYS) if stated[f"key{place}"])
+        least = any(stated.group("before", "least", "sign", "more"))
+        yield StatedValue(key=key, version=stated["version"], least=least)
 
 
 @verbose

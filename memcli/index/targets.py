@@ -4,7 +4,7 @@ A new tool is a row of TOOLS and a row of CALLS."""
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile, islice, takewhile
 from typing import NamedTuple
 
@@ -31,9 +31,10 @@ class CommandForm(NamedTuple):
     """How a command line of a program names targets of a tool.
 
     `before` are words that lead to the target (with `bare`, none need stand there, and
-    a word of `built_in` means what the program itself can do); `option` is the option or variable that carries it instead; `valued` options
-    take a word; `several`: every word that follows is a target; `joined` stands
-    between two words that are one; `spelled` gives the target its own name."""
+    a word of `built_in` means what the program itself can do); `option` is the option
+    or variable that carries it instead; `valued` options take a word; `several`: every
+    word that follows is a target; `joined` stands between two words that are one;
+    `spelled` gives the target its own name."""
 
     tool: str
     before: tuple[str, ...] = ()
@@ -57,11 +58,11 @@ def _words(text: str) -> frozenset[str]:
 
 _OF_NODE = _words(
     """access add adduser audit bugs cache ci completion config create dedupe deploy
-    deprecate diff dist-tag dlx docs doctor edit exec explain explore fetch fund get help
-    i import info init install link list login logout ls node org outdated owner pack
-    patch ping pkg plugin prefix profile prune publish query rebuild remove repo rm root
-    sbom search self-update set setup shrinkwrap star store team token unlink unpublish
-    up update upgrade version view whoami why workspace workspaces"""
+    deprecate diff dist-tag dlx docs doctor edit exec explain explore fetch fund get
+    help i import info init install link list login logout ls node org outdated owner
+    pack patch ping pkg plugin prefix profile prune publish query rebuild remove repo
+    rm root sbom search self-update set setup shrinkwrap star store team token unlink
+    unpublish up update upgrade version view whoami why workspace workspaces"""
 )
 _OF_COMPOSER = _words(
     """about archive audit browse bump check-platform-reqs clear-cache config
@@ -359,19 +360,14 @@ def _optional(call: CommandForm, words: Sequence[str]) -> Iterator[str]:
     """What stands at one of the options of a call: in the next word, or in several,
     behind `=`, or right behind a short one; commas separate several."""
     for number, word in enumerate(words):
+        behind = words[number + 1 :]
         for option in call.option:
+            values: Iterable[str] = ()
             is_short = len(option) == 2 and word.startswith(option)
             if word == option or _ends_cluster(word, option):
-                behind = takewhile(_is_value, words[number + 1 :])
-                values = (
-                    list(behind) if call.several else words[number + 1 : number + 2]
-                )
-            elif word.startswith(f"{option}="):
-                values = [word.removeprefix(f"{option}=")]
-            elif is_short:
-                values = [word.removeprefix(option)]
-            else:
-                continue
+                values = takewhile(_is_value, behind) if call.several else behind[:1]
+            elif is_short or word.startswith(f"{option}="):
+                values = [word.removeprefix(option).removeprefix("=")]
             for value in values:
                 yield from value.split(",")
 
