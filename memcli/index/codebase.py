@@ -18,7 +18,6 @@ from memcli.project import git
 
 VERSIONS = 50  # of a file that are looked at for what changed a citation
 MOST_BYTES = 300_000_000
-_PLACED = frozenset({"path", "glob", "script"})
 _FRESH = frozenset({"value", "lines"})
 _WORD = re.compile(rb"[A-Za-z_$][\w$]{3,}")
 
@@ -60,11 +59,13 @@ class Codebase(WorkTree):
         self, named: Collection[Anchor], known: Mapping[Anchor, Fate], head: str
     ) -> dict[Anchor, Fate]:
         """What the work tree says without its history; nothing of what it has not."""
-        compared = [anchor for anchor in named if anchor.kind in _FRESH]
-        placed = [anchor for anchor in named if anchor.kind in _PLACED]
+        fates = dict[Anchor, Fate]()
+        for anchor in named:
+            if anchor.kind in _FRESH:
+                fates[anchor] = self._held(anchor, known)
+            elif anchor.kind != "name" and self.has(anchor):
+                fates[anchor] = Fate(HERE)
         words = {anchor for anchor in named if anchor.kind == "name"}
-        fates = {anchor: self._held(anchor, known) for anchor in compared}
-        fates |= dict.fromkeys(filter(self.has, placed), Fate(HERE))
         return fates | self._words_here(words, known, head)
 
     def _told_by_history(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
@@ -186,11 +187,12 @@ def _pending(
     known: Mapping[Anchor, Fate], history: Mapping[Anchor, Fate]
 ) -> dict[Anchor, Fate]:
     """What git says; what was here, and what no commit has taken out, is pending."""
-    fates = dict(history)
-    for anchor, fate in history.items():
-        if fate.state == NEVER and known.get(anchor, fate).was_here:
-            fates[anchor] = PENDING
-    return fates
+    return {
+        anchor: PENDING
+        if fate.state == NEVER and known.get(anchor, fate).was_here
+        else fate
+        for anchor, fate in history.items()
+    }
 
 
 def _broken(tree: Codebase, citation: Citation) -> Fate:

@@ -294,6 +294,15 @@ def test_time_is_bounded(project):
         assert not anchors.gone(app.index)
 
 
+def test_a_glob_of_what_lay_deeper(project):
+    """What it covered there counts as much as what lay right in its folder."""
+    project.write("pkg/deep/a.py", "x")
+    project.commit("start")
+    project.drops("pkg")
+    project.remembers("E", "x", paths=["pkg/*"])
+    assert "names pkg/*, gone since" in told(project)["E"]
+
+
 def test_a_name_of_several_files_is_followed_nowhere(project):
     """That of the very path is; else any of them may be meant."""
     for path in ("conf.py", "a/conf.py", "b/conf.py", "b/only.py"):
