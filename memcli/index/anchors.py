@@ -7,7 +7,7 @@ import re
 import sqlite3
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -333,8 +333,7 @@ def update(
         tree.count = count
         if not (is_new or fresh):
             tree.asked = untold
-        tree.memory = _files(index.db, root, tree)
-        tree.since = {pair: pairs[pair] for pair in pairs if pair[0] in tree.memory}
+        _date(tree, pairs, _files(index.db, root, tree))
         known = tree.fates(named, known, seen["head"])
         pairs |= tree.since
         seen["unread"] = sorted(tree.declared.unread.items())
@@ -343,6 +342,17 @@ def update(
         # busy: the next one does it
         with suppress(sqlite3.OperationalError), changing(index.db):
             _keep(index.db, pairs, fates, {**seen, "head": head})
+    return _summed(pairs, fates)
+
+
+def _date(tree: Codebase, pairs: Mapping[Pair, int], files: Mapping[str, str]) -> None:
+    """Tell a tree since when the tracked files of entries have had their names."""
+    tree.memory = files
+    tree.since = {pair: pairs[pair] for pair in pairs if pair[0] in files}
+
+
+def _summed(pairs: Iterable[Pair], fates: Mapping[Anchor, Fate]) -> Checked:
+    """How many entries name how many, and what has become of those."""
     states = Counter(fate.state for fate in fates.values())
     return Checked(
         entries=len({entry for entry, _ in pairs}),

@@ -132,6 +132,18 @@ class Declared:
         commits = self.tree.log(*changed, listed="--raw") if specs else []
         if commits is None:
             return {}
+        fates = self._lost(wanted, commits, tools, since)
+        is_all = not self.tree.is_late and len(commits) < MOST_COMMITS
+        return dict.fromkeys(wanted if is_all else (), Fate(NEVER)) | fates
+
+    def _lost(
+        self,
+        wanted: set[Anchor],
+        commits: Sequence[Commit],
+        tools: Collection[str],
+        since: Mapping[Anchor, int],
+    ) -> dict[Anchor, Fate]:
+        """What these commits, the newest first, say of the targets."""
         fates: dict[Anchor, Fate] = {}
         for start in range(0, len(commits), BATCH):
             if len(fates) == len(wanted) or self.tree.is_late:
@@ -139,8 +151,7 @@ class Declared:
             for target, fate in self._taken_out(commits[start : start + BATCH], tools):
                 if target in wanted and fate.at > since.get(target, UNKNOWN):
                     fates.setdefault(target, fate)
-        is_all = not self.tree.is_late and len(commits) < MOST_COMMITS
-        return dict.fromkeys(wanted if is_all else (), Fate(NEVER)) | fates
+        return fates
 
     def _taken_out(
         self, commits: Iterable[Commit], tools: Collection[str]

@@ -39,10 +39,7 @@ def removed_places(
     places = [anchor for anchor in missing if anchor.kind in ("path", "glob")]
     if not places or tree.removals is None:
         return {}
-    taken = _taken(places, tree.removals)
-    for anchor, removals in taken.items():
-        spoken = since.get(anchor, UNKNOWN)
-        taken[anchor] = [each for each in removals if each.commit.at > spoken]
+    taken = _later(_taken(places, tree.removals), since)
     made = _ignored(tree, taken.values())
     fates = dict.fromkeys(places, Fate(NEVER))
     for anchor, removals in taken.items():
@@ -51,6 +48,17 @@ def removed_places(
         if left and (is_dated or _is_plain(anchor, left)):
             fates[anchor] = _fate(tree, anchor, left)
     return fates | dict.fromkeys(_used_by_code(tree, fates), Fate(NEVER))
+
+
+def _later(
+    taken: Mapping[Anchor, Iterable[Removal]], since: Mapping[Anchor, int]
+) -> dict[Anchor, list[Removal]]:
+    """The removals after the place since which each is spoken of."""
+    later = {}
+    for anchor, removals in taken.items():
+        spoken = since.get(anchor, UNKNOWN)
+        later[anchor] = [each for each in removals if each.commit.at > spoken]
+    return later
 
 
 def _taken(
