@@ -253,7 +253,8 @@ def _parted(words: Sequence[str], writer: Writer) -> tuple[str, list[str]]:
 def _outputs(words: Sequence[str]) -> Iterator[str]:
     """The files that an option names as the place of what comes out."""
     for option, value in pairwise((*words, "")):
-        if match := _output().fullmatch(option):
+        may_be = option.startswith(("-", "of="))
+        if may_be and (match := _output().fullmatch(option)):
             yield match[1] or value
 
 

@@ -67,8 +67,12 @@ def is_option(word: str) -> bool:
 def expanded(words: Sequence[str], values: Values) -> Iterator[list[str]]:
     """The words for each choice of what their variables may be; what the line does not
     tell stays as it is."""
-    used = (use["name"] for word in words for use in variable().finditer(word))
+    having = (word for word in words if "$" in word)
+    used = (use["name"] for word in having for use in variable().finditer(word))
     known = [name for name in dict.fromkeys(used) if values.get(name)]
+    if not known:  # most lines compile no pattern
+        yield [*words]
+        return
     for choice in product(*(values[name] for name in known)):
         given = dict(zip(known, choice, strict=True))
 
