@@ -117,6 +117,8 @@ NEXT = [
     "Thoughts about a lexer that may come in the future are below.", "导入完以后，从几何开始。",
     "Translate the settings page into English.", "请把注释改成中文。", "Remember to run the linter.",
     "You can always look at the log.", "Don't forget the host controls.", "これから新しい画面を作ります。", "一秒以降にシークすると止まる。",
+    "Add a retry to the client, and don't drop the tests.", "Revert that, it should not be red.", "Don't change it.",
+    "Don't include the config change in this commit.", "Do not touch the schema for this task.", "Stop the dev server.",
 ]  # fmt: skip
 
 

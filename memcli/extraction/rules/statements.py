@@ -143,9 +143,8 @@ def is_rule(shows: frozenset[str]) -> bool:
     demands = shows & _DEMANDS
     grounds = shows & _GROUNDS
     is_grounded = bool(demands and grounds) and len(demands | grounds) > 1
-    is_order = "tasks" in shows
-    is_demand = is_grounded and not is_order
-    return "whole" in shows and (is_demand or "forbids" in shows)
+    is_demand = is_grounded or "forbids" in shows
+    return "whole" in shows and "tasks" not in shows and is_demand
 
 
 def likeliness(shows: frozenset[str]) -> int:
