@@ -119,6 +119,7 @@ NEXT = [
     "You can always look at the log.", "Don't forget the host controls.", "これから新しい画面を作ります。", "一秒以降にシークすると止まる。",
     "Add a retry to the client, and don't drop the tests.", "Revert that, it should not be red.", "Don't change it.",
     "Don't include the config change in this commit.", "Do not touch the schema for this task.", "Stop the dev server.",
+    "Stop right there, please.",
 ]  # fmt: skip
 
 

@@ -181,11 +181,17 @@ def _signs(sentence: SpokenSentence) -> dict[str, bool]:
     return {
         "always": any(map(_is_lasting_order, clauses)),
         "asks": sentence.asks or words.asks(low),
-        "forbids": any(words.starts("begins: forbids", each) for each in clauses),
+        "forbids": any(map(_is_ban, clauses)),
         "language": words.says("in a language", low) and words.says("wording", low),
         "must": any(words.starts("begins: must", each) for each in clauses),
         "tasks": is_task and not words.begins("must", low),  # "make sure that ..."
     }
+
+
+def _is_ban(clause: str) -> bool:
+    """Whether a clause begins with what forbids: "stop" does before a verb alone."""
+    is_stopping = regex(r" stop \w+ing ").match(clause) is not None
+    return is_stopping or words.starts("begins: forbids", clause)
 
 
 def _is_lasting_order(clause: str) -> bool:
