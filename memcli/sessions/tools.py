@@ -56,9 +56,10 @@ def tool_call(given: Mapping[str, Any], cwd: str, tool: str = "") -> ToolCall:
     lines = _lines_of(given)
     command = _without_patches(lines)
     operation = command if command.isidentifier() else tool
-    is_changed = not command or is_writer(operation)
     found = defaultdict[str, list[str]](list)
-    found["files" if is_changed else "reads"] += _absolute(cwd, _named(given, _place()))
+    if places := [*_named(given, _place())]:
+        is_changed = not command or is_writer(operation)
+        found["files" if is_changed else "reads"] += _absolute(cwd, places)
     for text in (*lines, *map(given.get, PATCHES)):
         if isinstance(text, str) and PATCH in text:
             found["files"] += _absolute(cwd, _patched().findall(text))

@@ -119,7 +119,7 @@ class Writer(NamedTuple):
     takes: Choice = _nothing
     wholes: Choice = _nothing
     brings: Choice = _nothing
-    into: str = "(?!)"
+    into: str = ""
     when: str = ".*"
     unless: str = "(?!)"
 
@@ -240,7 +240,8 @@ def _parted(words: Sequence[str], writer: Writer) -> tuple[str, list[str]]:
     operands: list[str] = []
     rest = iter(words)
     for word in rest:
-        match = re.fullmatch(rf"(?:{writer.into})=?(.*)", word)
+        into = rf"(?:{writer.into})=?(.*)"
+        match = re.fullmatch(into, word) if writer.into else None
         if word == "--":
             operands += rest
         elif match:
