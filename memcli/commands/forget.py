@@ -15,7 +15,7 @@ from memcli.commands import export as exporting
 from memcli.commands.edit import refresh_found, writable
 from memcli.commands.history import work_trees
 from memcli.errors import DataError, UsageError
-from memcli.history.record import opened, says
+from memcli.history.record import HistoryRecord, opened, says
 from memcli.install import git_hooks
 from memcli.memory.changes import EntryChange, edited
 from memcli.memory.parser import KnownFile, parse
@@ -271,12 +271,20 @@ def _from_history(app: App, marks: Marks) -> list[str]:
             mark for everywhere, mark in marks if everywhere or path == own
         )
         with opened(path if gone.marks else None) as record:
-            docs = record.select("1", every=True) if record else ()
-            said = {number: doc.handle for number, doc in docs if says(doc, gone)}
-            handles += said.values()
-            if record and said and not app.dry_run:
-                record.forget_docs(said)
+            if record is not None:
+                handles += _forgotten_docs(record, gone, dry_run=app.dry_run)
     return handles
+
+
+def _forgotten_docs(
+    record: HistoryRecord, gone: Forgotten, *, dry_run: bool
+) -> Iterable[str]:
+    """Delete what a record has of these words; its handles."""
+    docs = record.select("1", every=True)
+    said = {number: doc.handle for number, doc in docs if says(doc, gone)}
+    if said and not dry_run:
+        record.forget_docs(said)
+    return said.values()
 
 
 def _marks(app: App, removed: Sequence[_Removed]) -> Marks:

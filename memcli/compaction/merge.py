@@ -320,8 +320,10 @@ def _merge_block(
     gap = _merge_blanks(parted.gap, ours.gap, theirs.gap)
     below = prose.merged(parted.below, ours.below, theirs.below, prose.eol * 2)
     ours, theirs = (side._replace(gap=gap, below=below) for side in (ours, theirs))
-    if theirs.text == ours.text or not (ours.binds or theirs.binds):
-        if theirs.text == (base or ours).text:
+    may_bind = ours.binds or theirs.binds
+    if theirs.text == ours.text or not may_bind:
+        before = base or ours
+        if theirs.text == before.text:
             return [ours]
         if ours.text == parted.text:
             return [theirs]

@@ -49,10 +49,12 @@ def _strictest(ours: Values, theirs: Values, merged: Values) -> dict[str, Any]:
     kept: dict[str, Any] = {"guard": max(binding, key=strictness_of)["guard"]}
     for key in ("commands", "paths", "unless"):
         sides = [as_list(key, side.get(key)) or [] for side in (*binding, merged)]
-        every = [*dict.fromkeys(chain(*sides))]
+        united = dict.fromkeys(chain(*sides))
         if key == "unless":
-            every = [item for item in every if all(item in side for side in sides)]
-        kept[key] = every or None
+            united = dict.fromkeys(
+                filter(set(sides[0]).intersection(*sides).__contains__, united)
+            )
+        kept[key] = [*united] or None
     return kept
 
 

@@ -100,23 +100,28 @@ def focus(
     # As if there were some more: in a memory of five texts no word is rare.
     weighed = said_by(every, standing, total + weights.FEW)
     missing = compress(every, map(not_, standing))
+    kept = _telling(parts, weighed)
+    named = set(also).union(*(parts[part] for part in kept))
+    words = table("recall/known_words.txt")
+    power = weights.ASKED if asks else weights.STATED
+    rare = {term: _rarity(term, words) ** power for term in every if term in named}
+    said = {term: weighed[term] * rare[term] for term in weighed.keys() & named}
+    unmet = (term for term in missing if " " not in term and term in named)
+    whole = sum(said.values()) + sum(map(rare.__getitem__, unmet))
+    return Sought("\n".join(kept), said, whole, asks)
+
+
+def _telling(
+    parts: Mapping[str, Iterable[str]], weighed: Mapping[str, float]
+) -> list[str]:
+    """The sentences whose terms say most."""
     says = {}
     for part, terms_here in parts.items():
         known = [weighed[term] for term in terms_here if term in weighed]
         rarest = max(known, default=0.0)
         says[part] = strength(known) + weights.SHARES[-1] * rarest
     best = max(says.values(), default=0.0)
-    kept = [part for part in parts if says[part] >= weights.WORTH * best]
-    named = set(also).union(*(parts[part] for part in kept))
-    words = table("recall/known_words.txt")
-    power = weights.ASKED if asks else weights.STATED
-    said = {
-        term: weighed[term] * _rarity(term, words) ** power
-        for term in weighed.keys() & named
-    }
-    unmet = (term for term in missing if " " not in term and term in named)
-    whole = sum(said.values()) + sum(_rarity(term, words) ** power for term in unmet)
-    return Sought("\n".join(kept), said, whole, asks)
+    return [part for part in parts if says[part] >= weights.WORTH * best]
 
 
 def questions(text: str) -> list[str]:

@@ -21,6 +21,7 @@ from memcli.storage.files import make_private, private_dir, state_dir, transacti
 from memcli.text.matching import table
 
 T = TypeVar("T")
+Mark = tuple[str, str, str]  # (salt, mark, day) of a text that was forgotten
 Failed = sqlite3.Error  # what every method may raise
 CONDENSED = 1000  # how many condensed tasks are kept
 LOG_WAIT = 0.2  # seconds a log entry may wait for another process; then it is skipped
@@ -212,19 +213,15 @@ class State:
             self.db.execute("INSERT OR REPLACE INTO condensed VALUES (?, ?)", values)
             self.db.execute(f"DELETE FROM condensed WHERE {oldest}", (CONDENSED,))
 
-    def add_tombstones(
-        self, marks: Iterable[tuple[bool, tuple[str, str, str]]]
-    ) -> None:
+    def add_tombstones(self, marks: Iterable[tuple[bool, Mark]]) -> None:
         """Remember texts that were forgotten, without their words, each for this
         project or, where that is true, for all of this machine."""
-        rows = [
-            ("" if everywhere else self.project, *mark) for everywhere, mark in marks
-        ]
+        rows = [("" if is_global else self.project, *mark) for is_global, mark in marks]
         with transaction(self.db):
             statement = "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)"
             self.db.executemany(statement, rows)
 
-    def tombstones(self) -> list[tuple[str, str, str]]:
+    def tombstones(self) -> list[Mark]:
         """(salt, mark, day) of each text that was forgotten."""
         query = "SELECT salt, digest, day FROM tombstones WHERE project IN (?, '')"
         return [(salt, digest, day) for salt, digest, day in self.ask(query)]

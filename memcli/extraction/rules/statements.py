@@ -5,7 +5,7 @@ lasts or, where the whole turn is about it, it forbids, says what holds instead,
 demands something on a ground; and it is no question, no complaint and no order for this
 run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from memcli.extraction.rules import words
@@ -90,9 +90,11 @@ class _SaidSentence(NamedTuple):
         return _says_much(self.low) and not self.text.endswith((":", "："))
 
     @property
-    def is_of_now(self) -> bool:
-        """Whether it puts right what is done now ("No, run only these")."""
-        return "corrects" in self.shows and not is_rule(self.shows)
+    def names(self) -> bool:
+        """Whether its turn may be called by it: it says something, and puts right no
+        more than what is done now ("No, run only these")."""
+        is_of_now = "corrects" in self.shows and not is_rule(self.shows)
+        return self.says_much and not is_of_now
 
     @property
     def counts(self) -> bool:
@@ -218,13 +220,20 @@ def _whole(
 ) -> Statement | None:
     """A turn as one statement; None where a title cannot say all its rules."""
     sure = sorted(n for n in surest if is_rule(said[n].shows)) or surest[:1]
-    told = [n for n, one in enumerate(said) if one.says_much and not one.is_of_now]
+    told = [n for n, one in enumerate(said) if one.names]
     title = _title(said, told) or _title(said, sure)
+    if not title:
+        return None
     body = " ".join(one.text for one in said)
-    shows = frozenset[str]().union(*(said[n].shows for n in sure))
+    shows = _united(said[n] for n in sure)
     if is_rule(shows):  # "No, only these. And never ..." puts right what was done
-        shows |= {"corrects"} & frozenset[str]().union(*(one.shows for one in said))
-    return Statement(turn=index, text=title, body=body, shows=shows) if title else None
+        shows |= {"corrects"} & _united(said)
+    return Statement(turn=index, text=title, body=body, shows=shows)
+
+
+def _united(said: Iterable[_SaidSentence]) -> frozenset[str]:
+    """What some sentences show together."""
+    return frozenset[str]().union(*(one.shows for one in said))
 
 
 def _part(index: int, said: Sequence[_SaidSentence], n: int) -> Statement:
