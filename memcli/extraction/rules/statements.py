@@ -1,9 +1,8 @@
 """What a person states in a session: rules for good, and what may be one. Pure.
 
 A sentence is a rule for good by what its words show, never by a weight: it says that it
-lasts or, where the whole turn is about it, it forbids, says what holds instead, or
-demands something on a ground; and it is no question, no complaint and no order for this
-run."""
+lasts or, where the whole turn is about it, it forbids, or demands something on a
+ground; and it is no question, no complaint and no order for this run."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -135,9 +134,8 @@ def _kept_after(turn: Turn, statements: list[Statement]) -> list[Statement]:
 
 def is_rule(shows: frozenset[str]) -> bool:
     """Whether what a sentence shows makes it a rule for good: it says itself that it
-    lasts or, where all of the turn is about it, it forbids, says what holds instead,
-    or demands something of all cases, to put the agent right, or so that it gives
-    in."""
+    lasts or, where all of the turn is about it, it forbids, or demands something of
+    all cases, to put the agent right, or so that it gives in."""
     if shows & (_IDLE | {"composed"}):
         return False
     if shows & _LASTS:
