@@ -57,6 +57,7 @@ HINT = "Untrusted hint from earlier sessions"
 def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
     """Corrections about what is at hand: at most three lines, each once in a
     context."""
+    _is_owed(app)  # reading a line may take long, too
     tool = tool_call(call.input, call.cwd, call.tool)
     stopped = _stopped(app, call, acting(call), state)
     if not stopped.decision:
@@ -211,21 +212,15 @@ def _stopped(app: HookApp, call: HookCall, tool: ToolCall, state: State) -> Told
     """What a guard says of the call; without a decision where none stops it. While it is
     not judged, guards in force ask."""
     if not any(tool):
+        app.owe(Told())
         return Told()
-
-    def is_bound() -> bool:
-        return app.guarded(lambda: has_guards(app.index.db))
-
-    question = Told(text=UNJUDGED, decision="ask")
-    if is_bound():
-        app.owe(question)
+    _is_owed(app)
     app.is_ready()
     from memcli.guard.unindexed import unindexed_guards
 
     stopped = Told()
     unknown = app.guarded(lambda: unindexed_guards(app, app.unindexed))
-    if is_bound():
-        app.owe(question)
+    if _is_owed(app):
         stopped = _judged(app, call, tool, state)
     if unknown and not stopped.decision:
         from memcli.guard.wording import quoted
@@ -234,6 +229,14 @@ def _stopped(app: HookApp, call: HookCall, tool: ToolCall, state: State) -> Told
         stopped = Told(text=text, decision="ask")
     app.owe(Told())
     return stopped
+
+
+def _is_owed(app: HookApp) -> bool:
+    """Whether guards are in force; then they ask until the call is judged."""
+    is_bound = app.guarded(lambda: has_guards(app.index.db))
+    if is_bound:
+        app.owe(Told(text=UNJUDGED, decision="ask"))
+    return is_bound
 
 
 def _judged(app: HookApp, call: HookCall, tool: ToolCall, state: State) -> Told:

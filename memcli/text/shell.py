@@ -6,28 +6,28 @@ cannot be read to its end, that is said."""
 
 import posixpath
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, dropwhile, takewhile
+from operator import itemgetter
 
 from memcli.named import NamedTuple
 from memcli.text.shell_values import (
     FINDERS,
+    MOST_COMMANDS,
+    EndlessError,
     SimpleCommand,
     assignment,
     handed_on,
     is_option,
 )
-from memcli.text.shell_words import (
-    KEYWORDS,
-    MOST_COMMANDS,
-    CommandList,
-    EndlessError,
-    LineSource,
-)
+from memcli.text.shell_words import KEYWORDS, CommandList, LineSource
 
 MOST_CHARACTERS = 200_000
 MOST_WORDS = 2_000
 MOST_READ = 40_000
 """So many words of all commands together are read, those of wrappers read twice."""
+MOST_WRAPPERS = 64
+"""So many places of a command are taken for where the program behind wrappers stands."""
 DEEPEST = 8
 """So many shells within shells are opened."""
 
@@ -97,6 +97,7 @@ def commands_of(line: str) -> list[Words]:
     return [command.words for command in read_line(line).commands if command.words]
 
 
+@lru_cache(maxsize=4)  # a hook looks at the same line several times
 def read_line(line: str, folder: str = "") -> Reading:
     """The simple commands of a shell line that is called in a folder, in order, without
     wrappers. What a shell is given to run (`sh -c`, `$(…)`, `xargs`, `find -exec`, a
@@ -142,8 +143,8 @@ class _LineReader:
 
     def _run(self, simple: SimpleCommand, deep: int) -> None:
         """Add what a simple command runs: itself, or what it is a wrapper of."""
-        if self._words > MOST_READ:
-            return
+        if self._words > MOST_READ or len(self.found) > MOST_COMMANDS:
+            raise EndlessError
         if len(simple.words) > MOST_WORDS:
             self.miss(f"a command of it has more than {MOST_WORDS:,} words")
         number_before = len(self.found)
@@ -211,16 +212,19 @@ def _as_command(words: Words, simple: SimpleCommand) -> ShellCommand:
 def _unwrapped(words: list[str]) -> Iterator[list[str]]:
     """The words of what a wrapper runs in the end, from the program on, for each way to
     read the options of wrappers."""
-    ahead = [words]
+    ahead = iter([words])
     seen_places = set()
-    while ahead:
-        rest = list(dropwhile(_is_before, ahead.pop(0)))
+    while each := next(ahead, None):
+        rest = list(dropwhile(_is_before, each))
         if not rest or len(rest) in seen_places:
             continue
         seen_places.add(len(rest))
+        if len(seen_places) > MOST_WRAPPERS:
+            raise EndlessError
         operands = WRAPPERS.get(posixpath.basename(rest[0]))
         if operands is not None:
-            ahead = [each[operands:] for each in _behind(rest[1:])] + ahead
+            behind = map(itemgetter(slice(operands, None)), _behind(rest[1:]))
+            ahead = chain(filter(None, behind), ahead)
         elif rest is not words and any(map(str.isspace, rest[0])):
             yield ["eval", *rest]
         else:

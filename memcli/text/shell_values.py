@@ -14,6 +14,8 @@ from memcli.text.matching import verbose
 Values = Mapping[str, Sequence[str]]
 """What a variable may be, by its name; nothing where the line does not tell. `()` is what
 was printed last for a `$()`."""
+MOST_COMMANDS = 2_000
+"""So many commands of a list are looked at, and so many values of a variable."""
 MOST_USES = 8
 """So many uses of variables in one word are replaced."""
 LONGEST = 4_096
@@ -28,6 +30,10 @@ TELLING_PLACE = ("pwd", "git rev-parse --show-toplevel")
 
 PRINTERS = frozenset({"echo", "printf"})
 """Programs that print their words."""
+
+
+class EndlessError(Exception):
+    """There are more commands, or ways to read one, than are looked at."""
 
 
 @verbose
@@ -84,7 +90,10 @@ def expanded(words: Sequence[str], values: Values) -> Iterator[list[str]]:
 
 def values_of(words: Sequence[str], values: Values) -> list[str]:
     """What words may be; nothing where one of them is not known."""
-    found = list(chain.from_iterable(expanded(words, values)))
+    each = chain.from_iterable(expanded(words, values))
+    found = list(islice(each, MOST_COMMANDS + 1))
+    if len(found) > MOST_COMMANDS:
+        raise EndlessError
     is_known = not any("$" in text or len(text) > LONGEST for text in found)
     return found if is_known else []
 

@@ -10,6 +10,8 @@ from itertools import chain, dropwhile
 from memcli.named import NamedTuple
 from memcli.text.matching import verbose
 from memcli.text.shell_values import (
+    MOST_COMMANDS,
+    EndlessError,
     SimpleCommand,
     Values,
     assignment,
@@ -21,8 +23,6 @@ from memcli.text.shell_values import (
     values_of,
 )
 
-MOST_COMMANDS = 2_000
-"""So many commands of a list are looked at."""
 KEYWORDS = frozenset("then do else elif if while until coproc ! { }".split())
 """What stands before a command without being one."""
 _BEFORE = KEYWORDS | {"command", "builtin"}
@@ -63,10 +63,6 @@ def quoted_token() -> str:
       | (?P<escaped>  \\. )
       | (?P<plain>    [^"}\\`$]+ | . )
     """
-
-
-class EndlessError(Exception):
-    """There are more commands than are looked at."""
 
 
 class _Heredoc(NamedTuple):

@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -759,6 +761,31 @@ def test_what_cannot_be_opened_binds_as_it_was_known(project):
     project.mem("index")
     assert decision(call(project, FORCED)) == "deny"
     assert edit(project, "Write", content="# Memory\n") == "ask"
+
+
+def test_a_line_that_is_not_read_in_time_is_asked_about(project):
+    """Where guards are in force, and there alone."""
+    project.remembers("A note")
+    late = (
+        "import time; from memcli.hooks import before_tool, protocol\n"
+        "before_tool.tool_call = lambda *_: time.sleep(60)\n"
+        "protocol.main(['pre-tool'])"
+    )
+    said = {"session_id": "s", "cwd": str(project.root), "tool_input": {"command": "x"}}
+
+    def answered() -> bytes:
+        return subprocess.run(
+            [sys.executable, "-c", late],
+            input=json.dumps(said).encode(),
+            capture_output=True,
+            env={**os.environ, "MEM_HOOK_SECONDS": "4"},
+            timeout=50,
+        ).stdout
+
+    assert answered() == b""
+    guarded(project)
+    project.mem("index")
+    assert b'"ask"' in answered()
 
 
 def test_shells_in_shells_without_end_are_asked_about(project):

@@ -1,5 +1,7 @@
 """A shell line is split into the commands it runs, whatever surrounds them."""
 
+import time
+
 import pytest
 
 from memcli.bans.patterns import matches, parse_pattern
@@ -250,14 +252,20 @@ UNREAD = [
     "echo " + "$(" * 20 + ")" * 20,
     "eval " * 20 + "ls",
     f"env {'-a b ' * 990}true; git push",
+    "env -S " * 500,
+    "for a in x y; do " + "for a in $a $a; do " * 30,
+    "for a in" + " x" * 300 + "; do for b in" + " y" * 300 + "; do rm $a$b",
+    "find . -exec " * 2000,
 ]
 
 
 @pytest.mark.unit
 @pytest.mark.parametrize("line", UNREAD)
 def test_a_line_that_is_not_read_to_its_end_says_so(line):
-    """Whoever binds by it can ask; nothing is cut in silence."""
+    """Whoever binds by it can ask; nothing is cut in silence, nor does it take long."""
+    start = time.process_time()
     assert read_line(line).unread
+    assert time.process_time() - start < 1
 
 
 @pytest.mark.unit
