@@ -49,6 +49,8 @@ LIFTING = tuple(
     )
 )
 """Commands of mem that may lift any guard."""
+PIPED = frozenset((".", "{}"))
+"""What stands in a line as it is read for words that xargs is given."""
 CHANGING = ("guard", "edit", "retire", "drop")
 """The verbs that change or end the entry which they name."""
 
@@ -173,7 +175,8 @@ def _may_change_guard(app: App, command: Words) -> bool:
     if not verb or is_replay:
         return False
     # What comes by a pipe to xargs, or from a variable, may be any entry.
-    is_piped = operands[-1] == verb and verb != "guard"
+    is_bare = operands[-1] == verb and verb != "guard"
+    is_piped = is_bare or not PIPED.isdisjoint(operands)
     is_hidden = is_piped or "$" in "".join(command)
     return is_hidden or names_guard(app, operands)
 
