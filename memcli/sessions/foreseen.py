@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+MOST_CHARACTERS = 16 << 20
+"""A text that may grow longer by a change is not followed."""
 OLD = ("old_string", "old_str", "old_text", "oldText", "search", "find")
 NEW = ("new_string", "new_str", "new_text", "newText", "replacement", "replace")
 WHOLE = ("content", "contents", "file_text", "fileText")
@@ -42,11 +44,12 @@ def _first(texts: Mapping[str, Any], keys: Iterable[str]) -> str | None:
 
 def _changed(text: str, changes: list[tuple[str, str]], most: int) -> str | None:
     """The text after changes; None without one, and where one finds nothing to
-    change."""
+    change or makes too long a text."""
     if not changes:
         return None
     for old, new in changes:
-        if old not in text:
+        grown = len(text) + text.count(old) * len(new) if old else len(new)
+        if old not in text or grown > MOST_CHARACTERS:
             return None
         text = text.replace(old, new, most) if old else new
     return text

@@ -12,6 +12,7 @@ from memcli.app import Options, opened
 from memcli.commands.retire import retire
 from memcli.errors import RefusedError
 from memcli.memory.parser import parse
+from memcli.sessions.foreseen import texts_after
 
 RULE = "Never force push to main"
 FORCED = "git push --force origin main"
@@ -660,6 +661,12 @@ def test_an_edit_by_which_a_guard_binds_less_asks(project, tool, given):
     """However it is spelled: the file is read as it will be."""
     guarded(project)
     assert edit(project, tool, **given) == "ask"
+
+
+def test_an_edit_that_makes_a_text_without_end_is_not_followed():
+    grown = [{"old_string": "e", "new_string": "e" * 9}] * 8
+    assert not texts_after("e", {"edits": grown})
+    assert len(texts_after("e", {"edits": grown[:7]})) == 2
 
 
 def test_an_edit_by_which_a_guard_binds_as_before_passes(project):
