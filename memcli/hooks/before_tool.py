@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 OF_MEM = re.compile(r"(?:\S*/)?mem (?:add|edit|keep)\b")
 """Commands by which an agent writes into memory."""
+CHECKING = "_mem__check"
+"""The end of the name that clients give to our own tool which judges a command."""
 MOST_ROOTS = 8
 """So many projects are looked at for one call, the one at hand among them."""
 UNJUDGED = (
@@ -123,6 +125,8 @@ def _told(
 def acting(call: HookCall) -> ToolCall:
     """What a call may change; nothing where its tool is not known as one that does."""
     tool = tool_call(call.input, call.cwd, call.tool)
+    if call.tool.endswith(CHECKING):
+        return ToolCall()
     if tool.commands:
         return tool
     if not is_writer(call.tool):

@@ -483,6 +483,7 @@ Read {"file_path": "gen/api.py"}
 LSP {"filePath": "gen/api.py"}
 mcp__search-server__put {"path": "gen/api.py"}
 mcp__serena__find_symbol {"relative_path": "gen/api.py"}
+mcp__mem__check {"command": "rm gen/api.py", "paths": ["gen/api.py"]}
 mcp__ide__get_shell {"command": "cat gen/api.py"}
 TodoWrite {"todos": [{"content": "gen/api.py", "activeForm": "gen/api.py"}]}
 AskUserQuestion {"questions": [{"question": "gen/api.py"}]}
