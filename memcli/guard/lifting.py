@@ -1,5 +1,6 @@
 """What a call would do to the guards themselves, and the verdict on all that it does."""
 
+import json
 import os
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +35,6 @@ HOOKED = (
     ".gemini/settings.json",
 )
 """Settings of agents in which the hooks of a repository stand."""
-_CALL = "hook pre-tool"
 
 LIFTING = tuple(
     parse_pattern(text)
@@ -102,7 +102,9 @@ def _weakened(
             yield name
     for name in HOOKED:
         path = path_of(name)
-        if _is_changed(path, call.files, call) and _loses_hooks(path, texts):
+        is_named = any(_is_file(path, each) for each in call.files)
+        is_meant = is_named or _lies_within(path, call)
+        if is_meant and _changes_hooks(path, texts, is_named=is_named):
             yield name
 
 
@@ -131,15 +133,29 @@ def _may_lift(path: str, given: Mapping[str, Any]) -> bool:
     return not after or any(loosened([before], [text], titled=True) for text in after)
 
 
-def _loses_hooks(path: str, given: Mapping[str, Any]) -> bool:
-    """Whether a file that a call changes has our hooks, and surely keeps them not."""
-    try:
+def _changes_hooks(path: str, given: Mapping[str, Any], *, is_named: bool) -> bool:
+    """Whether hooks may run otherwise after a call that changes their settings. A folder
+    that goes takes what it has alone."""
+    before = ""
+    with suppress(Unreadable):
         before = read_file(path).data.decode("utf-8", "replace")
-    except Unreadable:
-        return False
+    known = _of_hooks(before)
     after = texts_after(before, given)
-    is_kept = bool(after) and all(_CALL in text for text in after)
-    return _CALL in before and not is_kept
+    if not after:
+        return is_named or bool(known)
+    return any(_of_hooks(text) != known for text in after)
+
+
+def _of_hooks(text: str) -> dict[str, Any]:
+    """What the settings of an agent say of hooks: which run, and whether; of what cannot
+    be read all."""
+    try:
+        values = json.loads(text or "{}")
+        variables = dict(values.get("env") or {})
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return {"": text}
+    said = {key: value for key, value in values.items() if "hook" in key.lower()}
+    return said | {key: variables[key] for key in variables if key[:4] == "MEM_"}
 
 
 def _is_file(path: str, other: str) -> bool:

@@ -169,16 +169,35 @@ def test_a_guard_binds_in_a_file_that_was_saved_in_another_encoding(project, enc
 
 
 def test_what_takes_the_hooks_of_guards_away_asks(project):
-    """A folder that goes, settings that are replaced; not what leaves the hooks."""
+    """A folder that goes, settings by which they run otherwise or not at all; not what
+    leaves the hooks as they are."""
     guarded(project, paths=["src/gen/**"])
-    hooks = '{"hooks": "mem hook pre-tool"}'
-    project.write(".claude/settings.local.json", hooks)
-    file = {"file_path": str(project.root / ".claude/settings.local.json")}
-    emptied = {"tool_name": "Write", "tool_input": {**file, "content": "{}"}}
-    kept = {"tool_name": "Write", "tool_input": {**file, "content": f"{hooks} "}}
+    pre_tool = [{"matcher": "", "hooks": [{"command": "mem hook pre-tool"}]}]
+    hooks = {"hooks": {"PreToolUse": pre_tool}}
+    project.write(".claude/settings.json", json.dumps(hooks))
+    named = [{"matcher": "x", "hooks": [{"command": "mem hook pre-tool"}]}]
+
+    def written(name: str, settings: object) -> str:
+        file = str(project.root / ".claude" / name)
+        return edit(project, "Write", file_path=file, content=json.dumps(settings))
+
     assert decision(call(project, "rm -rf .claude")) == "ask"
-    assert decision(call(project, "", **emptied)) == "ask"
-    assert not call(project, "", **kept)
+    assert decision(call(project, "cp a .claude/settings.local.json")) == "ask"
+    shared = "settings.json"
+    for settings in (
+        {},
+        {"hooks": {"Stop": pre_tool}},
+        {"hooks": {"PreToolUse": named}},
+    ):
+        assert written(shared, settings) == "ask", settings
+    off = ({"disableAllHooks": True}, {"env": {"MEM_HOOK": "off"}})
+    for settings in off:
+        assert written(shared, {**hooks, **settings}) == "ask", settings
+        assert written("settings.local.json", settings) == "ask", settings
+    kept = {"model": "x", "env": {"TZ": "UTC"}}
+    assert not written(shared, {**hooks, **kept})
+    assert not written("settings.local.json", kept)
+    assert not call(project, "rm -rf .codex")
 
 
 def test_an_own_guard_is_not_lifted_by_the_repository(project):
