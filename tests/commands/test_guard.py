@@ -794,12 +794,12 @@ def test_what_cannot_be_opened_binds_as_it_was_known(project):
     assert edit(project, "Write", content="# Memory\n") == "ask"
 
 
-def test_a_line_that_is_not_read_in_time_is_asked_about(project):
-    """Where guards are in force, and there alone."""
+def test_a_line_that_is_not_read_to_its_end_is_asked_about(project):
+    """Where guards are in force, and there alone: however the reading ends."""
     project.remembers("A note")
     late = (
-        "import time; from memcli.hooks import before_tool, protocol\n"
-        "before_tool.tool_call = lambda *_: time.sleep(60)\n"
+        "import sys; from memcli.hooks import before_tool, protocol\n"
+        "before_tool.tool_call = lambda *_: sys.exit()\n"
         "protocol.main(['pre-tool'])"
     )
     said = {"session_id": "s", "cwd": str(project.root), "tool_input": {"command": "x"}}
@@ -809,8 +809,6 @@ def test_a_line_that_is_not_read_in_time_is_asked_about(project):
             [sys.executable, "-c", late],
             input=json.dumps(said).encode(),
             capture_output=True,
-            env={**os.environ, "MEM_HOOK_SECONDS": "4"},
-            timeout=50,
         ).stdout
 
     assert answered() == b""
