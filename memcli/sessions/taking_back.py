@@ -101,7 +101,8 @@ def no_longer() -> str:
           | (?: (?: that | it ) (?: \s was | \s is | ['’]s ) \s (?: wrong | a \s mistake ) ,? \s
                 what \s I \s (?: said | told \s you )
               | I \s misspoke | I \s was \s (?: wrong | mistaken ) )
-            \s about \s (?P<wrong> [^,;]+? ) )
+            \s about \s (?P<wrong> [^,;]+? )
+            (?: [,;] \s (?: please \s )? forget \s (?: that | it | this ) (?: \s rule )? )? )
         [.!]* \s* \Z
     """
 

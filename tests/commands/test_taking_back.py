@@ -29,6 +29,30 @@ def test_what_takes_back_is_no_lesson_and_no_title(project):
 
 
 @pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("Never use yarn in this project.", "Forget what I said about yarn."),
+        (
+            "Always run the linter before a commit.",
+            "I misspoke about the linter, forget that.",
+        ),
+        (
+            "Remember that the ibex gateway lives in Oslo.",
+            "Forget what I said about the ibex gateway.",
+        ),
+    ],
+)
+def test_what_is_taken_back_in_the_same_session_is_never_learned(project, rule, said):
+    """The rest of the turn is."""
+    kept = "Always name branches after the ticket."
+    said = f"{rule} {kept}\nAssistant: Noted: {rule}\nUser: {said}"
+    session(project, "talk", said)
+    assert any("branches" in title for title in titles(project))
+    told = "".join(path.read_text() for path in project.root.rglob("*.md"))
+    assert rule[-20:] not in told.replace((project.root / "talk.md").read_text(), "")
+
+
+@pytest.mark.parametrize(
     "said",
     [
         "I was wrong, never mind.",

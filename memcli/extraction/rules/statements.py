@@ -5,12 +5,14 @@ lasts or, where the whole turn is about it, it forbids, or demands something on 
 ground; and it is no question, no complaint and no order for this run."""
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from memcli.extraction.rules import words
 from memcli.extraction.rules.words import SpokenSentence, content, sentences
-from memcli.sessions.model import Turn
-from memcli.sessions.taking_back import taken_back
+from memcli.memory.tombstones import meant
+from memcli.sessions.model import Session, Turn
+from memcli.sessions.taking_back import TakenBack, taken_back
 from memcli.text.matching import regex
 from memcli.text.secrets import is_redacted
 
@@ -117,6 +119,31 @@ def stated(turns: Sequence[Turn]) -> list[Statement]:
             now = _of_turn(turns, index)
             statements += [new for new in now if new.text not in known]
     return statements
+
+
+def standing(session: Session) -> Session:
+    """A session without the sentences that the person takes back later in it."""
+    turns = [*session.turns]
+    for index, later in enumerate(session.turns):
+        back = taken_back(later.text) if later.human else None
+        if back is None:
+            continue
+        for at, turn in enumerate(turns[:index]):
+            if turn.human or words.spoken(turn):
+                turns[at] = turn._replace(text=_without(turn.text, back))
+    return session._replace(turns=tuple(turns))
+
+
+def _without(text: str, back: TakenBack) -> str:
+    """A text without the sentences that are about what is taken back."""
+    parts = []
+    for line in text.splitlines(keepends=True):
+        edges = [0, *words.sentence_ends(line), len(line)]
+        parts += [line[start:end] for start, end in pairwise(edges)]
+    kept = [
+        part for part in parts if not meant(back.about, [part], every=back.every).clear
+    ]
+    return "".join(kept).strip()
 
 
 def _kept_after(turn: Turn, statements: list[Statement]) -> list[Statement]:
