@@ -3,6 +3,7 @@
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -156,7 +157,7 @@ def _words(entry: Entry) -> list[str]:
 
 
 def _from_the_rest(app: App, ids: Sequence[str], lines: Sequence[str]) -> None:
-    """Take the entries out of undo, the index and the page."""
+    """Take the entries out of undo, the index and what is cached."""
 
     def clean(text: str) -> str:
         memory = parse(text, "")
@@ -166,7 +167,7 @@ def _from_the_rest(app: App, ids: Sequence[str], lines: Sequence[str]) -> None:
 
     app.workspace.forget_undo([*ids, *lines], clean)
     _from_index(app)
-    _from_page(app)
+    _from_caches()
 
 
 def is_home(path: str) -> bool:
@@ -335,11 +336,10 @@ def _other_trees(app: App) -> Iterator[App]:
                 yield other
 
 
-def _from_page(app: App) -> None:
-    """Delete the page; it is written again on request."""
-    for path in (cache_dir() / "browse").glob("*.html"):
-        with suppress(OSError):
-            path.unlink()
+def _from_caches() -> None:
+    """Delete the pages and the files of past commits; they are made again on request."""
+    for folder in ("browse", "at"):
+        shutil.rmtree(cache_dir() / folder, ignore_errors=True)
 
 
 def _from_exports(app: App, lines: Sequence[str]) -> None:

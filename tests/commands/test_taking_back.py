@@ -2,6 +2,8 @@
 
 import pytest
 
+from memcli.storage.files import cache_dir
+
 WORDS = "The staging key word is zanzibarquokka tonight."
 
 
@@ -95,11 +97,12 @@ def test_forget_names_what_it_cannot_reach(project):
     project.mem("add", "Deploy on Tuesdays")
     project.commit()
     before = project.data()
-    first, second = (row["id"] for row in project.listed())
+    first, second = (row["id"] for row in project.listed("--at", "HEAD"))
     project.ok("forget", first, "--dry-run")
     assert project.data() == before
     result = project.ok("forget", first)
     assert "git filter-repo" in result.out
+    assert not [path for path in cache_dir().rglob("*") if path.suffix == ".md"]
     assert "shared index" not in result.out
     url = {"MEM_STORE_URL": "postgresql://localhost/mem"}
     result = project.mem("forget", second, "--dry-run", "--json", env=url)
