@@ -76,9 +76,13 @@ class TakenBackDoor:
         self._forgotten = forgotten or Forgotten()
 
     @cached_property
-    def _tombstones(self) -> list[tuple[Entry, frozenset[str]]]:
-        """The entries with their words."""
-        return [(entry, frozenset(words_of(entry.body))) for entry in self._entries]
+    def _tombstones(self) -> list[tuple[Entry, str, frozenset[str]]]:
+        """The titles and the bodies of the entries, with their words."""
+        return [
+            (entry, text, _bare_words(text))
+            for entry in self._entries
+            for text in dict.fromkeys((entry.body, entry.title))
+        ]
 
     def of(self, body: str, *, id: str = "", but: str = "") -> Refusal | None:
         """What keeps a text, an entry's title and body, from being written; `id` is
@@ -86,11 +90,11 @@ class TakenBackDoor:
         refusal = self._forgotten_before(body, id)
         if refusal is not None or not self._entries:
             return refusal
-        words = frozenset(words_of(body))
-        for entry, its_words in self._tombstones:
+        words = _bare_words(body)
+        for entry, text, its_words in self._tombstones:
             if entry.id == but or overlap(words, its_words) < ROUGHLY:
                 continue
-            if near_duplicate(claim(fold(body)), claim(fold(entry.body))):
+            if near_duplicate(claim(fold(body)), claim(fold(text))):
                 return Refusal(title=entry.title, reason=reason_of(entry))
         return None
 
@@ -99,6 +103,11 @@ class TakenBackDoor:
         lines = [*lines_of(body), id_line(id)]
         day = next(filter(None, map(self._forgotten.day_of, lines)), "")
         return Refusal(title="", reason=day, is_forgotten=True) if day else None
+
+
+def _bare_words(text: str) -> frozenset[str]:
+    """The words of a text, without the day of its heading."""
+    return frozenset(words_of("\n".join(lines_of(text))))
 
 
 def echoes(gone: Entry, known: Iterable[KnownFile]) -> list[Spot]:

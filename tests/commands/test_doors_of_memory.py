@@ -60,6 +60,15 @@ def test_import_leaves_out_what_was_taken_back(gone):
     assert lives(gone)
 
 
+def test_the_title_alone_says_what_was_taken_back(project):
+    """So does no other rule of the same title."""
+    project.ok("add", "Use tabs in Makefiles\nSpaces break them in every recipe.")
+    project.ok("retire", project.entries()[0].id[:8], "--because", "it moved")
+    later = {"MEM_NOW": "2027-01-31"}
+    assert refused(project.ends(5, "add", "Use tabs in Makefiles", env=later))
+    project.ok("add", "Use tabs in Makefiles\nNot in the vendored ones below lib/.")
+
+
 def test_the_python_interface_asks_the_door(gone):
     """MCP's tool is this method; `again` writes."""
     memory = Memory(gone.root)
