@@ -6,6 +6,7 @@ page's own script and style are allowed by their hashes alone, and what the scri
 it sets as text."""
 
 import json
+import os
 import re
 import webbrowser
 from base64 import b64encode
@@ -14,7 +15,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memcli.errors import RefusedError
+from memcli.errors import RefusedError, UsageError
 from memcli.storage.durable import write_output
 from memcli.storage.files import cache_dir, has_screen, private_dir
 from memcli.text.controls import for_display
@@ -32,13 +33,15 @@ _SLOT = re.compile(r"<!--(\w+)-->")
 
 def write(project: "Project", report: "BrowseReport", path: str) -> Path:
     """Write the page into a file, below the root through no link; without one into the
-    cache. Raises RefusedError where the file is there and no page."""
+    cache. Raises where the file is there and no page, or would be git's."""
     place = project.cwd / path
     root = project.root
     if not path:
         name = f"{digest(project.key.encode(), 8)}.html"
         root = None
         place = private_dir(cache_dir() / "browse") / name
+    elif ".git" in Path(os.path.realpath(place)).parts:
+        raise UsageError(f"{path}: is a file of git", "name another file with --out")
     elif place.is_file() and not _is_page(place):
         raise RefusedError(
             f"{path}: is there, and no page of mem", "name another file with --out"

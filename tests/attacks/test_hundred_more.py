@@ -147,6 +147,7 @@ def test_a_page_replaces_pages_alone(project):
     project.write("notes.txt", "keep\n")
     for name in ("MEMORY.md", "notes.txt"):
         project.ends(5, "browse", "--out", name)
+    project.ends(2, "browse", "--out", ".git/hooks/post-commit")
     assert (project.read(), project.read("notes.txt")) == (before, "keep\n")
     for _ in range(2):
         project.ok("browse", "--out", "page.html")
