@@ -120,10 +120,14 @@ PROSE = (
     HintedRule(
         "password",
         ("pw", "pass", "pwd", "psk", "pwort"),
-        r"""(?<![A-Za-z]) (?i: (?:sudo\ |root\ |admin\ )? (?:pw|pwd|pass|psk) )
+        # Behind a user, "user ann and pass …", it needs no verb.
+        r"""(?<![A-Za-z]) (?: (?i: (?:sudo\ |root\ |admin\ )? (?:pw|pwd|pass|psk) )
             [*_]{0,3} (?: \s{1,3} for (?: \s\S{1,24} ){1,6}? \s? [:=] \s
                   | \s{1,3}(?:is|ist)\s | \s{0,3}[:：=]
-                  | (?<=[Pp][Ss][Kk]) (?=[ ]") ) [*_]{0,3} \s{0,3} ["'`]?
+                  | (?<=[Pp][Ss][Kk]) (?=[ ]") )
+              | (?i: (?:user(?:name)? | log(?:ged)?\ in\ as) \s \S{1,40} \s
+                  (?:(?:and|with|und|mit) \s)? (?:pw|pwd|pass) ) \s (?!-) )
+            [*_]{0,3} \s{0,3} ["'`]?
             (?=\S{0,40}\d) ([^\s"'`,;<>()\[\]{}]{6,100})""",
     ),
     HintedRule(

@@ -101,6 +101,8 @@ def test_each_shape_is_found(row):
     "text",
     [
         "the password is hunter2abc",
+        "log in to the admin page with user zebra and pass correcthorse77.",
+        "Log in as zebra with pw correcthorse77",
         "Das Passwort lautet Geheim77x",
         "密码是 Zx9k22pq",
         "La contraseña es Perro88gato",
@@ -130,6 +132,7 @@ def test_credentials_in_other_forms(text):
     [
         "The password is required for login and stored in the vault.",
         "密码是必填项",
+        "log in as user ann and pass --fast2 on, or as user bob and pass it to 2 jobs",
         "Das Passwort ist in 1Password gespeichert",
         "password is process.env.DB_PASS",
         "the password is sha256-hashed; bcrypt-hashed before",
