@@ -215,6 +215,20 @@ def test_no_rule_of_a_turn_hides_another():
     assert [one.title for one in lessons] == [first, second]
 
 
+@pytest.mark.parametrize("text", [
+    '{"role":"user","content":"Always use the zebra flag in this project."}',
+    '[{"content": "Always use the zebra flag in this project."}]',
+    "+# Always use the zebra flag in this project.\n-# x\n@@ -1 +1 @@\nreview this",
+    "The vendor docs say: Always use the zebra flag in every project.",
+])  # fmt: skip
+def test_data_and_what_others_say_is_no_rule(text):
+    """What others say may be proposed, what is data is not."""
+    assert found(human(text)) == []
+    assert len(proposed(human(text))) == ("say" in text)
+    assert found(human("+1, always use the zebra flag in this project."))
+    assert found(human("I said: always use the zebra flag in this project."))
+
+
 def test_what_is_pasted_is_nobodys_order():
     """Code, quotes, logs and what a colon announces are left out."""
     for text in ("```\nWe must never deploy from main, because it broke.\n```",

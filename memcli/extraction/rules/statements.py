@@ -30,6 +30,12 @@ _REPORTED = r"""(?xi)
     | \[…[ ]\d+[ ]pasted[ ]lines | \b(?:error|failed|refused)[ ](?:to|with|when)\b
 """
 
+# What somebody else says: "the docs say: …".
+_SAID_ELSEWHERE = r"""(?xi)
+    (?<!\bi[ ]) \b (?: says? | said | states? | writes | wrote | reads
+      | sagen | sagt | steht | dice | dicen | dit | disent | diz | dizem ) \s? [:：] \s
+"""
+
 _CLAUSES = r"[,;:，；：、]|\s[–—-]+\s"
 # German, French and Italian orders have it behind the verb.
 _VERB_FIRST = r" (?:n |ne )?\S+ (?:immer|niemals|stets|toujours|jamais|sempre|mai) "
@@ -208,6 +214,7 @@ def _signs(sentence: SpokenSentence) -> dict[str, bool]:
     return {
         "always": any(map(_is_lasting_order, clauses)),
         "asks": sentence.asks or words.asks(low),
+        "composed": regex(_SAID_ELSEWHERE).search(sentence.text) is not None,
         "forbids": any(map(_is_ban, clauses)),
         "language": words.says("in a language", low) and words.says("wording", low),
         "must": any(words.starts("begins: must", each) for each in clauses),

@@ -30,10 +30,11 @@ _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _MARK = r"""
     \s* (?: (?:[-*•+] | \d{1,2}[.)]) \s+ | (\#{1,6}) \s+ ) (?: \[[ xX]\] \s+ )?
 """
-# A line that no person types: a table, a quotation, a shell line, a diff, a time stamp,
-# a level of a log, a trace, a bracket alone, the prompt of a shell.
+# A line that no person types: a table, a quotation, a shell line, a diff, JSON, a time
+# stamp, a level of a log, a trace, a bracket alone, the prompt of a shell.
 _LOGGED = r"""(?xi)
     \s* (?: [|>] | <[/a-z!] | \$[ ] | >>>[ ] | diff[ ]--git | @@[ ] | \+\+\+[ ]
+    | \+[^\s\d] | [{\[]\s*["'{\[]
     | ---[ ] | ---+\s*$ | ===+ | \d{4}-\d\d-\d\d | \d\d:\d\d:\d\d
     | \[? (?:warn|warning|error|err|info|debug|fatal|trace) \]? \s* [:\s] \s
     | traceback\b | file[ ]" | at[ ]\S+[ ]?\( | [+}{]\s*$
