@@ -14,6 +14,7 @@ from memcli.commands.show import list_entries
 from memcli.errors import UsageError
 from memcli.history.commits import read_commits
 from memcli.history.record import opened
+from memcli.index.record import storable
 from memcli.memory.docs import Doc
 from memcli.memory.filters import Filters
 from memcli.memory.values import plain_id
@@ -143,7 +144,8 @@ def _naming(app: App, path: str, within: tuple[str, ...]) -> set[str]:
     anchored = "SELECT entry, kind, name FROM anchored"
     named = app.index.db.execute(anchored).fetchall()
     saying = "SELECT entry, text FROM chunks WHERE instr(text, ?)"
-    for entry, text in app.index.db.execute(saying, (os.path.basename(path),)):
+    file_name = storable(os.path.basename(path))
+    for entry, text in app.index.db.execute(saying, (file_name,)):
         named += [(entry, "path", glob) for glob, _ in named_files(text)]
     naming = set()
     for entry, kind, name in named:
