@@ -97,11 +97,9 @@ class _SaidSentence(NamedTuple):
         return _says_much(self.low) and not self.text.endswith((":", "："))
 
     @property
-    def names(self) -> bool:
-        """Whether its turn may be called by it: it says something, and puts right no
-        more than what is done now ("No, run only these")."""
-        is_of_now = "corrects" in self.shows and not is_rule(self.shows)
-        return self.says_much and not is_of_now
+    def is_of_now(self) -> bool:
+        """Whether it puts right what is done now ("No, run only these")."""
+        return "corrects" in self.shows and not is_rule(self.shows)
 
     @property
     def counts(self) -> bool:
@@ -252,15 +250,25 @@ def _whole(
 ) -> Statement | None:
     """A turn as one statement; None where a title cannot say all its rules."""
     sure = sorted(n for n in surest if is_rule(said[n].shows)) or surest[:1]
-    told = [n for n, one in enumerate(said) if one.names]
+    shows = _united(said[n] for n in sure)
+    told = _naming(said, of_a_rule=is_rule(shows))
     title = _title(said, told) or _title(said, sure)
     if not title:
         return None
     body = " ".join(one.text for one in said)
-    shows = _united(said[n] for n in sure)
     if is_rule(shows):  # "No, only these. And never ..." puts right what was done
         shows |= {"corrects"} & _united(said)
     return Statement(turn=index, text=title, body=body, shows=shows)
+
+
+def _naming(said: Sequence[_SaidSentence], *, of_a_rule: bool) -> list[int]:
+    """The sentences that a turn is called by: those that say something, and of a rule
+    none that puts right what is done now."""
+    return [
+        n
+        for n, one in enumerate(said)
+        if one.says_much and not (of_a_rule and one.is_of_now)
+    ]
 
 
 def _united(said: Iterable[_SaidSentence]) -> frozenset[str]:
