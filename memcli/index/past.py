@@ -241,7 +241,10 @@ def found_in(
     words = record.words()
     terms = lexical.build(task, words.counts).terms
     counts = dict(zip(terms, words.counts(terms), strict=True))
-    return FoundPast(task, *found, words.size(), counts)
+    asked, hits = found
+    return FoundPast(
+        task=task, asked=asked, hits=hits, texts=words.size(), counts=counts
+    )
 
 
 def ask_own(

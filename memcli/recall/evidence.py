@@ -108,7 +108,7 @@ def focus(
     said = {term: weighed[term] * rare[term] for term in weighed.keys() & named}
     unmet = (term for term in missing if " " not in term and term in named)
     whole = sum(said.values()) + sum(map(rare.__getitem__, unmet))
-    return Sought("\n".join(kept), said, whole, asks)
+    return Sought(text="\n".join(kept), weights=said, whole=whole, asks=asks)
 
 
 def _telling(
