@@ -23,6 +23,9 @@ GIVEN = (
     " tool_name tool_input error"
 ).split()
 """What its tool `hook` is handed, each from the place of that name in the payload."""
+CONNECTED = 15
+"""Seconds that the client may wait for its server, too: with the first prompt it is
+still starting, for some seconds where other programs have the processor."""
 VERBS = (
     "session-start|subagent-start|prompt|pre-tool|tool-failed|instructions-loaded"
     "|pre-compact|session-end"
@@ -67,7 +70,7 @@ def _served(group: dict[str, Any]) -> dict[str, Any]:
         "server": "mem",
         "tool": "hook",
         "input": {name: f"${{{name}}}" for name in GIVEN},
-        "timeout": handler["timeout"],
+        "timeout": CONNECTED,
     }
     return {**group, "hooks": [called]}
 
