@@ -6,15 +6,16 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import chain, combinations
 
-from memcli.index import lexical, weights
+from memcli.index import weights
 from memcli.index.change import says_so
 from memcli.index.fulltext import idf
+from memcli.index.lexical import content_stems
 from memcli.index.record import RecordContents
 from memcli.memory.docs import DocPlace, PastStretch, Rarity
-from memcli.memory.words import stem, stems
+from memcli.memory.words import stem
 from memcli.storage.files import ONE_OF
 
 COMPARED_TEXT = 3000  # characters of a hit that are compared
@@ -53,7 +54,7 @@ def said_once(hits: Sequence[PastStretch]) -> list[PastStretch]:
 
 
 def _without_numbers(hit: PastStretch) -> set[str]:
-    return {word for word in words_of(hit) if not word.isdigit()}
+    return {word for word in content_stems(_text(hit)) if not word.isdigit()}
 
 
 def newer_first(
@@ -111,7 +112,7 @@ def _by_words(
         lambda word: idf(min(common.get(word, least), total), total)
     )
     # a name of several words, in which they meet, is one thing
-    words = [stems(_JOINT.sub("", _text(hit))) - _stop_stems() for hit in near]
+    words = [content_stems(_JOINT.sub("", _text(hit))) for hit in near]
     sizes = [math.hypot(*map(rarity, each)) for each in words]
     task = set(map(stem, asked))
     dated = sorted(range(len(near)), key=lambda at: near[at].doc.date)
@@ -158,15 +159,6 @@ def _in_order(hits: Sequence[PastStretch], pairs: Pairs) -> list[PastStretch]:
     return list(found.values())
 
 
-def words_of(hit: PastStretch) -> set[str]:
-    """The words of a hit and of what follows it, cut to what most forms share."""
-    return stems(_text(hit)) - _stop_stems()
-
-
 def _text(hit: PastStretch) -> str:
+    """What a hit says, and what follows it."""
     return "\n".join(doc.text for doc in hit.docs[hit.best :])[:COMPARED_TEXT]
-
-
-@cache
-def _stop_stems() -> frozenset[str]:
-    return frozenset(map(stem, lexical.STOP_WORDS))

@@ -4,7 +4,14 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain, compress, filterfalse
 
-from memcli.memory.words import clean, full_pairs, humps, spaceless_runs
+from memcli.memory.words import (
+    clean,
+    full_pairs,
+    humps,
+    spaceless_runs,
+    stem,
+    word_forms,
+)
 from memcli.named import NamedTuple
 from memcli.text.matching import regex, table
 
@@ -44,6 +51,13 @@ class Query(NamedTuple):
     terms: tuple[str, ...]
     phrases: tuple[str, ...]
     concepts: tuple[str, ...] = ()
+
+
+def content_stems(text: str) -> set[str]:
+    """The words of a text that say something, cut to what most of their forms
+    share."""
+    forms = word_forms(text.lower())
+    return {stem(form) for form in forms if form not in STOP_WORDS}
 
 
 def build(

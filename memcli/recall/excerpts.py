@@ -6,11 +6,11 @@ from itertools import groupby
 from typing import NamedTuple
 
 from memcli.index import weights
-from memcli.index.lexical import STOP_WORDS
+from memcli.index.lexical import content_stems
 from memcli.index.past import AFTER
 from memcli.memory.docs import Doc, PastStretch, Rarity
 from memcli.memory.words import stem
-from memcli.text.matching import regex, verbose
+from memcli.text.matching import verbose
 
 BULLETS = ("- ", "* ", "+ ", "• ")
 LONGEST = 420  # characters of the longest sentence that is shown whole
@@ -101,7 +101,7 @@ def excerpt(
     about = _about(asked, doc)
     scored = ((_weight(each, about), each) for each in sentences)
     weighed = sorted(scored, key=lambda item: (-item[0], item[1].place))
-    chosen = _within(room, weighed, [_words(text) for text in known])
+    chosen = _within(room, weighed, [content_stems(text) for text in known])
     runs = groupby(chosen, lambda each: (each.speaker, each.place[:2]))
     return [(speaker, _joined(run)) for (speaker, _), run in runs]
 
@@ -118,7 +118,7 @@ def _within(
     for weight, each in weighed:
         if chosen and weight <= 0:
             break
-        words = _words(each.text)
+        words = content_stems(each.text)
         fits = not chosen or used + len(each.text) <= room
         if fits and all(
             len(words & other) <= weights.SAID * len(words) for other in seen
@@ -141,17 +141,9 @@ def _joined(sentences: Iterable[SaidSentence]) -> str:
 def _about(asked: Rarity, doc: Doc) -> dict[str, float]:
     found = {stem(term): rarity for term, rarity in asked.items()}
     mean = sum(asked.values()) / len(asked) if asked else 1.0
-    for word in _words(doc.title):
+    for word in content_stems(doc.title):
         found.setdefault(word, mean)
     return found
-
-
-def _words(text: str) -> set[str]:
-    return {
-        stem(word)
-        for word in regex(r"[^\W_]+").findall(text.lower())
-        if word not in STOP_WORDS
-    }
 
 
 def _sentences(docs: Sequence[Doc]) -> Iterator[SaidSentence]:
@@ -172,7 +164,7 @@ def _sentences(docs: Sequence[Doc]) -> Iterator[SaidSentence]:
 def _below_subject(message: str) -> Iterator[SaidSentence]:
     body = message.partition("\n")[2]
     for at, part in enumerate(_split(_wrapped().sub(" ", body))):
-        if len(_words(part)) > 2:  # "Fixes #12" alone says nothing
+        if len(content_stems(part)) > 2:  # "Fixes #12" alone says nothing
             yield SaidSentence(
                 speaker="person",
                 text=part,
@@ -198,7 +190,7 @@ def _weight(each: SaidSentence, about: Mapping[str, float]) -> float:
     being worth more the rarer it is; as much as one such word is that it ends what was
     said, or that the person said it, and as much as the most of them that it is of what
     sums up."""
-    words = _words(each.text)
+    words = content_stems(each.text)
     if len(words) < 2 or each.speaker == "error":
         return -1.0
     mean = sum(about.values()) / len(about) if about else 1.0

@@ -183,6 +183,14 @@ def test_found_by_the_turn_that_matches_shown_by_what_was_concluded(record):
     )  # what is known makes room for the rest
 
 
+def test_the_sentence_that_decides_is_shown_of_a_script_without_blanks(record):
+    answer = "先看现状。磁盘和网络都没有压力。上传服务的限速规则决定为每分钟四十五次。"
+    record.add([said("zh", 1, "怎么看？", answer)])
+    record.settle()
+    asked, hits = search(record, "上传服务的限速规则")
+    assert "四十五" in str(excerpt(hits[0], asked, 50))
+
+
 def test_of_two_about_the_same_thing_the_newer_goes_first(record):
     """Although the older has more of the question's words; it says which is newer."""
     record.add(NOISE)
