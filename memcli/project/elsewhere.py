@@ -27,13 +27,14 @@ def _words() -> re.Pattern[str]:
 
 def others(root: Path, listing: Listing) -> list[str]:
     """Patterns for `memory_files` of tracked files that look like memory and are not in
-    view."""
+    view; not of those of a folder that is cut, which say so already."""
     listed_names = {file.name for file in listing.files}
+    cut = {problem.path for problem in listing.problems}
     patterns: dict[str, None] = {}
     names = tracked(root)
     surplus = _surplus(names)
     for name in names:
-        base = name.rpartition("/")[2]
+        folder, _, base = name.rpartition("/")
         is_other = base.lower() in NEVER or base.endswith(ARCHIVE)
         is_markdown = name.endswith(".md")
         if (
@@ -41,6 +42,7 @@ def others(root: Path, listing: Listing) -> list[str]:
             or is_other
             or shown(name) in listed_names
             or is_elsewhere(name)
+            or shown(folder) in cut
         ):
             continue
         if pattern := _pattern_for(name, surplus):

@@ -155,6 +155,7 @@ def test_numbered_notes_count_upward_and_the_rest_goes_by_gits_day(root, monkeyp
     finished(*git, "commit", "-qm", "all", env=environ)
     monkeypatch.setattr(levels_on_disk, "MOST_FILES", 2)
     assert names(root) == ["docs/adr/10-x.md", "docs/adr/11-x.md"]
+    assert not elsewhere.others(root, look(root))  # the bound says it already
 
 
 @pytest.mark.unit
