@@ -14,6 +14,7 @@ from memcli.extraction.rules.words import content, fold, sentences
 from memcli.history.record import opened
 from memcli.hooks.calls import HookApp, has_memory
 from memcli.hooks.prompts import Past, Telling, history_of
+from memcli.index import weights
 from memcli.index.own import OwnMatching
 from memcli.memory.docs import Doc
 from memcli.memory.filters import Filters
@@ -34,7 +35,6 @@ COUNTED = 3
 # entries, and tokens of history, that a recall would show
 BEST = 5
 ROOM = 600
-SAYS = 0.6  # share of its words from which on a sentence says the same
 FEWEST = (
     4  # words that say something: with fewer ("makes sense") two are alike by chance
 )
@@ -175,7 +175,7 @@ def says(text: str, correction: str) -> bool:
 
     Words that are spread over a whole chat say nothing."""
     about = _words(correction)
-    least = SAYS * len(about)
+    least = weights.SAID * len(about)
     single = [sentence.text for sentence in sentences(text)]
     for stated in [*single, *map("\n".join, pairwise(single))]:
         if len(about & _words(stated)) < least:
