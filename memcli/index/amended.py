@@ -106,7 +106,7 @@ def _by_words(
     """(older, newer) of hits about one thing, which the newer says that it changes; of
     commits one that is `naming` another changes that one alone."""
     near = hits[:COMPARED]
-    total = common.get("", 0) or 1
+    total = common.get("", 1)
     least = max(total // 1000, 1)
     rarity = lru_cache(None)(
         lambda word: idf(min(common.get(word, least), total), total)

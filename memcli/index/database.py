@@ -37,7 +37,7 @@ from memcli.text.matching import table
 if TYPE_CHECKING:
     from memcli.index.vectors import Vectors
 
-SCHEMA_VERSION = 23
+SCHEMA_VERSION = 24
 IN_MEMORY = Path(":memory:")
 APPLICATION = 0x6D656D31  # "mem1": tells our file from a foreign one
 TABLES = frozenset(

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from memcli.index.view import AROUND, PASSAGE
+from memcli.index.view import AROUND, BULLETS, PASSAGE
 from memcli.memory.values import Entry
 from memcli.memory.words import clean, sub_words
 
@@ -13,22 +13,34 @@ _LINKED = re.compile(r"[-*+] +\[[^\]\n]*\]\([^)\n]*\.md")
 def passages(units: Sequence[Entry]) -> dict[str, str]:
     """Id of a bullet -> what it stands among, itself included, as it is searched and
     shown."""
-    runs: list[list[Entry]] = []
-    for unit in units:
-        last = runs[-1] if runs else []
-        size = sum(len(other.body) for other in last) + len(unit.body)
-        if last and size <= PASSAGE and _joins(last[-1], unit):
-            last.append(unit)
-        else:
-            runs.append([unit])
     around: dict[str, str] = {}
-    for run in runs:
+    for run in _runs(units):
         if len(run) > 1:
             text = clean("\n".join(unit.body for unit in run))
-            around |= dict.fromkeys(
-                (unit.id for unit in run), f"{text}{AROUND}{sub_words(text)}"
-            )
+            passage = f"{text}{AROUND}{sub_words(text)}"
+            for unit in run:  # a lead itself stands among the first
+                around.setdefault(unit.id, passage)
     return around
+
+
+def _runs(units: Sequence[Entry]) -> list[list[Entry]]:
+    """Units that are shown together; a long list goes on below the line that leads to
+    it."""
+    runs: list[list[Entry]] = [[]]
+    for unit in units:
+        last = runs[-1]
+        if not last or not _joins(last[-1], unit):
+            runs.append([unit])
+        elif sum(len(each.body) for each in (*last, unit)) <= PASSAGE:
+            last.append(unit)
+        else:
+            runs.append([*filter(_leads, last[:1]), unit])
+    return runs
+
+
+def _leads(unit: Entry) -> bool:
+    """Whether it is no bullet, and short enough to be said again."""
+    return 4 * len(unit.body) <= PASSAGE and not unit.body.startswith(BULLETS)
 
 
 def _joins(before: Entry, unit: Entry) -> bool:

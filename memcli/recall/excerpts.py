@@ -8,11 +8,11 @@ from typing import NamedTuple
 from memcli.index import weights
 from memcli.index.lexical import content_stems
 from memcli.index.past import AFTER
+from memcli.index.view import BULLETS
 from memcli.memory.docs import Doc, PastStretch, Rarity
 from memcli.memory.words import stem
 from memcli.text.matching import verbose
 
-BULLETS = ("- ", "* ", "+ ", "• ")
 LONGEST = 420  # characters of the longest sentence that is shown whole
 MOST = 5  # words of each kind that count in one sentence
 
@@ -84,8 +84,8 @@ class SaidSentence(NamedTuple):
     speaker: str
     text: str
     place: tuple[int, int, int]
-    last: bool  # whether it stands at the end of what is said in one go
-    recap: bool  # whether what is said in one go begins as what sums up does
+    last: bool = False  # whether it stands at the end of what is said in one go
+    recap: bool = False  # whether what is said in one go begins as what sums up does
 
 
 def excerpt(
@@ -95,9 +95,9 @@ def excerpt(
     characters; of a commit what says most about the task below its subject."""
     doc = hit.doc
     if doc.source == "commit":
-        sentences = list(_below_subject(doc.text))
+        sentences = _below_subject(doc.text)
     else:
-        sentences = list(_sentences(hit.docs[hit.best : hit.best + AFTER + 1]))
+        sentences = _sentences(hit.docs[hit.best : hit.best + AFTER + 1])
     about = _about(asked, doc)
     scored = ((_weight(each, about), each) for each in sentences)
     weighed = sorted(scored, key=lambda item: (-item[0], item[1].place))
@@ -169,8 +169,6 @@ def _below_subject(message: str) -> Iterator[SaidSentence]:
                 speaker="person",
                 text=part,
                 place=(0, 0, at),
-                last=False,
-                recap=False,
             )
 
 

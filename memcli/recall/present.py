@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from typing import Any
 
-from memcli.index.view import AROUND, Candidate
-from memcli.memory.words import MATTER, SIZE, body_of
+from memcli.index.view import AROUND, BULLETS, Candidate
+from memcli.memory.words import MATTER, SIZE, body_of, count
 from memcli.recall import budget, evidence
 from memcli.recall import ranking as rank
 from memcli.recall.budget import tokens
@@ -95,7 +95,7 @@ class Showing:
         brief = partial(self._brief, entry, text, cut.lines)
         if cut.lines:
             text += "\n" + _more(cut.lines, entry)
-        place = self.search.source.files[candidate.source].place
+        file = self.search.source.files[candidate.source]
         duplicates = scored.duplicates if scored else ()
         plain = _plain_id if cut.project else str
         return Hit(
@@ -109,12 +109,12 @@ class Showing:
             title=for_prompt(candidate.title),
             type=candidate.type,
             kind=candidate.kind,
-            level=place.level,
-            store=place.store,
-            path=for_display(self.search.source.files[candidate.source].path),
+            level=file.place.level,
+            store=file.place.store,
+            path=for_display(file.path),
             line=candidate.line,
             parted=_is_parted(candidate),
-            in_list=candidate.text.startswith(("- ", "* ", "+ ")),
+            in_list=candidate.text.startswith(BULLETS),
             age_days=self._age(candidate),
             duplicates=tuple(map(plain, duplicates)),
             factors=_factors(ranked) if ranked else None,
@@ -176,8 +176,7 @@ class Showing:
 
 def _more(lines: int, entry: str) -> str:
     """How much of an entry is not shown, and what prints it."""
-    what = "1 more line" if lines == 1 else f"{lines} more lines"
-    return f"({what}: mem show {entry[:8]})"
+    return f"({count(lines, 'more line')}: mem show {entry[:8]})"
 
 
 def _is_parted(chosen: Candidate) -> bool:
@@ -243,4 +242,4 @@ def _note(hit: Scored) -> str:
 
 def age_text(days: int) -> str:
     """`0` -> today, `1` -> 1 day, `58` -> 58 days."""
-    return "today" if not days else "1 day" if days == 1 else f"{days} days"
+    return count(days, "day") if days else "today"
