@@ -93,8 +93,8 @@ def name_unmatched(mem: "App", patterns: Iterable[str]) -> None:
 
 
 def say_notes(mem: "App") -> None:
-    """Say what was noted on the way."""
-    for note in mem.notes:
+    """Say what was noted on the way: once, whichever tier noted it."""
+    for note in dict.fromkeys(mem.notes):
         say(f"mem: {note}", quiet=mem.options.quiet)
 
 

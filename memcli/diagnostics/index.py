@@ -97,7 +97,7 @@ def _answers(embedder: Embedder, url: str) -> Check:
     from memcli.providers.embed.local import Local
 
     embedder_name = name_of(embedder)
-    if url:
+    if url and shown(url) not in embedder_name:
         embedder_name += f" at {shown(url)}"
     try:
         if isinstance(embedder, Local):

@@ -255,7 +255,6 @@ def ask_own(
     compared, is noted."""
     if kept.project.listing.files and kept.exists:
         wanted = wanted._replace(lost=kept.looked(gone_of) or {})
-    notes = kept.notes
     near = None
     try:
         if _is_behind(record):
@@ -265,12 +264,10 @@ def ask_own(
                 near = nearness_by(means.embedder())
             return ask(record.path, task, wanted, near)
         except (ProviderError, UsageError) as error:
-            note = words_alone(error)
-            if note not in notes:  # an index may have said so already
-                notes.append(note)
+            kept.notes.append(words_alone(error))
             return ask(record.path, task, wanted)
     except DataError as error:
-        notes.append(f"history is left out: {error.what}")
+        kept.notes.append(f"history is left out: {error.what}")
         return None
 
 

@@ -95,7 +95,7 @@ def test_the_newer_leads_only_where_it_says_that_something_changes(tmp_path):
     changed = [answer for case, answer in found if case.kind == "changed"]
     mentioned = [answer for case, answer in found if case.kind == "mentioned"]
     assert sum(answer.leads for answer in changed) >= NEEDED
-    assert len(mentioned) == 33 and sum(each.marked for each in mentioned) <= ALLOWED
+    assert sum(each.marked for each in mentioned) <= ALLOWED
 
 
 def test_what_takes_the_place_of_an_entry_leads(tmp_path):

@@ -219,6 +219,7 @@ def test_a_torn_table_costs_one_line_and_the_vectors(garage, tmp_path, monkeypat
     """Words answer; the index is up to date and stays; `mem index` is exit 4, and
     doctor names the table."""
     recalled(garage, "car")
+    garage.ok("index", "--history")  # both tiers note it, once it is said
     torn = tmp_path / "vectors.sqlite"
     torn.write_bytes(local.TABLE.read_bytes()[:20_000])
     monkeypatch.setattr(local, "TABLE", torn)
@@ -232,8 +233,7 @@ def test_a_torn_table_costs_one_line_and_the_vectors(garage, tmp_path, monkeypat
     failed = garage.ends(4, "index")
     assert str(torn) in failed.err
     garage.ok("index", "--check")
-    rows = garage.checks()
-    (row,) = [row for row in rows if row["name"] == "embedder"]
+    (row,) = [row for row in garage.checks() if row["name"] == "embedder"]
     assert row["status"] == "FAIL" and str(torn) in row["detail"]
     assert not list(garage.root.glob("*.aside-*"))
     monkeypatch.undo()
