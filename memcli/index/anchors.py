@@ -327,13 +327,13 @@ def update(
     # a new commit, or time for what there was none for
     is_new = head != seen["head"]
     is_due = is_new or (again and bool(untold))
-    if is_due or named - known.keys():
+    if is_due or fresh:
         tree = Codebase(top, root, deadline)
         tree.questions = round(seconds * QUESTIONS)
         tree.count = count
         if not (is_new or fresh):
             tree.asked = untold
-        _date(tree, pairs, _files(index.db, root, tree))
+        _date(tree, pairs, index.db)
         known = tree.fates(named, known, seen["head"])
         pairs |= tree.since
         seen["unread"] = sorted(tree.declared.unread.items())
@@ -345,10 +345,18 @@ def update(
     return _summed(pairs, fates)
 
 
-def _date(tree: Codebase, pairs: Mapping[Pair, int], files: Mapping[str, str]) -> None:
-    """Tell a tree since when the tracked files of entries have had their names."""
-    tree.memory = files
-    tree.since = {pair: pairs[pair] for pair in pairs if pair[0] in files}
+def _date(tree: Codebase, pairs: Mapping[Pair, int], db: sqlite3.Connection) -> None:
+    """Tell a tree of the tracked file and the day of each entry, and since when it has
+    had its names."""
+    below = os.path.relpath(tree.root, tree.top)
+    rows = db.execute(
+        "SELECT entry, path, json_extract(metadata, '$.created')"
+        " FROM chunks JOIN file_meta ON file_meta.id = source"
+    ).fetchall()
+    tree.days = {entry: day or "9" for entry, _, day in rows}
+    found = {entry: os.path.normpath(f"{below}/{path}") for entry, path, _ in rows}
+    tree.memory = {entry: file for entry, file in found.items() if file in tree.files}
+    tree.since = {pair: pairs[pair] for pair in pairs if pair[0] in tree.memory}
 
 
 def _summed(pairs: Iterable[Pair], fates: Mapping[Anchor, Fate]) -> Checked:
@@ -360,16 +368,6 @@ def _summed(pairs: Iterable[Pair], fates: Mapping[Anchor, Fate]) -> Checked:
         gone=states[GONE] + states[MOVED],
         untold=states[UNTOLD],
     )
-
-
-def _files(db: sqlite3.Connection, root: Path, tree: Codebase) -> dict[str, str]:
-    """The tracked file of each entry, by its path from the top."""
-    below = os.path.relpath(root, tree.top)
-    rows = db.execute(
-        "SELECT entry, path FROM chunks JOIN file_meta ON file_meta.id = source"
-    )
-    found = {entry: os.path.normpath(f"{below}/{path}") for entry, path in rows}
-    return {entry: path for entry, path in found.items() if path in tree.files}
 
 
 def _seen(index: Index) -> dict[str, Any]:

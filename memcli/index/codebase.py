@@ -32,6 +32,8 @@ class Codebase(WorkTree):
         self.declared = Declared(self)
         self.memory: Mapping[str, str] = {}
         """The tracked file of each entry that has one."""
+        self.days: Mapping[str, str] = {}
+        """The day on which each entry was written."""
         self.since = dict[Pair, int]()
         """The place on the main line since which the file of such an entry has spoken
         of what it names."""
@@ -93,7 +95,8 @@ class Codebase(WorkTree):
         """The first place since which a file has spoken of each of these."""
         wanted = [pair for pair in self.since if pair[1] in anchors]
         new = [pair for pair in wanted if self.since[pair] == UNKNOWN]
-        self.since |= said_since(self, {pair: self.memory[pair[0]] for pair in new})
+        files = {pair: self.memory[pair[0]] for pair in new}
+        self.since |= said_since(self, files, self.days)
         return oldest({pair: self.since[pair] for pair in wanted})
 
     def has(self, anchor: Anchor) -> bool:
@@ -169,7 +172,7 @@ class Codebase(WorkTree):
         return before if before.state == GONE else _broken(self, citation)
 
     def _compared(self, anchor: Anchor) -> Fate:
-        """What the manifests say of a value today, if they agreed when it was
+        """What the manifests say of a value today, if they have agreed since it was
         written."""
         fate = self.declared.compared(anchor.text)
         if fate.state != GONE:
@@ -177,10 +180,14 @@ class Codebase(WorkTree):
         place = self.spoken_of([anchor]).get(anchor, UNKNOWN)
         if place < 0:
             return fate
-        commit = self.line[place]
-        then = Codebase(self.top, self.root, self.deadline, commit)
-        agreed_then = then.declared.compared(anchor.text).state == HERE
-        return fate if agreed_then else Fate(NEVER)
+        start = self.line[place]
+        specs = self.declared.specs_of(anchor.text)
+        changes = self.log(f"--max-count={VERSIONS}", f"{start}..", "--", *specs) or ()
+        for commit in (start, *(change.name for change in reversed(changes))):
+            then = Codebase(self.top, self.root, self.deadline, commit)
+            if then.declared.compared(anchor.text).state == HERE:
+                return fate
+        return Fate(NEVER)
 
 
 def _pending(

@@ -58,6 +58,10 @@ class Declared:
                 fate = Fate(GONE, now=f"{named(path)} says {_plain(value)}")
         return fate
 
+    def specs_of(self, text: str) -> list[str]:
+        """The pathspecs of the manifests that may have a value."""
+        return [_deep(name) for name in KEYS[parse_statement(text).key].sources]
+
     def _given(self, sources: Mapping[str, Reader]) -> Iterator[tuple[str, str]]:
         """The manifests of a key with what they say."""
         for name, reader in sources.items():

@@ -5,7 +5,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 
 from memcli.index.fates import GONE, NEVER, PENDING, UNTOLD, Anchor, Fate
-from memcli.index.worktree import CODE, UNKNOWN, WorkTree
+from memcli.index.worktree import BROUGHT, CODE, UNKNOWN, WorkTree
 from memcli.project import git
 from memcli.text.matching import verbose
 
@@ -76,9 +76,14 @@ def _looked_at(commits: list[int], since: Mapping[Anchor, int]) -> list[int]:
     over all, then some more, then those since which it speaks of a name. The oldest is
     among the first."""
     coarse, fine = (max(1, len(commits) // parts) for parts in SAMPLES)
-    known = sorted(place for place in set(since.values()) if place >= 0)
+    known = set[int]()
+    for place in since.values():
+        if place > BROUGHT:
+            # the name may be as new as the memory that brought it
+            later = (commit for commit in commits if commit > place)
+            known |= {max(place, 0), min(later, default=0)}
     some = [*commits[::coarse], *commits[-1:], *commits[::fine]]
-    return list(dict.fromkeys([*some, *known]))
+    return list(dict.fromkeys([*some, *sorted(known)]))
 
 
 def _of_code(line: str, names: Collection[str]) -> Iterator[str]:

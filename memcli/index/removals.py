@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from memcli.index.fates import GONE, MOVED, NEVER, Anchor, Fate
-from memcli.index.worktree import CODE, UNKNOWN, Commit, WorkTree, literal
+from memcli.index.worktree import BROUGHT, CODE, UNKNOWN, Commit, WorkTree, literal
 from memcli.named import NamedTuple
 from memcli.project import globs
 from memcli.text.matching import verbose
@@ -44,7 +44,7 @@ def removed_places(
     fates = dict.fromkeys(places, Fate(NEVER))
     for anchor, removals in taken.items():
         left = [each for each in removals if made.isdisjoint(each.named)]
-        is_dated = since.get(anchor, UNKNOWN) >= 0
+        is_dated = since.get(anchor, UNKNOWN) > BROUGHT
         if left and (is_dated or _is_plain(anchor, left)):
             fates[anchor] = _fate(tree, anchor, left)
     return fates | dict.fromkeys(_used_by_code(tree, fates), Fate(NEVER))

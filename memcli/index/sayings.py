@@ -7,30 +7,33 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from memcli.index.fates import Anchor
-from memcli.index.worktree import PROSE_ENDINGS, UNKNOWN, WorkTree, literal
+from memcli.index.worktree import BROUGHT, PROSE_ENDINGS, UNKNOWN, WorkTree, literal
 
-BROUGHT = -2
-"""The place of what a commit only brought from other prose: its time is not told."""
 PROSE = tuple(f":(glob)**/*{ending}" for ending in PROSE_ENDINGS)
 
 Pair = tuple[str, Anchor]  # an entry, and what it names
 Named = tuple[str, str]  # a name as prose has it, and a file of memory that has it
 
 
-def said_since(tree: WorkTree, said: Mapping[Pair, str]) -> dict[Pair, int]:
-    """The place of the commit since which the tracked file of each pair has had the
-    name; UNKNOWN where none has brought it."""
+def said_since(
+    tree: WorkTree, said: Mapping[Pair, str], days: Mapping[str, str]
+) -> dict[Pair, int]:
+    """The place of the last commit before the tracked file of each pair had the name,
+    and before the day of its entry: what stood there was there for whoever wrote it.
+    UNKNOWN where no commit has brought the name."""
     named = {(entry, each): (_said(each), file) for (entry, each), file in said.items()}
     since = _came_in(tree, named.values())
     brought = set(_brought(tree, since))
-    last = len(tree.line) - 1
-    found = dict.fromkeys(said, UNKNOWN)
+    found = {}
     for pair, name in named.items():
         # of a value counts what the manifest said in that commit
-        if name in brought and pair[1].kind != "value":
+        if name not in since:
+            found[pair] = UNKNOWN
+        elif name in brought and pair[1].kind != "value":
             found[pair] = BROUGHT
-        elif (place := since.get(name, last)) < last:
-            found[pair] = place
+        else:
+            # -1 is before the first commit
+            found[pair] = min(since[name], tree.before(days[pair[0]])) - 1
     return found
 
 

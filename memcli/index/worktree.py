@@ -20,9 +20,11 @@ CODE = (".", *(f":(exclude,glob)**/*{ending}" for ending in PROSE_ENDINGS))
 """Pathspecs of the code: in prose identifiers are only spoken of."""
 
 
-UNKNOWN = -1
-"""The place of what no commit has brought in, or only the last one: before all of the
-line. Nobody can tell yet whether it was written about what was gone before."""
+UNKNOWN = -3
+"""The place of what no commit has brought in: before all of the line. Nobody can tell
+yet whether it was written about what was gone before."""
+BROUGHT = -2
+"""The place of what a commit only brought from other prose: its time is not told."""
 
 
 class Commit(NamedTuple):
@@ -86,11 +88,21 @@ class WorkTree:
         return frozenset(filter(None, listed.split("\0")[:MOST_FILES]))
 
     @cached_property
-    def line(self) -> list[str]:
-        """The commits of the main line of the history, the first one first."""
-        how = "--first-parent", "--reverse"
+    def _dated(self) -> list[str]:
+        """Three words for each commit of the main line of the history, the first one
+        first: a heading, its name and its day."""
+        how = "--first-parent", "--reverse", "--format=%cs"
         listed = self.git("rev-list", *how, self.revision or "HEAD")
         return (listed or "").split()
+
+    @property
+    def line(self) -> list[str]:
+        """The commits of the main line of the history, the first one first."""
+        return self._dated[1::3]
+
+    def before(self, day: str) -> int:
+        """How many commits of the main line are from before a day."""
+        return sum(each < day for each in self._dated[2::3])
 
     @cached_property
     def places(self) -> dict[str, int]:

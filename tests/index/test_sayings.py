@@ -32,21 +32,45 @@ NAMES = "See `src/old_cart.py`, `parse_old_items()` and `make old-goal`."
 
 
 def test_only_what_stood_when_it_was_written_is_gone(project):
-    """A file from before is marked, one from after is not: it knew. As long as no other
-    commit has followed it may be a slip."""
+    """A file from before is marked, one from after is not: it knew. As long as it is
+    not committed it may be a slip; the day of an entry tells when it was written."""
     started(project)
     project.memory(project.entry("Before", NAMES))
     project.commit("start")
     without_it(project)
-    project.write("memory/after.md", project.entry("After", NAMES))
-    assert set(told(project)) == {"Before", "After"}
+    texts = [
+        project.entry("After", NAMES, created_at="9000-01-01"),
+        project.entry("Late", NAMES, created_at="2001-01-01"),
+    ]
+    project.write("memory/after.md", "".join(texts))
+    assert set(told(project)) == {"Before", "After", "Late"}
     project.commit("written")
-    assert set(told(project)) == {"Before", "After"}
-    later(project)
-    found = told(project)
-    assert set(found) == {"Before"}
+    for _ in range(2):
+        found = told(project)
+        assert set(found) == {"Before", "Late"}
+        later(project)
+        project.mem("index", "--rebuild")
     for name in ("src/old_cart.py", "parse_old_items", "make old-goal"):
         assert name in found["Before"]
+        assert name in found["Late"]
+
+
+def test_what_a_commit_of_memory_takes_itself(project):
+    """It stood when it was written, and stays a finding after the next commits."""
+    started(project)
+    project.write("package.json", '{"engines": {"node": "18"}}')
+    project.commit("start")
+    body = f"{NAMES} We run Node 18."
+    project.memory(project.entry("Together", body, created_at="9000-01-01"))
+    project.write("package.json", '{"engines": {"node": "22"}}')
+    without_it(project)
+    found = told(project)["Together"]
+    for name in ("src/old_cart.py", "parse_old_items", "make old-goal", "Node 18"):
+        assert name in found
+    later(project)
+    assert told(project)["Together"] == found
+    project.mem("index", "--rebuild")
+    assert told(project)["Together"] == found
 
 
 def test_text_that_was_brought_from_another_file(project):
