@@ -113,8 +113,8 @@ def _before_contradictions(work: Compaction, wanted: CompactRequest) -> None:
 
 
 def follow_renames(work: Compaction, moves: Mapping[str, Mapping[str, str]]) -> None:
-    """Write the new names of files, by entry, into `paths` and the code spans of what
-    mem wrote."""
+    """Write the new names of files, by entry, into `paths`, `rests_on` and the code
+    spans of what mem wrote."""
     for member in work.members:
         names = moves.get(member.entry.id)
         ours = member.source.writable and member.place.store == "memory"
@@ -133,6 +133,11 @@ def _renamed(work: Compaction, member: Member, names: Mapping[str, str]) -> bool
         # What binds goes on to bind the old name, too.
         bound = paths if binds(before) else []
         member.set(paths=list(dict.fromkeys((*bound, *new_paths))))
+    places = list(member.names("rests_on"))
+    rows = (place.partition(":") for place in places)
+    new_places = [names.get(path, path) + colon + at for path, colon, at in rows]
+    if new_places != places:
+        member.set(rests_on=new_places)
     if not member.original.touched:
         body = reduce(_renamed_in_code, names.items(), before.body)
         if body != before.body:

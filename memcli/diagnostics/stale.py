@@ -5,7 +5,7 @@ What fades by age is `compaction.steps.has_faded`."""
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from memcli.compaction.plan import Compaction, CompactRequest, read_files
+from memcli.compaction.plan import CompactFiles, Compaction, CompactRequest, read_files
 from memcli.compaction.steps import follow_renames
 from memcli.diagnostics.scene import Check, Mended, Scene, passed, remark, warning
 from memcli.index import anchors
@@ -60,14 +60,17 @@ def check_stale(scene: Scene) -> Iterator[Check]:
     if findings is None:
         yield remark("stale", "there is no git history here to hold memory against")
         return
-    moves = anchors.moves(scene.app.index)
+    _, work = _followed(scene)
+    mendable = {entry for event in work.changes.done for entry in event.ids}
     for entry, path, line, title in _standing(scene, findings):
         fates = [
             gone_text(anchor.kind, anchor.text, fate.commit, fate.now)
             for anchor, fate in findings[entry]
         ]
         detail = f"{title}: {'; '.join(fates)}"
-        hint = "mem doctor --fix" if entry in moves else _way_on(entry, findings[entry])
+        hint = _way_on(entry, findings[entry])
+        if entry in mendable:
+            hint = "mem doctor --fix"
         yield warning("stale", detail, hint=hint, path=path, line=line)
     unread = anchors.unread(scene.app.index)
     for path, reason in unread:
@@ -137,16 +140,21 @@ def _standing(
 
 
 def mend_names(scene: Scene) -> Mended:
-    """Write the new name of a renamed file into `paths` and the code spans of what mem
-    wrote."""
-    app = scene.app
-    moves = anchors.moves(app.index) if _gone(scene) else {}
+    """Write the new name of a renamed file into `paths`, `rests_on` and the code spans
+    of what mem wrote."""
 
     def plan() -> Mended:
-        read = read_files(app.project, CompactRequest(levels=LEVELS))
-        work = Compaction(read.sources, read.archives, app.project.now)
-        follow_renames(work, moves)
+        read, work = _followed(scene)
         done = [f"{event.path}: {event.detail}" for event in work.changes.done]
         return Mended(done, read.patches(work.changes.texts()))
 
-    return app.write(plan, "doctor") if moves else Mended()
+    return scene.app.write(plan, "doctor") if _gone(scene) else Mended()
+
+
+def _followed(scene: Scene) -> tuple[CompactFiles, Compaction]:
+    """The memory files, and what becomes of them where new names are written."""
+    project = scene.app.project
+    read = read_files(project, CompactRequest(levels=LEVELS))
+    work = Compaction(read.sources, read.archives, project.now)
+    follow_renames(work, anchors.moves(scene.app.index))
+    return read, work

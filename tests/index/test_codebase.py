@@ -139,6 +139,27 @@ def test_renames_are_followed_and_undone(project):
     assert project.data() == before
 
 
+def test_what_fix_cannot_mend_names_what_can(project):
+    """What rests on a moved file is mended and silent then; what a person has written
+    names the command that opens it."""
+    started(project)
+    project.ok("add", "--rests-on", "src/cart.py:1-1", "Rests")
+    project.write("memory/own.md", "# Own\n\nSee `src/cart.py` first.\n")
+    project.commit("noted")
+    project.moves("src/cart.py", "src/shop.py")
+    rows = {row["path"]: row["hint"] for row in project.checks("--stale")}
+    own = project.listed()
+    unit = next(row["id"][:8] for row in own if row["path"] == "memory/own.md")
+    assert rows == {
+        "MEMORY.md": "mem doctor --fix",
+        "memory/own.md": f"mem edit {unit}",
+    }
+    project.mem("doctor", "--fix")
+    assert "src/shop.py:1-1#" in project.read()
+    rows = {row["path"]: row["hint"] for row in project.checks("--stale")}
+    assert rows == {"memory/own.md": f"mem edit {unit}"}
+
+
 RENAMED = {
     "file": ("`src/cart/tax.py` rounds", [], "`src/cart/vat.py` rounds", []),
     "line": ("See `src/cart/tax.py:12`", [], "See `src/cart/vat.py:12`", []),
