@@ -47,8 +47,11 @@ def _comment() -> str:
 
 @verbose(lines=True)
 def _import_line() -> str:
-    """A line that imports another file."""
-    return r"^ [ \t]* (?: [-*] [ \t]+ )? @ [\w~./-]+ [ \t]* $"
+    """A line that imports another file, or a file that is imported amid a line."""
+    return r"""
+        ^ [ \t]* (?: [-*] [ \t]+ )? @ (?P<alone> [\w~./-]+ ) [ \t]* $
+      | (?<! [\w`@] ) @ (?P<amid> [\w~./-]+ \.md ) \b
+    """
 
 
 @verbose(lines=True)
@@ -109,14 +112,16 @@ FORMS = (RULES, CLAUDE)
 TYPES = ("user", "feedback", "project", "reference")
 
 
-def rules(name: str, text: str) -> Iterator[ImportDraft]:
+def rules(name: str, text: str, importing: str = "") -> Iterator[ImportDraft]:
     """The rules of one file, named from the root, without comments, imports of other
-    files and what `mem` put there; those of a folder are about its files."""
+    files and what `mem` put there; those of a folder are about its files. They hold
+    where those of the importing file do."""
     values, body = split_front(text)
-    paths = _bound_to(values) or rule_places.below_folder(name)
+    paths = _bound_to(values) or rule_places.below_folder(importing or name)
     body = body.replace("\r\n", "\n")
     body = _cut(_own_section(), body, " end -->")
-    body = _import_line().sub("", _cut(_comment(), body, "-->"))
+    body = _cut(_comment(), body, "-->")
+    body = _import_line().sub(lambda line: "" if line["alone"] else line[0], body)
     for draft in _drafts(RULES, name, body):
         yield draft._replace(tags=_tags(draft.key[2]), paths=paths)
 
@@ -222,8 +227,45 @@ def read(path: Path, form: str = "", inside: Path | None = None) -> ImportSource
         what = f"{path}: no known format, and no {', '.join(rule_places.NAMES)}"
         hint = f"mem import FILE --from {'|'.join(FORMS)} takes one by another name"
         raise UsageError(what, hint)
-    drafts = topics(files) if form == CLAUDE else _rules_in(files, _from(inside, path))
+    folder = path if path.is_dir() else path.parent
+    following = _Following(inside or folder, problems)
+    rules_of = _rules_in(files, _from(inside, path), following)
+    drafts = topics(files) if form == CLAUDE else rules_of
     return ImportSource(form=form, drafts=tuple(drafts), problems=tuple(problems))
+
+
+class _Following:
+    """Reads what files import from below a root; of the rest it notes a problem."""
+
+    def __init__(self, root: Path, problems: list[Problem]) -> None:
+        self.root = root
+        self.problems = problems
+        self.taken = set[str]()
+
+    def texts(self, name: str, text: str) -> Iterator[tuple[str, str]]:
+        """A file, named from the root, and those that it imports, each once."""
+        real = os.path.realpath(self.root / name)
+        if real in self.taken:
+            return
+        self.taken.add(real)
+        yield name, text
+        for found in _import_line().finditer(text):
+            named = found["alone"] or found["amid"]
+            beside = os.path.join(os.path.dirname(name), os.path.expanduser(named))
+            inner = os.path.normpath(beside)
+            try:
+                if inner.startswith(("..", "/")):
+                    raise Unreadable("it lies outside of the project")
+                if found["amid"]:
+                    again = f"mem import {inner} --from {RULES}"
+                    raise Unreadable(f"it stands in a sentence ({again})")
+                imported = read_text(self.root / inner, self.root)
+            except Unreadable as error:
+                line = text.count("\n", 0, found.start()) + 1
+                what = f"@{named} is not followed: {error}"
+                self.problems.append(Problem(name, line, what, "unreadable"))
+            else:
+                yield from self.texts(inner, imported)
 
 
 def _from(inside: Path | None, path: Path) -> str:
@@ -232,9 +274,13 @@ def _from(inside: Path | None, path: Path) -> str:
     return folder.relative_to(inside).as_posix() if inside else ""
 
 
-def _rules_in(files: Mapping[str, str], folder: str) -> Iterator[ImportDraft]:
+def _rules_in(
+    files: Mapping[str, str], folder: str, following: _Following
+) -> Iterator[ImportDraft]:
     for name, text in files.items():
-        yield from rules(os.path.normpath(os.path.join(folder, name)), text)
+        own = os.path.normpath(os.path.join(folder, name))
+        for each, inner in following.texts(own, text):
+            yield from rules(each, inner, own)
 
 
 def _texts(

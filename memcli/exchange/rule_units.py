@@ -17,6 +17,7 @@ from memcli.text.matching import verbose
 
 TITLE = 100
 RULE_WORDS = 4  # An item of fewer words that forbids nothing is no rule by itself
+ABOUT_WORDS = 3  # A heading of fewer words does not say what its text is about
 _MARKS = "#>*-+ \t"
 _MARKUP = re.compile(r"\s*(```|~~~|([-*_=])\2{2,}\s*$)")
 """A line that opens a code fence or is a rule: no title."""
@@ -190,9 +191,13 @@ def _rule(block: _RuleBlock, heading: str, lead: _RuleBlock | None = None) -> Ru
 
 
 def _whole(path: tuple[str, ...], text: str) -> RuleUnit:
-    title = shortened(" > ".join(path[-2:])) or opening(text)
+    heading = "".join(path[-1:])
+    kind = kind_of(heading)
+    above = " > ".join(path[-2:])
+    title = shortened(above) or opening(text)
+    if above and kind == "fact" and len(heading.split()) < ABOUT_WORDS:
+        title = shortened(f"{above}: {opening(text)}")
     is_title = " ".join(text.split()) == title
-    kind = kind_of("".join(path[-1:]))
     if kind == "fact" and _commands().search(text):
         kind = "workflow"
     return RuleUnit(title=title, text="" if is_title else text, kind=kind)
@@ -340,7 +345,11 @@ def shortened(title: str) -> str:
 
 
 def opening(text: str) -> str:
-    """A title for a text: its first paragraph; a tag on a line of its own says
-    nothing."""
-    lines = [line for line in text.split("\n") if not _tag_line().fullmatch(line)]
+    """A title for a text: its first paragraph; a tag or a fence on a line of its own
+    says nothing."""
+    lines = [
+        line
+        for line in text.split("\n")
+        if not (_tag_line().fullmatch(line) or _MARKUP.match(line))
+    ]
     return shortened(headline("\n".join(lines))[0])

@@ -58,9 +58,9 @@ def test_auto_memory_of_claude_code(project, named):
     result = project.mem("import", str(folder.parent / named))
     assert (result.code, result.err) == (0, "")
     notes, topic = project.entries()
-    assert (notes.title, notes.kind) == ("Memory > Build", "fact")
+    assert (notes.title, notes.kind) == ("Memory > Build: It needs Node 22.", "fact")
     assert notes.extra["source"] == "claude:MEMORY.md"
-    assert notes.body == f"## [{TODAY}] Memory > Build\nIt needs Node 22."
+    assert notes.body == f"## [{TODAY}] {notes.title}\nIt needs Node 22."
     assert topic.title == "Integration tests hit a real database, never a mock"
     assert (topic.kind, topic.type) == ("preference", "directive")
     assert (topic.created_at, topic.last_reinforced) == ("2026-08-06", TODAY)
@@ -87,16 +87,17 @@ def test_rules_for_agents(project):
     """A rule is an entry, another section one; the file stays. What it forbids stands
     and weighs as what a person adds."""
     path = project.write("CLAUDE.md", RULES)
-    project.ok("import", "CLAUDE.md")
+    done = project.ends(3, "import", "CLAUDE.md")
+    assert "CLAUDE.md:14: @docs/more.md is not followed: " in done.err
     found = {entry.title: f"{entry.kind} {entry.type}" for entry in project.entries()}
     assert list(found.items()) == [
-        ("Shop", "fact declarative"),
+        ("Shop: A web shop in three services.", "fact declarative"),
         ("Never mock the payment gateway in contract tests.", "policy directive"),
         (
             "Testing > Prefer freezing the clock over sleeping in tests",
             "preference directive",
         ),
-        ("Shop > Commands", "fact declarative"),
+        ("Shop > Commands: make serve", "fact declarative"),
     ]
     assert "- fixtures: `freeze_time`" in project.entries()[2].body
     assert project.entries()[3].body.endswith("```\nmake serve\n```")
@@ -108,6 +109,29 @@ def test_rules_for_agents(project):
     standing = project.ok("recall", "css colours of the footer").out
     assert "## Always\n### Never mock" in standing and "Prefer" not in standing
     assert [e.importance for e in project.entries()] == [0.5, 0.95, 0.95, 0.5]
+
+
+def test_what_a_file_imports_comes_with_it(project):
+    """Each file of the project once, at any depth; what lies elsewhere, is not there or
+    stands in a sentence is named."""
+    project.write(
+        "CLAUDE.md",
+        "@docs/style.md\n- @~/own.md\n\nRead @README.md before the first task.\n",
+    )
+    project.write("docs/style.md", "Never use var in new code.\n\n@more.md\n")
+    project.write("docs/more.md", "@style.md\n@../CLAUDE.md\nNever use tabs here.\n")
+    project.write("README.md", "Never read this.\n")
+    project.write("~/own.md", "Never say please.\n")
+    done = project.ends(3, "import", "CLAUDE.md")
+    assert {entry.title for entry in project.entries()} == {
+        "Never use var in new code.",
+        "Never use tabs here.",
+        "Read @README.md before the first task.",
+    }
+    assert all("paths" not in entry.extra for entry in project.entries())
+    assert "CLAUDE.md:2: @~/own.md is not followed: it lies outside" in done.err
+    assert "CLAUDE.md:4: @README.md is not followed: it stands in a " in done.err
+    assert done.err.count("not followed") == 2
 
 
 def test_a_section_is_what_it_says(project):
@@ -177,12 +201,12 @@ def test_a_rule_is_titled_behind_what_introduces_it(project):
     project.ok("import", "AGENTS.md")
     found = {entry.title: entry for entry in project.entries()}
     assert {title: entry.kind for title, entry in found.items()} == {
-        "Shop > Cart": "fact",
+        "Shop > Cart: The cart is old.": "fact",
         "In tests: use the fake gateway of payments": "preference",
         "Do NOT edit these by hand …": "policy",
         "Shop > Don't": "policy",
     }
-    assert "- freeze the clock" in found["Shop > Cart"].body
+    assert "- freeze the clock" in found["Shop > Cart: The cart is old."].body
     assert "cart/api.py" in found["Do NOT edit these by hand …"].body
     assert "- use the gateway" in found["Shop > Don't"].body
 
@@ -203,7 +227,8 @@ def test_two_rules_of_a_section_are_two_entries(project):
     first, second, steps, push = project.entries()
     assert (first.title, first.body.endswith(f"\n{reason}")) == (clock, True)
     assert second.title == "Tests > Keep the gateway out of unit tests."
-    assert (steps.title, steps.kind) == ("Release", "fact")
+    assert steps.title == "Release: 1. Run the tests of the cart"
+    assert steps.kind == "fact"
     assert "2. Make the tag of the day" in steps.body
     assert (push.title, push.kind) == ("Never push a tag by hand", "policy")
 
@@ -260,20 +285,20 @@ def test_no_word_of_a_text_is_lost(parts):
         (
             f"First. Then {LONG}. The flags are:\n- Never use -f",
             [
-                ("Shop", f"First. Then {LONG}."),
+                ("All of Shop", f"First. Then {LONG}."),
                 ("The flags are: Never use -f", ""),
             ],
         ),
         (
             "It has tools to read, write, and execute code.",
-            [("Shop", "It has tools to read, write, and execute code.")],
+            [("All of Shop", "It has tools to read, write, and execute code.")],
         ),
     ],
 )
 def test_sentences_are_parted_where_they_end(text, told):
     """Whatever blanks, marks and lengths they have."""
     order = "deploy on a Friday when nobody is there who knows what it does"
-    found = units("# Shop\n\n" + text.replace("{}", order), "AGENTS.md")
+    found = units("# All of Shop\n\n" + text.replace("{}", order), "AGENTS.md")
     expected = [(title.replace("{}", order), body) for title, body in told]
     assert [(unit.title, unit.text) for unit in found] == expected
 
@@ -288,7 +313,7 @@ def test_twice_is_once(project, tmp_path):
     other = project.write("b/CLAUDE.md", RULES, at=tmp_path)
     for name in ("CLAUDE.md", str(other)):
         again = project.mem("import", name, "--json")
-        assert (again.code, again.json["added"], again.json["similar"]) == (0, [], [])
+        assert (again.code, again.json["added"], again.json["similar"]) == (3, [], [])
         assert len(again.json["known"]) == 4
         assert path.read_bytes() == before
     project.ok("undo")
