@@ -154,7 +154,7 @@ def _clauses(sentence: str) -> list[tuple[str, str]]:
         kind, before = found[-1]
         if mark.kind != "forbidden":
             found.append((mark.kind, text))
-        elif kind == "forbidden" and not divides().search(before):
+        elif kind == "forbidden" and not divides().search(path_like().sub("", before)):
             found.append(("", text))  # "never commit without running the tests"
         else:
             found += _turned(text)

@@ -159,8 +159,9 @@ def with_folders(root: Path | None, *texts: str) -> Iterator[str]:
 
 def _banned(clause: str) -> str:
     """A clause without its condition or reason; nothing of one that forbids to speak, to
-    forget or to wait, which is no call."""
-    if only_speaks().match(clause):
+    forget or to wait, which is no call, nor of one that forbids two things at once, of
+    which a call shows one."""
+    if only_speaks().match(clause) or at_once().search(clause):
         return ""
     return reason().split(clause)[0]
 
@@ -173,6 +174,24 @@ def only_speaks() -> str:
                   | stop | wait | confus | worry | suggest | ask | rely | trust | need | have
                   | fail | describ | document ) \w* \b
     """
+
+
+@verbose(ignore_case=True)
+def at_once() -> str:
+    """Words for two things that are done together."""
+    return r"""
+        \b (?: in | into | as \s part \s of ) \s (?: the \s same | one | a \s single ) \s
+          (?: commit | change | pull \s request | PR | MR | patch | release ) \b
+      | \b together \s with \b
+    """
+
+
+def missed(text: str, commands: Sequence[str]) -> str:
+    """What a rule forbids and patterns of commands cannot match: a commit does not say
+    to which branch; "" for nothing."""
+    verbs = {found["verb"].lower() for found in to_branch().finditer(text)}
+    is_of_push = any(each.startswith("git push") for each in commands)
+    return "git commit on that branch" if is_of_push and "commit" in verbs else ""
 
 
 def for_entry(title: str, body: str, written: Suggestion) -> Suggestion:

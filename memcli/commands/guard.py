@@ -5,7 +5,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.bans.suggest import suggest, with_folders
+from memcli.bans.suggest import missed, suggest, with_folders
 from memcli.commands.edit import refresh_found, refuse_secrets, writable
 from memcli.errors import UsageError
 from memcli.guard.guards import (
@@ -104,7 +104,7 @@ class TryReport(NamedTuple):
 
 class Suggested(NamedTuple):
     """A lesson that could bind, the patterns for it, and calls of the record that it
-    would have stopped."""
+    would have stopped; `missed` is what they cannot match."""
 
     id: str
     title: str
@@ -113,6 +113,7 @@ class Suggested(NamedTuple):
     paths: tuple[str, ...]
     unless: tuple[str, ...]
     stopped: tuple[str, ...]
+    missed: str = ""
 
 
 class SuggestReport(NamedTuple):
@@ -307,6 +308,7 @@ def _suggested(
         paths=patterns.paths,
         unless=patterns.unless,
         stopped=tuple(dict.fromkeys(stopped))[:MOST_STOPPED],
+        missed=missed(title, patterns.commands),
     )
 
 

@@ -103,6 +103,8 @@ def suggest_text(report: SuggestReport) -> str:
     for suggested in report.suggestions:
         lines.append(f"{in_one_line(suggested.title)} ({place(suggested.place)})")
         lines += _pattern_lines(suggested)
+        if suggested.missed:
+            lines.append(f"    does not stop: {suggested.missed}")
         if suggested.stopped:
             shown = ", ".join(map(in_one_line, suggested.stopped[:3]))
             lines.append(f"    would have stopped {len(suggested.stopped)}: {shown}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memcli.bans.clauses import BAN_WORDS
-from memcli.bans.suggest import Suggestion, suggest
+from memcli.bans.suggest import Suggestion, missed, suggest
 from memcli.guard.guards import ToolUse, judge, read_guard
 from memcli.guard.pushes import with_branches
 from memcli.sessions.tools import tool_call
@@ -93,6 +93,8 @@ This is not the Next.js you know
 If you use uv, sync first
 Without versions, deploying breaks what runs
 Never log process.env
+Never change docs/ in the same commit as code
+Never edit src/a.py together with src/b.py
 """
 
 
@@ -101,6 +103,21 @@ def test_what_forbids_nothing_gets_no_suggestion(title):
     """Silence where the words do not say what must not be done."""
     made = suggest(title, "")
     assert not made.commands and not made.paths
+
+
+def test_what_must_run_first_is_not_forbidden():
+    """The file behind "without" is the condition, not what must not be changed."""
+    title = "Never edit lib/utils.js without running test/utils.js"
+    assert suggest(title, "") == Suggestion(paths=("lib/utils.js",))
+
+
+def test_what_no_pattern_matches_is_said():
+    """A commit does not name its branch, so the guard of a push leaves it."""
+    title = "Never commit directly to main"
+    made = suggest(title, "")
+    assert made == Suggestion(commands=("git push * main",))
+    assert missed(title, made.commands) == "git commit on that branch"
+    assert missed("Never push to main", made.commands) == ""
 
 
 def test_a_program_of_an_example_is_one_in_a_ban():
