@@ -101,8 +101,12 @@ def span() -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences and lines of a text."""
-    return [part for part in re.split(r"(?<=[.!?。！？])\s+|\n+", text) if part.strip()]
+    """The sentences of a text, and its lines, those that break off and go on in the
+    next as one."""
+    whole = re.sub(r"(?<![.!?:\n])\n(?=[a-z`./_])", " ", text)
+    return [
+        part for part in re.split(r"(?<=[.!?。！？])\s+|\n+", whole) if part.strip()
+    ]
 
 
 BAN_WORDS = """

@@ -111,6 +111,19 @@ def test_what_must_run_first_is_not_forbidden():
     assert suggest(title, "") == Suggestion(paths=("lib/utils.js",))
 
 
+@pytest.mark.parametrize(
+    ("title", "body"),
+    [
+        ("Never edit", "dist/x.js by hand, it is generated"),
+        ("Generated", "The bundle is made by the build, so never edit\n`dist/x.js`."),
+    ],
+)
+def test_a_ban_goes_on_in_the_next_line(title, body):
+    """Where lines are broken by hand; a line of its own begins anew."""
+    assert suggest(title, body).paths == ("dist/x.js",)
+    assert suggest(title, "Never edit\n- dist/x.js is generated") == Suggestion()
+
+
 def test_what_no_pattern_matches_is_said():
     """A commit does not name its branch, so the guard of a push leaves it."""
     title = "Never commit directly to main"
