@@ -121,12 +121,17 @@ def add(app: App, request: AddRequest) -> AddReport:
     if not text and not title:
         hint = 'mem add "what you learned", or - to read it from stdin'
         raise UsageError("there is nothing to remember", hint)
-    for secret in find_secrets(
-        "\n\n".join((text, title, outcome, *sum(lists.values(), ())))
-    ):
-        what = f"the text holds a secret ({secret.kind}); nothing is written"
-        raise RefusedError(what, "take it out and add again")
+    refuse_secrets("\n\n".join((text, title, outcome, *sum(lists.values(), ()))))
     return app.write(lambda: _plan(app, request), "add")
+
+
+def refuse_secrets(text: str) -> None:
+    """Raise RefusedError where a text holds a secret. No flag lets one pass: an agent
+    would set it, and what is committed stays in git's history."""
+    for secret in find_secrets(text):
+        what = f"the text holds a secret ({secret.kind}); nothing is written"
+        hint = "take it out; if it is none, write a placeholder in its place: <token>"
+        raise RefusedError(what, hint)
 
 
 def in_line(text: str) -> str:

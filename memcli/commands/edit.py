@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.app import App
-from memcli.commands.add import cited, cited_anew, globs_below, refuse_long
+from memcli.commands.add import (
+    cited,
+    cited_anew,
+    globs_below,
+    refuse_long,
+    refuse_secrets,
+)
 from memcli.errors import DataError, MemError, RefusedError, UsageError, one_of
 from memcli.extraction.drafts import confirmed
 from memcli.index.upkeep import Located, locate_one, twins
@@ -21,7 +27,6 @@ from memcli.memory.words import body_of
 from memcli.project.context import need_root, nothing_written
 from memcli.storage.durable import write_output
 from memcli.storage.files import Unreadable, read_text
-from memcli.text.secrets import find_secrets
 
 _HEADING = re.compile(r"\A(#{1,6}[ \t]+(?:\[\d{4}-\d\d-\d\d\][ \t]*)?)[^\r\n]*")
 _FIELDS = (
@@ -287,12 +292,6 @@ def _with_text(standing: _Standing, text: str) -> MemoryFile:
 
 def _identified(memory: MemoryFile) -> list[str]:
     return [entry.id for entry in memory.entries if entry.identified]
-
-
-def refuse_secrets(text: str) -> None:
-    """Raise RefusedError where a text holds a secret."""
-    for secret in find_secrets(text):
-        raise RefusedError(f"the text holds a secret ({secret.kind})", "take it out")
 
 
 def _report(standing: _Standing, after: MemoryFile, entry: Entry) -> EditReport:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.bans.suggest import missed, suggest, with_folders
-from memcli.commands.edit import refresh_found, refuse_secrets, writable
+from memcli.commands.add import refuse_secrets
+from memcli.commands.edit import refresh_found, writable
 from memcli.errors import UsageError
 from memcli.guard.guards import (
     ASK,

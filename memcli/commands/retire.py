@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.commands.add import retire_echoes
-from memcli.commands.edit import refresh_found, refuse_secrets, writable
+from memcli.commands.add import refuse_secrets, retire_echoes
+from memcli.commands.edit import refresh_found, writable
 from memcli.compaction.reinforce import adopt_hint
 from memcli.errors import RefusedError, UsageError
 from memcli.index.upkeep import Located

@@ -307,7 +307,8 @@ def _event(
     def say(told: Told) -> Told:
         if not said:  # the state may fail after that
             show = app.project.config.hook_show
-            whole = told._replace(news=(*app.news, *told.news))
+            moved = (note for note in app.notes if ": moved to " in note)
+            whole = told._replace(news=(*moved, *told.news))
             owe(Told())
             put(answer(verb, whole, call.event, agent=call.harness, show=show))
             said.append(whole)

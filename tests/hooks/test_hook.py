@@ -1024,6 +1024,19 @@ def test_a_damaged_state_is_made_anew_and_said_once(shop, fault):
     assert "damaged" not in other.json["systemMessage"] and told(other)
 
 
+def test_an_index_of_an_older_shape_is_made_anew_and_said_once(shop):
+    """To the person, by the hook that found it; the next one says nothing of it."""
+    call(shop, "prompt", prompt="go on")
+    with closing(sqlite3.connect(shop.index_file)) as db:
+        db.execute("PRAGMA user_version = 1")
+    result = call(shop, "prompt", prompt="checkout tests fail at midnight")
+    said = "the index was of another version: moved to .memory.db.aside-"
+    assert said in result.json["systemMessage"]
+    assert "freeze the clock" in told(result)
+    asked = {"prompt": "checkout tests fail at midnight", "session_id": "b"}
+    assert said not in call(shop, "prompt", **asked).json["systemMessage"]
+
+
 def test_a_pasted_log_does_not_hide_the_question(shop):
     """Of a prompt of 280 KB the beginning and the end decide."""
     lines = [
