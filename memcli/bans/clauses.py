@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from memcli.text.matching import verbose
@@ -11,7 +12,7 @@ def parts_of(text: str) -> Iterator[tuple[str, str]]:
     """(what is forbidden, what is right instead) of each sentence that forbids."""
     before = ""
     for sentence in sentences(text):
-        pieces = _clauses(sentence)
+        pieces = _clauses(sentence) if may_rule(sentence) else []
         forbidden = [piece for kind, piece in pieces if kind == "forbidden"]
         instead = [piece for kind, piece in pieces if kind == "instead"]
         if forbidden or instead:
@@ -21,6 +22,7 @@ def parts_of(text: str) -> Iterator[tuple[str, str]]:
         before = sentence
 
 
+@lru_cache(maxsize=1)
 def prose_of(text: str) -> str:
     """A text without its fenced blocks and tables, which show and do not forbid, and
     without the marks of emphasis."""
@@ -37,8 +39,12 @@ def prose_of(text: str) -> str:
 
 @verbose
 def emphasis() -> str:
-    """Marks of emphasis, or code, which keeps its own."""
-    return r"(?P<code> `[^`\n]*` ) | (?<!/) \*\* (?!/) | \b__ (?=\w) | (?<=\w) __\b"
+    """Marks of emphasis, or code, which keeps its own. Each begins with what it looks
+    for and looks behind later: it is found faster."""
+    return r"""
+        (?P<code> `[^`\n]*` ) | \*\* (?<! /\*\* ) (?!/)
+      | __ (?<! \w__ ) (?=\w) | __ (?<= \w__ ) (?!\w)
+    """
 
 
 @verbose(ignore_case=True)
@@ -100,19 +106,19 @@ def span() -> str:
     return r"(?<!`) `+ (?P<code> [^`\n]{1,200} ) `+ | [\"“] (?P<quoted> [\w.-]+ \s [^\"”\n]{1,60} ) [\"”]"
 
 
-def sentences(text: str) -> list[str]:
+@lru_cache(maxsize=1)
+def sentences(text: str) -> tuple[str, ...]:
     """The sentences of a text, and its lines, those that break off and go on in the
-    next as one."""
+    next as one: of one text, its commands and files are read in turn."""
     whole = re.sub(r"(?<![.!?:\n])\n(?=[a-z`./_])", " ", text)
-    return [
-        part for part in re.split(r"(?<=[.!?。！？])\s+|\n+", whole) if part.strip()
-    ]
+    parts = re.split(r"(?<=[.!?。！？])\s+|\n+", whole)
+    return tuple(filter(str.strip, parts))
 
 
 BAN_WORDS = """
     never OR not OR "don t" OR dont OR "mustn t" OR "shouldn t" OR cannot OR "can t" OR avoid
     OR no OR stop OR refrain OR forbidden OR banned OR prohibited OR disallowed OR "off limits"
-    OR "read only" OR readonly OR without OR "instead of" OR "rather than" OR (leave AND alone)
+    OR "read only" OR readonly OR without OR instead OR rather OR (leave AND alone)
     OR "hands off" OR approval OR permission OR ok OR confirmation
     OR nie OR niemals OR nicht OR kein OR keine OR keinen OR ne OR jamais OR nunca OR jamás
     OR não OR mai OR non OR никогда OR нельзя OR не OR 不要* OR 禁止* OR 不能* OR 别* OR 勿*
@@ -120,6 +126,22 @@ BAN_WORDS = """
     OR uv OR conda"""
 """What each text has of which `suggest` makes something, as full-text search takes it:
 what forbids, and programs for one thing."""
+
+
+_TELLING = frozenset(
+    re.findall(r"\w+", BAN_WORDS)
+    + """use always prefer unless except but stattdessen nur immer toujours siempre
+    sempre utilise utiliser utilisez usa usar""".split()
+)
+"""The words of all that forbids, and of what is right instead, as far as they have no
+other letters than English."""
+
+
+def may_rule(sentence: str) -> bool:
+    """Whether a sentence has a word by which it may forbid something or say what is right
+    instead: most have none."""
+    words = re.findall(r"\w+", sentence.lower())
+    return not (sentence.isascii() and _TELLING.isdisjoint(words))
 
 
 def is_rule(sentence: str) -> bool:

@@ -23,10 +23,14 @@ def files_in(text: str) -> Iterator[str]:
     return (glob for glob, is_whole in named_files(text) if is_whole)
 
 
+def may_name_file(text: str) -> bool:
+    """Whether a text has a dot within a word: most sentences have none."""
+    return re.search(r"\.[^\s*/]", text) is not None
+
+
 def files_of_rules(text: str) -> Iterator[str]:
     """The single files that each sentence names which forbids or demands something."""
-    # most sentences have no dot or slash within a word
-    for sentence in filter(re.compile(r"[./]\w").search, sentences(text)):
+    for sentence in filter(may_name_file, sentences(text)):
         globs = [glob for glob, _ in named_files(sentence)]
         if globs and is_rule(sentence):
             yield from filter(re.compile(r"[^*]*\.[^*/]+").fullmatch, globs)

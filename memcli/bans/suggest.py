@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from memcli.bans.clauses import parts_of, path_like, prose_of, reason
@@ -77,10 +78,14 @@ def suggest(title: str, body: str) -> Suggestion:
     """The patterns of what a lesson forbids, less those that what it allows is."""
     commands = {}
     paths = {}
-    allowed = {}
+    insteads = []
     programs = KNOWN.union(_programs_in(body))
     for forbidden, instead in parts_of(f"{title}\n{prose_of(body)}"):
+        insteads.append(instead)
         clause = "\n".join(map(_banned, forbidden.split("\n")))
+        if not clause.strip():
+            commands.update(dict.fromkeys(_rivals(forbidden, instead)))
+            continue
         named = _of_places(_commands(clause, programs), clause)
         commands.update(dict.fromkeys(named))
         commands.update(dict.fromkeys(_staged(clause)))
@@ -88,8 +93,9 @@ def suggest(title: str, body: str) -> Suggestion:
             commands.update(dict.fromkeys(_deleting(clause)))
         else:
             paths.update(dict.fromkeys(_paths(clause)))
-        allowed.update(dict.fromkeys(_exceptions(instead)))
-        commands.update(dict.fromkeys(_rivals(forbidden, instead)))
+    # what is allowed says nothing where nothing is forbidden
+    allowing = insteads if commands else ()
+    allowed = dict.fromkeys(chain.from_iterable(map(_exceptions, allowing)))
     usable = _usable(commands, allowed)
     unless = [each for each in allowed if _narrows(each, usable)]
     return Suggestion(

@@ -83,15 +83,9 @@ def _key_of_glob(glob: str) -> str:
     if plain := [part for part in parts if not _MAGIC & set(part)]:
         return max(reversed(plain), key=len)
     last = parts[-1] if parts else ""
-    dot = last[: last.rfind(".")]
-    ending = last[last.rfind(".") :]
-    whole = (
-        dot
-        and glob.endswith(last)
-        and not _MAGIC & set(ending)
-        and ending.startswith(".")
-    )
-    return ending if whole else ""
+    stem, dot, end = last.rpartition(".")
+    whole = stem and glob.endswith(last) and not _MAGIC & set(end)
+    return dot + end if whole else ""
 
 
 def keys_of_files(names: Iterable[str]) -> set[tuple[str, str]]:
@@ -174,11 +168,12 @@ def _said(
     do not say it: the glob of a file, or the pattern of a command with those of what is
     allowed, each on a line."""
     from memcli.bans.clauses import prose_of
-    from memcli.bans.named_files import files_of_rules
+    from memcli.bans.named_files import files_of_rules, may_name_file
     from memcli.bans.patterns import parse_pattern
     from memcli.bans.suggest import Suggestion, suggest
 
-    if values.get(GUARD) or values.get("ruled_out"):
+    is_silent = not may_forbid and not may_name_file(f"{title}\n{text}")
+    if is_silent or values.get(GUARD) or values.get("ruled_out"):
         return
     # Of prose the title is that of all that stands below it.
     own = title if values.get("written") else ""

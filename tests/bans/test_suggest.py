@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memcli.bans.clauses import BAN_WORDS
+from memcli.bans.clauses import BAN_WORDS, _clauses, may_rule, sentences
 from memcli.bans.suggest import Suggestion, missed, suggest
 from memcli.guard.guards import ToolUse, judge, read_guard
 from memcli.guard.pushes import with_branches
@@ -161,3 +161,13 @@ def test_what_is_close_to_a_ban_passes(row):
     prescribes."""
     title, stopped, passes = row.split(" | ")
     assert (decided(title, stopped), decided(title, passes)) == ("deny", "")
+
+
+def test_only_sentences_without_a_telling_word_are_passed_over():
+    """What no word tells of has no clause that forbids, nor one that is right."""
+    rules = [title for name in SETS for title, *_ in rules_of(name)]
+    pages = [path.read_text("utf-8") for path in Path("docs").glob("*.md")]
+    spoken = sentences("\n".join(rules + pages))
+    wrong = [each for each in spoken if _clauses(each) and not may_rule(each)]
+    assert len(rules) == 160
+    assert wrong == []
