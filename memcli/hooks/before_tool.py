@@ -35,7 +35,6 @@ from memcli.sessions.tools import (
     tool_call,
 )
 from memcli.storage.state import SessionLog, State, settled
-from memcli.text.shell import commands_of, read_line
 
 if TYPE_CHECKING:
     from memcli.recall.hit import Hit
@@ -313,6 +312,8 @@ def _opened(call: HookCall, tool: ToolCall) -> list[str]:
     Claude Code 2.1.197 loads none for a shell; but its edit asks for a Read first."""
     files = tool.files
     if line := shell_line(call.input):
+        from memcli.text.shell import commands_of
+
         files = tool.reads if len(commands_of(line)) == 1 else ()
     return [path for path in files if os.path.exists(path)]
 
@@ -361,6 +362,7 @@ def _meets(root: Path, names: Sequence[str], line: str, what: str, said: str) ->
         return any(globs.covers([glob], name) for name in names)
     from memcli.bans.patterns import matches, parse_pattern
     from memcli.guard.pushes import with_branches  # few calls meet a rule
+    from memcli.text.shell import read_line
 
     forbidden, *allowed = map(parse_pattern, said.splitlines())
     return any(

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from memcli.named import NamedTuple
-from memcli.sessions.writers import written_by
 from memcli.text.matching import verbose
-from memcli.text.shell import ShellCommand, Words, read_line
-from memcli.text.shell_values import is_option
 
 if TYPE_CHECKING:
     from memcli.sessions.model import Turn
+    from memcli.text.shell import Reading, ShellCommand, Words
 
 LINES = ("command", "cmd", "script", "commands")
 PATCH = "*** Begin Patch"
@@ -45,7 +43,7 @@ class ToolCall(NamedTuple):
     brings: tuple[str, ...] = ()
     appends: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
-    simple: tuple[ShellCommand, ...] = ()
+    simple: "tuple[ShellCommand, ...]" = ()
     unread: str = ""
 
 
@@ -63,9 +61,9 @@ def tool_call(given: Mapping[str, Any], cwd: str, tool: str = "") -> ToolCall:
     for text in (*lines, *map(given.get, PATCHES)):
         if isinstance(text, str) and PATCH in text:
             found["files"] += _absolute(cwd, _patched().findall(text))
-    folders = _named(given, _workplace()) if command else ()
-    reading = read_line(command, os.path.join(cwd, *islice(folders, 1)))
-    for each in reading.commands:
+    reading = _read(command, given, cwd) if command else None
+    simple = reading.commands if reading else ()
+    for each in simple:
         for kind, names in _changed(each):
             found[kind] += _absolute(each.folder, names)
     files = _unique(found["files"])
@@ -73,15 +71,23 @@ def tool_call(given: Mapping[str, Any], cwd: str, tool: str = "") -> ToolCall:
     takes = _unique(found["takes"], files)
     return ToolCall(
         files=(*files, *appends, *takes),
-        commands=parse_command(command, reading.commands),
+        commands=parse_command(command, simple),
         reads=_unique(found["reads"]),
         wholes=_unique((*found["wholes"], *found["takes"])),
         brings=_unique(found["brings"]),
         appends=appends,
         takes=takes,
-        simple=reading.commands,
-        unread=reading.unread,
+        simple=simple,
+        unread=reading.unread if reading else "",
     )
+
+
+def _read(command: str, given: Mapping[str, Any], cwd: str) -> "Reading":
+    """The commands of a line, which is run in the folder that a tool names."""
+    from memcli.text.shell import read_line  # most calls run none
+
+    folders = islice(_named(given, _workplace()), 1)
+    return read_line(command, os.path.join(cwd, *folders))
 
 
 def _unique(paths: Iterable[str], others: Collection[str] = ()) -> tuple[str, ...]:
@@ -96,15 +102,17 @@ def _named(given: Mapping[str, Any], key_pattern: re.Pattern[str]) -> Iterator[s
             yield from _strings(value)
 
 
-def _changed(command: ShellCommand) -> Iterator[tuple[str, Iterable[str]]]:
+def _changed(command: "ShellCommand") -> Iterator[tuple[str, Iterable[str]]]:
     """What a command changes and shows, in its words, for each field of a call."""
+    from memcli.sessions.writers import written_by
+
     yield from written_by(command.words)
     yield "files", command.writes
     yield "appends", command.appends
     yield "reads", _looked_at(command.words)
 
 
-def places(command: ShellCommand) -> tuple[str, ...]:
+def places(command: "ShellCommand") -> tuple[str, ...]:
     """The folders about which a command works."""
     return (command.folder, *command.about)
 
@@ -208,8 +216,10 @@ def _local(name: str) -> str:
     return name if path == name else unquote(path.removeprefix("localhost"))
 
 
-def _looked_at(words: Words) -> list[str]:
+def _looked_at(words: "Words") -> list[str]:
     """The file at which a command looks that looks at one and does nothing else."""
+    from memcli.text.shell_values import is_option
+
     names = [word for word in words[1:] if not is_option(word)]
     if words[:1] == ("sed",):
         names = names[1:] if "-n" in words else []
@@ -256,7 +266,7 @@ def _taking() -> str:
     return r"move | rename | delete | remove | trash"
 
 
-def parse_command(command: str, simple: Sequence[ShellCommand]) -> tuple[str, ...]:
+def parse_command(command: str, simple: "Sequence[ShellCommand]") -> tuple[str, ...]:
     """A shell command as a whole and each simple one in it, its words joined."""
     whole = " ".join(command[:LONGEST].split())
     joined = (" ".join(part.words) for part in simple)
