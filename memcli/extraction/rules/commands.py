@@ -66,9 +66,11 @@ def _got_over(turns: Sequence[Turn]) -> Iterator[Finding]:
         elif name in failed:
             since, failure = failed.pop(name)
             near = turns[since : index + 3]
-            between = [one for one in calls if since < one.turn < call.turn]
-            recovered = _recovered(near, since, failure, call, between)
-            if len(near) <= REACH and recovered is not None:
+            if len(near) > REACH:
+                continue
+            lately = calls[-REACH:]
+            between = [one for one in lately if since < one.turn < call.turn]
+            if recovered := _recovered(near, since, failure, call, between):
                 yield recovered
 
 
