@@ -155,7 +155,7 @@ def _events(project: Project, name: str) -> Iterator[tuple[str, LogRow]]:
         return
     paths = _paths(project, root, name)
     most = MOST_COMMITS if name else _affordable(root, paths)
-    for revision in _revisions(root, paths, name, most) if paths else ():
+    for revision in _revisions(project, paths, name, most) if paths else ():
         for change in _changed_here(project, revision, everywhere=bool(name)):
             if name in ("", change.id):
                 yield change.id, _row(revision, change)
@@ -209,15 +209,16 @@ def _affordable(root: Path, paths: list[str]) -> int:
 
 
 def _revisions(
-    root: Path, paths: list[str], name: str, most: int
+    project: Project, paths: list[str], name: str, most: int
 ) -> Iterator[Revision]:
     """The files as they are now; then each commit of them, the newest first."""
+    root = need_root(project)
     reader = _Blobs(root, name)
     committed = {path: f"HEAD:./{path}" for path in paths}
     reader.read(committed.values())
     now = {path: _piece(_text_now(root, path), name) for path in paths}
     fresh = {
-        path: parse(text, path)
+        path: context.parsed(project, text, path)
         for path, text in now.items()
         if text != reader.texts[committed[path]]
     }

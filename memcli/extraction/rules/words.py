@@ -213,7 +213,8 @@ def starts(name: str, low: str) -> bool:
 def behind(name: str, low: str) -> str:
     """A folded text without fillers and the cues of a kind that it begins with."""
     rest = opened(low)
-    for cue in phrases(name):
+    cues = phrases(name) if starts(name, rest) else ()  # most begin with none
+    for cue in cues:
         for text in (rest, rest[1:]):
             if text.startswith(cue):
                 return behind(name, f" {text[len(cue) :].strip()} ")
