@@ -8,6 +8,8 @@ from memcli.text.matching import verbose
 
 ELSEWHERE = ("/", "@", "..", "process.", "import.meta.")
 """What begins so is no file of a repository, also with a file's ending."""
+NAMES_FILE = re.compile(r"\.[^\s/]")
+"""What a text has that may name a file: most sentences have no dot within a word."""
 WHOLES = frozenset(
     """to in on for without unless before after by from with and or nor when if as is are
     at must should may directly yourself manually ever again here because since while
@@ -23,14 +25,9 @@ def files_in(text: str) -> Iterator[str]:
     return (glob for glob, is_whole in named_files(text) if is_whole)
 
 
-def may_name_file(text: str) -> bool:
-    """Whether a text has a dot within a word: most sentences have none."""
-    return re.search(r"\.[^\s*/]", text) is not None
-
-
 def files_of_rules(text: str) -> Iterator[str]:
     """The single files that each sentence names which forbids or demands something."""
-    for sentence in filter(may_name_file, sentences(text)):
+    for sentence in filter(NAMES_FILE.search, sentences(text)):
         globs = [glob for glob, _ in named_files(sentence)]
         if globs and is_rule(sentence):
             yield from filter(re.compile(r"[^*]*\.[^*/]+").fullmatch, globs)

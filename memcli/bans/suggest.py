@@ -76,31 +76,30 @@ def commits_files() -> str:
 
 def suggest(title: str, body: str) -> Suggestion:
     """The patterns of what a lesson forbids, less those that what it allows is."""
-    commands = {}
-    paths = {}
+    commands: list[str] = []
+    paths: list[str] = []
     insteads = []
     programs = KNOWN.union(_programs_in(body))
     for forbidden, instead in parts_of(f"{title}\n{prose_of(body)}"):
         insteads.append(instead)
         clause = "\n".join(map(_banned, forbidden.split("\n")))
         if not clause.strip():
-            commands.update(dict.fromkeys(_rivals(forbidden, instead)))
+            commands += _rivals(forbidden, instead)
             continue
-        named = _of_places(_commands(clause, programs), clause)
-        commands.update(dict.fromkeys(named))
-        commands.update(dict.fromkeys(_staged(clause)))
+        commands += _of_places(_commands(clause, programs), clause)
+        commands += _staged(clause)
         if _only_deletes(clause):
-            commands.update(dict.fromkeys(_deleting(clause)))
+            commands += _deleting(clause)
         else:
-            paths.update(dict.fromkeys(_paths(clause)))
+            paths += _paths(clause)
     # what is allowed says nothing where nothing is forbidden
     allowing = insteads if commands else ()
     allowed = dict.fromkeys(chain.from_iterable(map(_exceptions, allowing)))
-    usable = _usable(commands, allowed)
+    usable = _usable(dict.fromkeys(commands), allowed)
     unless = [each for each in allowed if _narrows(each, usable)]
     return Suggestion(
         commands=tuple(usable[:MOST]),
-        paths=tuple(paths)[:MOST],
+        paths=tuple(dict.fromkeys(paths))[:MOST],
         unless=tuple(unless[:MOST]),
     )
 

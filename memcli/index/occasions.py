@@ -168,11 +168,11 @@ def _said(
     do not say it: the glob of a file, or the pattern of a command with those of what is
     allowed, each on a line."""
     from memcli.bans.clauses import prose_of
-    from memcli.bans.named_files import files_of_rules, may_name_file
+    from memcli.bans.named_files import NAMES_FILE, files_of_rules
     from memcli.bans.patterns import parse_pattern
     from memcli.bans.suggest import Suggestion, suggest
 
-    is_silent = not may_forbid and not may_name_file(f"{title}\n{text}")
+    is_silent = not may_forbid and not NAMES_FILE.search(f"{title}\n{text}")
     if is_silent or values.get(GUARD) or values.get("ruled_out"):
         return
     # Of prose the title is that of all that stands below it.

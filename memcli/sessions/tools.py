@@ -61,8 +61,7 @@ def tool_call(given: Mapping[str, Any], cwd: str, tool: str = "") -> ToolCall:
     for text in (*lines, *map(given.get, PATCHES)):
         if isinstance(text, str) and PATCH in text:
             found["files"] += _absolute(cwd, _patched().findall(text))
-    reading = _read(command, given, cwd) if command else None
-    simple = reading.commands if reading else ()
+    simple, unread = _read(command, given, cwd) if command else ((), "")
     for each in simple:
         for kind, names in _changed(each):
             found[kind] += _absolute(each.folder, names)
@@ -78,7 +77,7 @@ def tool_call(given: Mapping[str, Any], cwd: str, tool: str = "") -> ToolCall:
         appends=appends,
         takes=takes,
         simple=simple,
-        unread=reading.unread if reading else "",
+        unread=unread,
     )
 
 
