@@ -6,10 +6,12 @@ end of the last word for the rest of the line."""
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import chain, product
 
 from memcli.named import NamedTuple
 from memcli.project import globs
+from memcli.text.programs import LONGEST_NAME, VALUED, by_program, rows
 from memcli.text.shell import MOST_WORDS, Words, read_line
 
 LONGEST = 500
@@ -34,14 +36,12 @@ def parse_pattern(text: str) -> CommandPattern:
         raise ValueError("the pattern is empty")
     if is_everything(words[0]):
         raise ValueError("matches every command")
-    operands: list[str | None] = []
-    options: list[str] = []
     rest = ["*"] if words[-1].endswith("*") else []
-    for word in (*words, *rest):
-        if _is_option(word):
-            options.append(word)
-        elif word != "*":
-            operands.append(_plain(word))
+    named, options = _parted([*words, *rest])
+    operands: list[str | None] = []
+    for word in named:
+        if word != "*":
+            operands.append(word)
         elif operands[-1:] != [None]:
             operands.append(None)
     return CommandPattern(
@@ -49,6 +49,44 @@ def parse_pattern(text: str) -> CommandPattern:
         operands=tuple(operands),
         options=tuple(options),
     )
+
+
+class OtherName(NamedTuple):
+    """A command as it is called too: `options` that belong to that, and its first
+    `name`."""
+
+    options: frozenset[str]
+    name: list[str]
+
+
+@cache
+def _other_names() -> dict[tuple[str, ...], OtherName]:
+    """The other names of commands, by the words of them that are no options."""
+    found = {}
+    for other, name in by_program("names").items():
+        options = frozenset(filter(_is_option, other.split()))
+        operands = tuple(word for word in other.split() if word not in options)
+        found[operands] = OtherName(options=options, name=name.split())
+    return found
+
+
+def _parted(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The operands and the options of a command, by its first name."""
+    options = list(filter(_is_option, words))
+    operands = [_plain(word) for word in words if not _is_option(word)]
+    for number in range(LONGEST_NAME, 0, -1):
+        other = _other_names().get(tuple(operands[:number]))
+        if other and other.options.issubset(options):
+            operands = [*other.name, *operands[number:]]
+            options = [word for word in options if word not in other.options]
+            break
+    return operands, options
+
+
+def program_of(words: Sequence[str]) -> str:
+    """The program of a command, by its first name; "" for none."""
+    operands, _ = _parted(words)
+    return "".join(operands[:1])
 
 
 def is_everything(glob: str) -> bool:
@@ -62,30 +100,35 @@ def _words(text: str) -> list[str]:
     reading = read_line(text)
     if reading.unread:
         raise ValueError(f"cannot be read to its end: {reading.unread}")
-    if len(reading.commands) > 1:
+    commands = [each.words for each in reading.commands if not each.is_run]
+    if len(commands) > 1:
         raise ValueError("names more than one command")
-    return list(reading.commands[0].words) if reading.commands else []
+    return list(chain.from_iterable(commands))
 
 
 def _is_option(word: str) -> bool:
-    return word.startswith("-") and word not in ("-", "--")
-
-
-def _is_operand(word: str) -> bool:
-    return word != "--" and not _is_option(word)
+    """Whether a word is an option; `--` counts as one, too."""
+    return word.startswith("-") and word != "-"
 
 
 def matches(pattern: CommandPattern, command: Words) -> bool:
     """Whether a simple command is what a pattern says."""
-    options = [word for word in command if _is_option(word)]
-    operands = [_plain(word) for word in command if _is_operand(word)]
-    spelled = [*options, *_other_spellings(command, options)]
+    operands, options = _parted(command)
+    spelled = [*options, *_other_spellings(operands, options)]
     if not all(_has_option(spelled, wanted) for wanted in pattern.options):
         return False
-    known = (*pattern.options, *_other_spellings(command, pattern.options))
-    if None in pattern.operands or all(_is_known(option, known) for option in options):
+    known = ("--", *pattern.options, *_other_spellings(operands, pattern.options))
+    others = [word for word in options if not _is_setting(operands, word)]
+    if None in pattern.operands or all(_is_known(option, known) for option in others):
         return globs.follow(pattern.operands, operands[:MOST_WORDS])
     return False
+
+
+def _is_setting(operands: Sequence[str], option: str) -> bool:
+    """Whether an option says of a program how it works, with its value, not what it
+    does."""
+    name, is_set, _ = option.partition("=")
+    return bool(is_set) and name in VALUED.get("".join(operands[:1]), ())
 
 
 def _plain(word: str) -> str:
@@ -93,32 +136,15 @@ def _plain(word: str) -> str:
     return word.removeprefix("./").rstrip("/") or word
 
 
-SPELLINGS = {
-    "rm": "-r -R --recursive, -f --force, -v --verbose, -d --dir",
-    "git add": "-A --all, -f --force, -u --update",
-    "git branch": "-d --delete, -f --force, -m --move",
-    "git checkout": "-f --force",
-    "git clean": "-f --force",
-    "git commit": "-a --all, -m --message, -n --no-verify",
-    "git push": "-f --force, -d --delete, -u --set-upstream",
-    "git reset": "--hard, --soft, --mixed, --merge, --keep",
-    "git rm": "-f --force",
-    "git switch": "-c --create, -C --force-create, -f --force --discard-changes",
-    "git tag": "-d --delete, -f --force, -m --message",
-    "git worktree": "-f --force",
-    "npm install": "-g --global",
-}
-"""Options of programs that are one option, short and long."""
-
-
-def _other_spellings(command: Words, options: Sequence[str]) -> Iterator[str]:
+def _other_spellings(operands: Sequence[str], options: Sequence[str]) -> Iterator[str]:
     """The same options as a program calls them, too; GNU and git know a long one by the
     beginning of its name."""
     if not options:
         return
-    heads = (" ".join(command[:number]) for number in (1, 2))
-    rows = [SPELLINGS[head] for head in heads if head in SPELLINGS]
-    alike = [names.split() for row in rows for names in row.split(",")]
+    heads = (" ".join(operands[: number + 1]) for number in range(LONGEST_NAME))
+    spellings = rows("spellings")
+    found = [spellings[head] for head in heads if head in spellings]
+    alike = [names.split() for row in found for names in row.split(",")]
     known = list(chain.from_iterable(alike))
     for names in alike:
         if any(_spells(*pair, known) for pair in product(options, names)):

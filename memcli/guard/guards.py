@@ -18,6 +18,7 @@ from memcli.bans.patterns import (
     is_everything,
     matches,
     parse_pattern,
+    program_of,
 )
 from memcli.guard.pushes import with_branches
 from memcli.index import view
@@ -210,7 +211,7 @@ def guarded_entries(
     there. Every copy counts for itself: one in the repository never lifts one's own."""
     keys = {(GUARD, "*")}
     if use is not None:
-        programs = {words[0] for words in use.commands if words}
+        programs = set(map(program_of, use.commands))
         keys = keys_of_guarded(programs, use.files)
     files = app.index.in_view(app.project.view, Filters())
     scope = view.select(files, Filters())

@@ -63,12 +63,15 @@ def has_guards(db: sqlite3.Connection) -> bool:
     return db.execute(query).fetchone() is not None
 
 
-def _key_of_command(glob: str) -> str:
+def _key_of_command(pattern: str) -> str:
     """The program of a pattern; "" where it is not told before a command is read."""
-    from memcli.text.shell import WRAPPERS  # few entries bind
+    from memcli.bans.patterns import parse_pattern  # few entries bind
 
-    first = "".join(glob.split(None, 1)[:1]).rpartition("/")[2]
-    return first if first.isalnum() and first not in WRAPPERS else ""
+    try:
+        program = next(iter(parse_pattern(pattern).operands), None) or ""
+    except ValueError:  # it binds nothing, and is named elsewhere
+        return ""
+    return program if program.isalnum() else ""
 
 
 def _key_of_path(glob: str) -> str:

@@ -191,8 +191,9 @@ _ROWS = {
     "git am": Writer(brings=_folder, unless="--abort|--quit|--skip|--continue"),
     "grep, egrep, rg, ag, git grep, ls, git ls-files, ps": _LOOKER,
     # What these run is the same program by another name: patterns tell them apart.
-    "npx, pnpx, bunx, uvx, pnpm exec, pnpm dlx, uv run, poetry run, pipenv run": _RUNNER,
-    "hatch run, pdm run, bundle exec, python -m, python3 -m": _RUNNER,
+    "npx, pnpx, bunx, uvx, pnpm, pnpm exec, pnpm dlx, pnpm run, yarn, yarn run": _RUNNER,
+    "yarn exec, yarn dlx, bun x, bun run, npm exec, npm x, uv run, poetry run": _RUNNER,
+    "pipenv run, hatch run, pdm run, bundle exec, python -m, python3 -m": _RUNNER,
 }
 WRITERS = dict[str, Writer]()
 """By the program, or by it with its subcommand."""
@@ -262,7 +263,10 @@ def _outputs(words: Sequence[str]) -> Iterator[str]:
 @verbose
 def _output() -> str:
     """An option that names a file to write, with the file in it or behind it."""
-    return r"(?: -[fkLqsS]*[oO] | --out (?: put )? (?: -? file | -document )? =? | of= ) (.*)"
+    return r"""
+        (?: --? (?: key )? out (?: put )? (?: -? file | -document )? =? | -[fkLqsS]*[oO] | of= )
+        (.*)
+    """
 
 
 @verbose

@@ -11,14 +11,18 @@ from itertools import chain, dropwhile, takewhile
 from operator import itemgetter
 
 from memcli.named import NamedTuple
+from memcli.text.matching import verbose
+from memcli.text.programs import CARRIERS, LONGEST_NAME, VALUED, WRAPPERS
 from memcli.text.shell_values import (
     FINDERS,
     MOST_COMMANDS,
     EndlessError,
     SimpleCommand,
+    Values,
     assignment,
     handed_on,
     is_option,
+    positional,
 )
 from memcli.text.shell_words import KEYWORDS, CommandList, LineSource
 
@@ -35,39 +39,19 @@ Words = tuple[str, ...]
 
 SHELLS = frozenset("sh bash zsh dash ksh ash fish su runuser script".split())
 """Programs that run a line which `-c` or their input gives them."""
-
-
-_BARE_WRAPPERS = """sudo doas env nice ionice stdbuf xargs parallel watch command builtin
-    exec nohup setsid time caffeinate"""
-WRAPPERS = dict.fromkeys(_BARE_WRAPPERS.split(), 0)
-WRAPPERS |= dict.fromkeys("timeout flock chroot taskset function".split(), 1)
-"""Programs that run the command behind them, and how many operands they have before
-it."""
-_VALUED = {
-    "env": "-C --chdir",
-    "git": "-C -c --git-dir --work-tree --namespace --exec-path --config-env"
-    " --attr-source --super-prefix",
-    "docker": "-c -H -f -p --context --host --file --project-name --profile --env-file"
-    " --project-directory",
-    "kubectl": "-n --namespace --context --kubeconfig",
-    "helm": "-n --namespace --kube-context",
-    "npm": "-C -w --prefix --workspace --loglevel --registry --cache --userconfig"
-    " --globalconfig --tag --omit --include",
-    "pnpm": "-C -F --dir --filter",
-    "make": "-C -f -j",
-}
-VALUED = {program: frozenset(options.split()) for program, options in _VALUED.items()}
-VALUED["docker-compose"] = VALUED["docker"]
-"""Options before a program's subcommand that take the next word as their value."""
 ENTERING = frozenset("-C --chdir --prefix --dir --project-directory".split())
 """Options that name the folder in which a program works."""
 ABOUT = frozenset("--git-dir --work-tree GIT_DIR GIT_WORK_TREE MEM_ROOT".split())
 """Options and variables that name a repository whatever the folder is."""
 EXECUTING = frozenset("-exec -execdir -ok -okdir -x --exec -X --exec-batch".split())
 """Options of programs that find files by which they run a command on them."""
+FEEDING = frozenset({"xargs", "parallel"})
+"""Programs that run a command on the words that they are given."""
+ELSEWHERE = "//elsewhere"
+"""The folder of what runs on another machine: none here."""
 EDITORS = ("sed", "gsed", "perl", "ruby")
 """Programs that change the files they are given when an option says "in place"."""
-NESTED = frozenset({"compose"})
+NESTED = frozenset({"compose", "pr"})
 """Subcommands that have options of their own before what they are told to do."""
 
 
@@ -75,13 +59,14 @@ class ShellCommand(NamedTuple):
     """A simple command: the program by its base name, then its words; `writes` are the
     files that its redirections lead into, `appends` those at whose end they go on,
     `folder` the one in which it is called, as far as the line tells; `about` are those
-    of repositories that it names."""
+    of repositories that it names; `is_run` of what another command of the line runs."""
 
     words: Words
     writes: tuple[str, ...] = ()
     appends: tuple[str, ...] = ()
     folder: str = ""
     about: tuple[str, ...] = ()
+    is_run: bool = False
 
 
 class Reading(NamedTuple):
@@ -128,12 +113,15 @@ class _LineReader:
         """Note that the line may run more than was found."""
         self.unread = self.unread or reason
 
-    def read(self, line: str, deep: int, folder: str) -> None:
-        """Add the commands of a line."""
+    def read(
+        self, line: str, deep: int, folder: str, values: Values | None = None
+    ) -> None:
+        """Add the commands of a line, in which variables may have these values."""
         if deep <= 0:
             self.miss("it has shells within shells")
             return
         whole = CommandList(LineSource(line, self.miss), deep, folder)
+        whole.values = values or {}
         try:
             whole.read()
         finally:
@@ -148,9 +136,8 @@ class _LineReader:
         if len(simple.words) > MOST_WORDS:
             self.miss(f"a command of it has more than {MOST_WORDS:,} words")
         number_before = len(self.found)
-        is_fed = simple.before is not None or simple.words[:1] == ["xargs"]
-        if is_fed and "xargs" in simple.words:
-            simple.words = _filled(simple.words, handed_on(simple) or ["."])
+        if not FEEDING.isdisjoint(simple.words):
+            simple.words = _fed(simple)
         for words in _unwrapped(simple.words[:MOST_WORDS]):
             self._words += len(words)
             if self._words > MOST_READ:
@@ -169,26 +156,34 @@ class _LineReader:
         program = posixpath.basename(words[0])
         script = _script(program, words[1:])
         if script is None and program in SHELLS and _reads_input(words[1:]):
-            script = simple.input()
-            if script is None:
+            line = simple.input()
+            if line is None:
                 self.miss(f"{program} runs what another program prints")
-        if script:
+            script = [line or "", program, *_given(words[1:])]
+        if script and script[0]:
             self._add_written(simple)
-            self.read(script, deep - 1, simple.folder)
+            values = {**simple.values, **positional(script[1:])}
+            self.read(script[0], deep - 1, simple.folder, values)
             return
-        for run in _executed(program, words):
-            within = SimpleCommand(simple.folder)
+        called = _called(program, words, simple)
+        for run, is_elsewhere in _executed(called.words):
+            within = SimpleCommand(ELSEWHERE if is_elsewhere else simple.folder)
             within.words = run
+            within.given = simple.given
+            within.before = simple.before
+            within.is_run = True
             self._run(within, deep)
-        self.found.append(_called(program, words, simple))
+        self.found.append(called)
 
 
 def _called(program: str, words: list[str], simple: SimpleCommand) -> ShellCommand:
     """A program with its words as they are compared, and where it works."""
-    valued = VALUED.get(program)
-    arguments = _subcommand_first(words[1:], valued) if valued else words[1:]
+    arguments = words[1:]
     if program == "git":
+        arguments = _subcommand_first(arguments, VALUED["git"], is_kept=False)
         arguments = list(dropwhile(is_option, arguments))
+    elif program in VALUED:
+        arguments = _subcommand_first(arguments, VALUED[program])
     before = simple.words[: -len(words)]
     entered = chain(
         _entered("env", before, ENTERING), _entered(program, words[1:], ENTERING)
@@ -206,6 +201,7 @@ def _as_command(words: Words, simple: SimpleCommand) -> ShellCommand:
         writes=tuple(simple.writes),
         appends=tuple(simple.appends),
         folder=simple.folder,
+        is_run=simple.is_run,
     )
 
 
@@ -223,7 +219,7 @@ def _unwrapped(words: list[str]) -> Iterator[list[str]]:
             raise EndlessError
         operands = WRAPPERS.get(posixpath.basename(rest[0]))
         if operands is not None:
-            behind = map(itemgetter(slice(operands, None)), _behind(rest[1:]))
+            behind = map(itemgetter(slice(int(operands), None)), _behind(rest[1:]))
             ahead = chain(filter(None, behind), ahead)
         elif rest is not words and any(map(str.isspace, rest[0])):
             yield ["eval", *rest]
@@ -252,27 +248,29 @@ def _behind(words: list[str]) -> Iterator[list[str]]:
         is_value = False
 
 
-def _script(program: str, arguments: Sequence[str]) -> str | None:
-    """The line that a program is told to run by its words."""
+def _script(program: str, arguments: Sequence[str]) -> list[str] | None:
+    """The line that a program is told to run by its words, and what that is given."""
     if program == "eval":
-        return " ".join(arguments)
+        return [" ".join(arguments)]
     if program == "trap":
-        return next(iter(arguments), None)
+        return [*arguments[:1]]
     if program not in SHELLS:
         return None
     for place, word in enumerate(arguments):
         if word.startswith("--command="):
-            return word.partition("=")[2]
+            return [word.partition("=")[2]]
         is_short = word.startswith("-") and not word.startswith("--")
         if word == "--command" or (is_short and "c" in word):
-            return next(_operands(arguments[place + 1 :]), None)
+            behind = arguments[place + 1 :]
+            line = next(_operands(behind), "")
+            return [*dropwhile(line.__ne__, behind)]
     return None
 
 
 def _reads_input(arguments: Sequence[str]) -> bool:
     """Whether a shell reads what it runs from its input."""
     operand = next(_operands(arguments), "-")
-    return operand in ("-", "/dev/stdin") or "-s" in arguments
+    return operand in ("-", "/dev/stdin", "$()") or "-s" in arguments
 
 
 def _operands(arguments: Sequence[str]) -> Iterator[str]:
@@ -286,6 +284,13 @@ def _operands(arguments: Sequence[str]) -> Iterator[str]:
             is_value = False
         else:
             yield word
+
+
+def _given(arguments: list[str]) -> list[str]:
+    """What a script that comes by the input is given."""
+    if "--" in arguments:
+        return arguments[arguments.index("--") + 1 :]
+    return [*_operands(arguments)]
 
 
 def _assigned(words: Sequence[str]) -> Iterator[str]:
@@ -314,37 +319,94 @@ def _entered(
         option = "" if option in VALUED["git"] else word
 
 
-def _executed(program: str, words: Sequence[str]) -> Iterator[list[str]]:
-    """The commands that a program runs on what it finds."""
+def _executed(words: Words) -> Iterator[tuple[list[str], bool]]:
+    """The commands that a program runs on what it finds, or in another place; and
+    whether that is on another machine."""
+    program = words[0]
     for place, word in enumerate(words if program in FINDERS else ()):
         if word in EXECUTING:
             behind = words[place + 1 :]
             run = list(takewhile(lambda each: each not in (";", "+"), behind))
             found = FINDERS[program](words[1:place])
-            yield _filled(run, found) if program != "find" or "{}" in run else run
+            is_filled = program != "find" or "{}" in " ".join(run)
+            yield _filled(run, found) if is_filled else run, False
+    for number in range(1, LONGEST_NAME + 1):
+        operands, _, place_of = CARRIERS.get(" ".join(words[:number]), "").partition(
+            " "
+        )
+        if operands:
+            for run in _carried([*words[number:]], int(operands)):
+                yield run, bool(place_of)
 
 
-def _filled(words: Sequence[str], found: Sequence[str]) -> list[str]:
+def _carried(words: list[str], operands: int) -> Iterator[list[str]]:
+    """What is run behind so many operands, or behind `--`, for each way to read."""
+    if "--" in words:
+        yield words[words.index("--") + 1 :]
+    for behind in _behind(words):
+        yield list(dropwhile(is_option, behind[operands:]))
+
+
+@verbose(dot_all=True)
+def _mark() -> str:
+    """The options of what runs a command on others' words, up to the mark that stands
+    for these there."""
+    return r"""
+        (?: .* \0 )?? (?: xargs | parallel )
+        (?: \0 (?: -[nPLsdEaj] \0 [^\0]* | - (?! [IJ] | -replace ) [^\0]* ) )*
+        \0 (?: -[IJ] \0? | --replace= ) (?P<mark> [^\0]+ )
+    """
+
+
+def _fed(simple: SimpleCommand) -> list[str]:
+    """The words of a command that is run on what it is given by a pipe, or behind
+    `:::`."""
+    words = simple.words
+    if ":::" in words:
+        place = words.index(":::")
+        given = [word for word in words[place + 1 :] if word != ":::"]
+        return _filled(words[:place], given)
+    match = _mark().match("\0".join(words))
+    if simple.before is None and words[:1] != ["xargs"]:
+        return words
+    given = list(handed_on(simple)) or ["."]
+    is_by_line = match is not None or "parallel" in words
+    if is_by_line and (lines := simple.input()):
+        given = lines.splitlines()
+    return _filled(words, given, match["mark"] if match else "{}")
+
+
+def _filled(words: Sequence[str], found: Sequence[str], mark: str = "{}") -> list[str]:
     """The words of a command that is given what was found: in its place, else last."""
-    if "{}" not in words:
+    if not any(mark in word for word in words):
         return [*words, *found]
-    return list(
-        chain.from_iterable(found if each == "{}" else [each] for each in words)
-    )
+    filled: list[str] = []
+    for word in words:
+        filled += (
+            [word.replace(mark, each) for each in found] if mark in word else [word]
+        )
+    return filled
 
 
-def _subcommand_first(words: Sequence[str], valued: frozenset[str]) -> list[str]:
-    """The words of a program without what stands before its subcommand and has a value
-    of its own."""
+def _subcommand_first(
+    words: Sequence[str], valued: frozenset[str], *, is_kept: bool = True
+) -> list[str]:
+    """The words of a program, its subcommand before the options that stand ahead of it
+    and have a value of their own: each is one word with that, if they are kept."""
     subcommand = []
+    settings = []
     place = 0
     while place < len(words):
         word = words[place]
         if word in valued:
+            if is_kept:
+                settings.append("=".join(words[place : place + 2]))
             place += 2
             continue
-        subcommand.append(word)
         place += 1
+        if word.startswith("+"):  # a version of the program
+            continue
+        subcommand.append(word)
         if not is_option(word) and word not in NESTED:
             break
-    return [*subcommand, *words[place:]]
+    return [*subcommand, *settings, *words[place:]]

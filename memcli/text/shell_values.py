@@ -10,12 +10,15 @@ from copy import copy
 from itertools import chain, dropwhile, islice, pairwise, product, takewhile
 
 from memcli.text.matching import verbose
+from memcli.text.programs import options_of
 
 Values = Mapping[str, Sequence[str]]
 """What a variable may be, by its name; nothing where the line does not tell. `()` is what
 was printed last for a `$()`."""
 MOST_COMMANDS = 2_000
 """So many commands of a list are looked at, and so many values of a variable."""
+MOST_PRINTED = 20
+"""So many words that are printed into a line are looked at."""
 MOST_USES = 8
 """So many uses of variables in one word are replaced."""
 LONGEST = 4_096
@@ -24,6 +27,8 @@ PASSING = frozenset("grep egrep rg sort uniq head tail".split())
 """Programs that hand on some of the lines they are given."""
 LISTERS = {"grep": 2, "rg": 2, "git grep": 3, "ls": 1, "git ls-files": 2}
 """Programs that list files, and how many words stand before where they look."""
+SEEKING = frozenset("-e --regexp -f --file".split())
+"""Options with what is sought, which is no word of its own then."""
 TELLING_PLACE = ("pwd", "git rev-parse --show-toplevel")
 """Programs that print the folder in which they are called."""
 
@@ -56,7 +61,9 @@ def _escaped(match: re.Match[str]) -> str:
 @verbose
 def variable() -> str:
     """A use of a variable, or where something was printed into the line."""
-    return r"\$ (?P<open> \{ )? (?P<name> [A-Za-z_]\w* | \(\) ) (?(open) [^}]* \} )"
+    return r"""
+        \$ (?P<open> \{ )? (?P<name> [A-Za-z_]\w* | [0-9@*] | \(\) ) (?(open) [^}]* \} )
+    """
 
 
 @verbose
@@ -98,10 +105,17 @@ def values_of(words: Sequence[str], values: Values) -> list[str]:
     return found if is_known else []
 
 
+def positional(words: Sequence[str]) -> Values:
+    """What a script calls its own name and the words that it is given."""
+    numbered = {str(number): [word] for number, word in enumerate(words[:10])}
+    return {**numbered, "@": words[1:], "*": words[1:]}
+
+
 class SimpleCommand:
     """A simple command as it stands there, wrappers and all: `given` is the text on its
     standard input, where the line says it; `before` what it has its input from;
-    `values` what its variables may be."""
+    `values` what its variables may be; `is_run` tells that another command of the line
+    runs it."""
 
     def __init__(self, folder: str, before: "SimpleCommand | None" = None) -> None:
         self.words: list[str] = []
@@ -111,6 +125,7 @@ class SimpleCommand:
         self.values: Values = {}
         self.given: str | None = None
         self.before = before
+        self.is_run = False
 
     def variants(self) -> Iterator["SimpleCommand"]:
         """The command for each choice of what its variables may be."""
@@ -124,6 +139,10 @@ class SimpleCommand:
             variant.appends = list(given)
             yield variant
 
+    def is_fed(self) -> bool:
+        """Whether it has an input of its own."""
+        return self.given is not None or self.before is not None
+
     def input(self) -> str | None:
         """What it reads; None where only running it tells."""
         if self.given is not None:
@@ -132,9 +151,13 @@ class SimpleCommand:
             return ""
         program = posixpath.basename((*self.before.words, "")[0])
         if program in PRINTERS:
-            printed = dropwhile(_is_format, self.before.words[1:])
-            return unescaped(" ".join(printed))
+            return printed_by(self.before)
         return self.before.given if program == "cat" else None
+
+
+def printed_by(command: SimpleCommand) -> str:
+    """What a printer prints."""
+    return unescaped(" ".join(dropwhile(_is_format, command.words[1:])))
 
 
 def _is_format(word: str) -> bool:
@@ -162,11 +185,29 @@ def listed_by(command: SimpleCommand) -> Sequence[str]:
     if " ".join(words) in TELLING_PLACE:
         return [command.folder or "."]
     head = " ".join(words[: 2 if words[:1] == ["git"] else 1])
-    is_told = all(map(_plain().fullmatch, filter(is_option, words)))
-    operands = [word for word in words if not is_option(word)]
-    if not is_told or head not in LISTERS:
+    if head in PRINTERS:
+        printed = printed_by(command).split()
+        return printed if len(printed) <= MOST_PRINTED else []
+    if head not in LISTERS:
         return []
-    return operands[LISTERS[head] :] or ["."]
+    return _listed_places(head, words)
+
+
+def _listed_places(head: str, words: Sequence[str]) -> Sequence[str]:
+    """Where a program looks for the files that it lists."""
+    valued = options_of("listing")[head]
+    number = LISTERS[head]
+    if not SEEKING.isdisjoint(valued.intersection(words)):
+        number -= 1
+    operands = [
+        word
+        for before, word in pairwise(("", *words))
+        if not is_option(word) and before not in valued
+    ]
+    options = set(filter(is_option, words)) - valued
+    is_told = all(map(_plain().fullmatch, options))
+    places = operands[number:]
+    return places if places and is_told else [*places, "."]
 
 
 @verbose

@@ -19,6 +19,7 @@ from memcli.text.shell_values import (
     handed_on,
     is_option,
     listed_by,
+    positional,
     unescaped,
     values_of,
 )
@@ -26,6 +27,8 @@ from memcli.text.shell_values import (
 KEYWORDS = frozenset("then do else elif if while until coproc ! { }".split())
 """What stands before a command without being one."""
 _BEFORE = KEYWORDS | {"command", "builtin"}
+READERS = frozenset({"read", "mapfile", "readarray"})
+"""What sets variables to what it reads."""
 DECLARING = frozenset("export local readonly declare typeset".split())
 """What stands before variables that are set."""
 
@@ -72,6 +75,15 @@ class _Heredoc(NamedTuple):
     indented: bool
     expands: bool
     command: SimpleCommand
+
+
+class _Loop(NamedTuple):
+    """The end of a loop, the variables that are read in it, each with the number of
+    commands before it, and the commands."""
+
+    end: SimpleCommand
+    reads: list[tuple[str, int]]
+    commands: list[SimpleCommand]
 
 
 class LineSource:
@@ -125,6 +137,11 @@ class CommandList:
         self.folders = [folder]
         """The folder of each subshell that is open, the innermost last."""
         self.values: Values = {}
+        self.printing: SimpleCommand | None = None
+        """The last command of what was substituted last."""
+        self.unfed: list[tuple[str, int]] = []
+        """Variables that are read in a loop, and how many commands stand before."""
+        self.loops: list[_Loop] = []
         self.left: list[str] = []
         self.cases = 0
 
@@ -150,6 +167,15 @@ class CommandList:
             source.miss("a parenthesis is not closed")
         self._end_command()
         self._bodies()
+        self._feed_loops()
+
+    def _feed_loops(self) -> None:
+        """Tell the commands of a loop what is read there from the input of all of it."""
+        for loop in self.loops:
+            for name, start in loop.reads:
+                known = values_of(handed_on(loop.end), self.values)
+                for command in loop.commands[start:]:
+                    command.values = {**command.values, name: known}
 
     def _between(self, text: str) -> None:
         """What a piece that parts two commands does beside that."""
@@ -176,7 +202,10 @@ class CommandList:
         elif kind == "escaped":
             text = text[1:]
         elif kind in _SUBSTITUTIONS:
+            is_file = text == "<("
             text = self._substituted(kind)
+            if is_file:
+                self.command.before = self.printing
         elif text == "'":
             self.source.miss("a quote is not closed")
         self.word = (self.word or "") + text
@@ -207,7 +236,8 @@ class CommandList:
             within.read(nested=nested)
         finally:
             self.inner += (*within.commands, *within.inner)
-        self._set("()", listed_by(within.commands[-1]) if within.commands else ())
+        self.printing = within.commands[-1] if within.commands else None
+        self._set("()", listed_by(self.printing) if self.printing else ())
 
     def _ticked(self) -> str:
         """The text up to the backtick that closes it."""
@@ -275,7 +305,7 @@ class CommandList:
         elif redirection == "<<<":
             self.command.given = word
         elif ">" not in redirection:
-            self.command.given = ""
+            self.command.given = None if word == "$()" else ""
         elif not (redirection.endswith("&") and word.strip("-").isdigit()):
             at_end = redirection.endswith(">>")
             (self.command.appends if at_end else self.command.writes).append(word)
@@ -321,9 +351,18 @@ class CommandList:
             self._set(rest[1], rest[3:])
             split = map(str.split, self.values[rest[1]])
             self._set(rest[1], list(chain.from_iterable(split)))
-        elif named[:1] == ["read"]:
+        elif READERS.intersection(named[:1]):
             for name in named[1:]:
                 self._set(name, handed_on(command))
+                if not self.values[name]:
+                    self.unfed.append((name, len(self.commands)))
+        elif words[:2] == ["set", "--"]:
+            for name, known in positional(words[1:]).items():
+                self._set(name, known)
+        elif words[0] == "done" and (command.is_fed() or self.source.heredocs):
+            loop = _Loop(end=command, reads=self.unfed, commands=[*self.commands])
+            self.loops.append(loop)
+            self.unfed = []
         elif not named:
             for name, _, value in (word.partition("=") for word in rest):
                 self._set(name, [value])

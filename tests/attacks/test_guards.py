@@ -325,6 +325,41 @@ eslint --fix gen/api.py
 ruff check --fix gen/api.py
 vim -c wq gen/api.py
 ed -s gen/api.py
+pnpm prettier --write gen/api.py
+pnpm --silent prettier --write gen/api.py
+yarn prettier --write gen/api.py
+yarn run prettier --write gen/api.py
+bun x prettier --write gen/api.py
+npm exec -- prettier --write gen/api.py
+uvx --from black black gen/api.py
+sh -c 'rm "$1"' _ gen/api.py
+bash -c 'for f in "$@"; do rm "$f"; done' _ src/a.py gen/api.py
+bash -c 'rm $0' gen/api.py
+find gen -name '*.py' -print0 | xargs -0 -n1 sh -c 'rm "$1"' _
+set -- gen/api.py; rm "$1"
+while read f; do rm $f; done < <(ls gen/api.py)
+while IFS= read -r f; do rm "$f"; done < <(git ls-files gen)
+while read -r f; do rm "$f"; done <<< gen/api.py
+while read -r f; do rm "$f"; done <<EOF\ngen/api.py\nEOF
+read -r f < <(ls gen/api.py); rm "$f"
+mapfile -t files < <(git ls-files gen); rm "${files[@]}"
+parallel rm ::: gen/api.py
+parallel -j4 rm {} ::: src/a.py gen/api.py
+parallel 'rm {}' ::: gen/api.py
+ls gen/api.py | parallel rm
+find gen -name '*.py' | parallel sed -i s/1/2/ {}
+openssl rand -hex -out gen/api.py 16
+openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out /tmp/c
+echo api.py | xargs -I% rm gen/%
+echo api.py | xargs -i rm gen/{}
+echo gen/api.py | xargs --replace=@ mv @ /tmp/
+ls gen | xargs -I % rm gen/%
+rm $(grep -rl --exclude-dir node_modules x gen)
+sed -i s/1/2/ $(rg -l -g '*.py' -t py x gen)
+grep -rl --exclude-dir src --include '*.py' x gen | xargs sed -i s/1/2/
+docker compose exec web rm gen/api.py
+docker compose exec web sh -c 'rm gen/api.py'
+mise exec -- rm gen/api.py
 """.strip().splitlines()
 ASKED = r"""
 find . -type f -exec sed -i s/1/2/ {} ';'
@@ -356,6 +391,7 @@ prettier --write gen
 ruff format gen
 black gen
 protoc --out gen a.proto
+sed -i s/1/2/ $(grep -rl --exclude-dir node_modules 1 .)
 """.strip().splitlines()
 HARMLESS = r"""
 black .
@@ -441,6 +477,25 @@ ruff format --diff gen
 black --check gen
 black src
 vim -R gen/api.py
+pnpm prettier --check gen/api.py
+pnpm test gen/api.py
+yarn why gen/api.py
+sh -c 'cat "$1"' _ gen/api.py
+sh -c 'rm "$1"' _ src/a.py gen/api.py
+while read f; do cat $f; done < <(ls gen)
+while read f; do rm $f; done < <(ls src)
+while read f; do rm $f; done < <(git ls-files src); cat gen/api.py
+parallel cat ::: gen/api.py
+parallel rm ::: src/a.py
+openssl x509 -in key.pem -noout
+echo api.py | xargs -I% rm src/%
+rm $(grep -rl --exclude-dir gen 1 src)
+grep -rl --exclude-dir gen 1 src | xargs sed -i s/1/2/
+ssh host "git clean -fdx"
+ssh host "rm -rf gen"
+ssh host tar xzf a.tgz
+ssh host cat gen/api.py
+docker compose exec web cat gen/api.py
 """.strip().splitlines()
 
 
