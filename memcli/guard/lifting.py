@@ -26,6 +26,7 @@ from memcli.project.config import user_file
 from memcli.sessions.foreseen import texts_after
 from memcli.sessions.tools import ToolCall
 from memcli.storage.files import Unreadable, read_file
+from memcli.text.matching import verbose
 from memcli.text.shell import Words
 
 HOOKED = (
@@ -33,8 +34,13 @@ HOOKED = (
     ".claude/settings.json",
     ".codex/hooks.json",
     ".gemini/settings.json",
+    ".opencode/plugin/mem.js",
+    "~/.claude/settings.json",
+    "~/.codex/hooks.json",
+    "~/.gemini/settings.json",
+    "~/.config/opencode/plugin/mem.js",
 )
-"""Settings of agents in which the hooks of a repository stand."""
+"""Settings of agents in which the hooks of a repository, or of a person, stand."""
 
 LIFTING = tuple(
     parse_pattern(text)
@@ -74,9 +80,10 @@ def lifts(
 ) -> str:
     """What a call would do to a guard, in words; "" when it leaves them alone."""
     for command in commands:
-        if fault := _lifts(app, _as_mem(command)):
-            return fault
-    changes = call.files or call.wholes
+        for as_typed in _as_mem(command):
+            if fault := _lifts(app, as_typed):
+                return fault
+    changes = call.files or call.wholes or call.brings
     guarded = {path for _, path in guarded_entries(app)} if changes else set()
     if not guarded:
         return ""
@@ -103,6 +110,7 @@ def _weakened(
     for name in HOOKED:
         path = path_of(name)
         is_named = any(_is_file(path, each) for each in call.files)
+        is_named = is_named or _is_brought(path, call)
         is_meant = is_named or _lies_within(path, call)
         if is_meant and _changes_hooks(path, texts, is_named=is_named):
             yield name
@@ -120,6 +128,13 @@ def _lies_within(path: str, call: ToolCall) -> bool:
         lies_in(Path(place), file) or globs.covers([place], file)
         for place in map(os.path.realpath, call.wholes)
     )
+
+
+def _is_brought(path: str, call: ToolCall) -> bool:
+    """Whether a file is in a folder that a call fills, or beside what it brings there."""
+    folder = os.path.realpath(os.path.dirname(path))
+    places = map(os.path.realpath, call.brings)
+    return any(folder in (place, os.path.dirname(place)) for place in places)
 
 
 def _may_lift(path: str, given: Mapping[str, Any]) -> bool:
@@ -165,12 +180,18 @@ def _is_file(path: str, other: str) -> bool:
     return os.path.realpath(path) == os.path.realpath(other)
 
 
-def _as_mem(command: Words) -> Words:
-    """A command of mem as it is typed, whatever starts it."""
+def _as_mem(command: Words) -> Iterator[Words]:
+    """A command of mem as it is typed, whatever starts it: from each word that may be
+    its name, with or without a version."""
     for place, word in enumerate(command):
-        if posixpath.basename(word) in ("mem", "memcli"):
-            return ("mem", *command[place + 1 :])
-    return ()
+        if _mem().fullmatch(posixpath.basename(word)):
+            yield ("mem", *command[place + 1 :])
+
+
+@verbose
+def _mem() -> str:
+    """The name of mem, or of its package, with a version that is asked for."""
+    return r"mem (?:cli)? (?: [@=<>~!\[] .* )?"
 
 
 def _lifts(app: App, command: Words) -> str:
