@@ -21,6 +21,29 @@ def _words(text: str) -> str:
     )
 
 
+_GRAMMAR = """the|and|for|are|was|were|not|but|has|had|his|her|its|our|your|their|with|from
+    |into|who|whom|whose|which|does|did|been|being|than|those|these|could|would|may|might
+    |through|both|got|kept|via|let|per|while|some|words|phrase"""
+_DRAWN = rf"(?! (?:{_GRAMMAR}) \b ) [a-z]{{3,8}}"
+"""A word that may be drawn for a seed phrase: short, and none of those that its list
+lacks and a sentence has."""
+
+PHRASES = (
+    # Words alone, drawn from a list, behind the name of what they open.
+    HintedRule(
+        "seed-phrase",
+        hints_of("seed|mnemonic|recovery|backup|secret phrase|secret words|wallet"),
+        rf"""(?<![A-Za-z]) (?i: seed | mnemonic | wallet
+              | (?: recovery | backup | secret ) [ _-] (?: phrase | words | seed ) ) (?![a-z])
+            [^\n]{{0,60}}? (?: [:=] | \s (?i: is | are | was | ist | lautet | est | es ) \s )
+            \s{{0,3}} ["'`*“]? (?: 1 [.):]? \s )?
+            ( {_DRAWN} (?: (?:       \s{{1,3}} {_DRAWN} ){{11,23}}
+                         | (?: , \s{{0,3}} {_DRAWN} ){{11,23}}
+                         | (?: \s{{1,3}} \d{{1,2}} [.):]? \s {_DRAWN} ){{11,23}} ) )
+            (?![\w-])""",
+    ),
+)
+
 PLACES = (
     # A place that holds nothing but a secret; it may also hold a placeholder.
     HintedRule(

@@ -20,7 +20,7 @@ from memcli.text.chosen import (
 from memcli.text.likely_secrets import HINTS, likely_secrets, picked_alone
 from memcli.text.matching import Hints, Literals, Span, lowered, regex, verbose
 from memcli.text.private_keys import private_keys
-from memcli.text.secret_rules import PLACES, PROSE
+from memcli.text.secret_rules import PHRASES, PLACES, PROSE
 from memcli.text.token_rules import NUMBERS, TOKENS
 
 _NAME_WORDS = ("pass", "pw", "secret", "token", "credential", "key", "mdp")
@@ -76,6 +76,7 @@ def _groups() -> tuple[_Group, ...]:
     tokens = matching.indexed(TOKENS)
     numbers = matching.indexed(NUMBERS)
     listed = matching.shapes("text/token_shapes.txt")
+    phrases = matching.indexed(PHRASES)
     places = matching.indexed(PLACES)
     prose = matching.indexed(PROSE)
     return (
@@ -87,6 +88,7 @@ def _groups() -> tuple[_Group, ...]:
             numbers=True,
         ),
         _Group(hints=listed, small=False, innocent=is_masked),
+        _Group(hints=phrases, small=True, innocent=is_drawn),
         _Group(hints=places, small=True, innocent=is_filler),
         _Group(hints=prose, small=True, innocent=unproven),
     )

@@ -97,6 +97,26 @@ def test_each_shape_is_found(row):
         assert any(span.end - span.start > len(prefix) for span in found), (kind, value)
 
 
+PHRASE = "legal winner thank year wave sausage worth useful river winner thank yellow"
+FRAMES = """
+The wallet's seed phrase is {}
+Seed phrase: {}.
+WALLET_MNEMONIC="{}"
+The seed words of the hot wallet are {}
+Die Seed-Phrase der Wallet lautet {}
+seed is '{}' keep it safe
+backup phrase (24 words): {} {}
+""".strip().splitlines()
+SEEDLESS = """
+The seed phrase is never stored in plain text because anyone who reads it owns it.
+Support will never request secret words over email, chat, phone, fax, paper, or letter.
+The wallet service retries failed transfers, logs each attempt, alerts oncall engineers
+seed: run make seed, then npm test, docker compose logs, pytest cart, ruff check, mypy
+A mnemonic helps people remember; choose short vivid images, link each image, rehearse
+The database seed creates users, roles, teams, plans, invoices, orders, carts, coupons
+""".strip().splitlines()
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -120,6 +140,9 @@ def test_each_shape_is_found(row):
         '{"auth": "' + base64.b64encode(b"user:pa55word!").decode() + '"}',
         f"MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.{some(27)}",
         f"{some(32, HEX)}-us12",
+        *(frame.replace("{}", PHRASE) for frame in FRAMES),
+        "mnemonic:\n" + "\n".join(f"{n}. {w}" for n, w in enumerate(PHRASE.split(), 1)),
+        "my recovery phrase for the ledger: " + PHRASE.replace(" ", ", "),
     ],
 )
 def test_credentials_in_other_forms(text):
@@ -146,6 +169,7 @@ def test_credentials_in_other_forms(text):
         f"https://raw.example.com/o/r/{some(40, HEX)}/f.md, sha256:{some(64, HEX)}",
         "ports: 5432:5432, host:5432:db:user:password",
         "MyModule.Module1.SomeVeryLongFunctionNameHereXXXX",
+        *SEEDLESS,
     ],
 )
 def test_harmless_texts(text):
