@@ -23,7 +23,7 @@ from memcli.extraction.drafts import FindingDraft
 from memcli.extraction.engines import EngineInput
 from memcli.extraction.inputs import inputs_of, known_memories
 from memcli.extraction.patches import keep_private, patch_of
-from memcli.extraction.rules.statements import standing
+from memcli.extraction.rules.last_said import as_it_stands
 from memcli.extraction.rules.words import spoken
 from memcli.extraction.scopes import Home, Skipped, place_of, targets_of
 from memcli.extraction.segments import segments
@@ -239,7 +239,7 @@ class _Extraction:
     ) -> tuple[Session, str] | None:
         """Learn from one session; it and its task, None when nothing is to be
         remembered."""
-        session = standing(_named(speakers.clean_session(raw)))
+        session = as_it_stands(_named(speakers.clean_session(raw)))
         _ = self.stages  # they move before anything is learned
         home = self._home(session)
         first = placement.receipt(session, self._known(home))

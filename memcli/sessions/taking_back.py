@@ -107,12 +107,35 @@ def no_longer() -> str:
     """
 
 
+@verbose(ignore_case=True)
+def last_one() -> str:
+    """The person takes back what was learned last, without its name. "Forget it" may be
+    said of the work at hand, and so may "drop that rule"."""
+    return r"""
+        \A (?: (?: ok(?:ay)? | no | hey | sorry | actually | please | bitte ) [,.!]? \s )*
+        (?: (?: (?: that | this | it ) (?: \s was | \s is | ['’]s ) \s
+                    (?: wrong | incorrect | a \s mistake | not \s (?: right | true ) )
+              | I \s (?: misspoke | was \s (?: wrong | mistaken ) )
+              | das \s (?: war | ist ) \s falsch | c['’]était \s faux | eso \s (?: estaba \s mal | era \s falso )
+            ) [,.;:!—–-]+ \s (?: please \s | so \s | and \s | bitte \s )? )?
+        (?: (?: forget | unlearn | scratch ) \s (?: about \s )? (?: that | this | the \s last ) \s (?: last \s )?
+                (?: rule | note | lesson | memory | entry | instruction ) (?: \s again | \s please )?
+          | vergiss \s (?: diese | die \s letzte ) \s (?: regel | notiz | lektion | anweisung ) (?: \s wieder )?
+          | oublie \s cette \s (?: règle | note | leçon | consigne )
+          | olvida \s es[ao] \s (?: regla | nota | lección | instrucción ) )
+        [.!]* \s* \Z
+    """
+
+
 def taken_back(text: str) -> TakenBack | None:
-    """What a person's turn takes back, None for nothing. The turn is that and no more:
-    a sentence within a longer one is left to the person."""
+    """What a person's turn takes back, None for nothing; `about` is "" where it is what
+    was learned last. The turn is that and no more: a sentence within a longer one is
+    left to the person."""
     statement = " ".join(text.split())
     if not statement or len(statement) > LONGEST:
         return None
+    if last_one().match(statement):
+        return TakenBack(about="")
     for pattern in (replacing(), misspoken(), forgetting(), no_longer()):
         match = pattern.match(statement)
         if match is not None:

@@ -54,6 +54,43 @@ def test_what_is_taken_back_in_the_same_session_is_never_learned(project, rule, 
     assert rule[-20:] not in told.replace((project.root / "talk.md").read_text(), "")
 
 
+FIRST = "Always name branches after the ticket."
+LAST = "Never use yarn in this project."
+MEANT = """
+That was wrong, forget that rule.
+Forget that rule again.
+Sorry, that's a mistake: please forget the last rule.
+No, I misspoke. Scratch that rule.
+Das war falsch, vergiss diese Regel.
+C'était faux, oublie cette règle.
+""".strip().splitlines()
+NOT_MEANT = """
+That was wrong, forget it.
+Forget that.
+That was wrong, drop that rule.
+That was wrong, forget that rule in the eslint file.
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("said", [*MEANT, *NOT_MEANT])
+def test_what_was_learned_last_is_taken_back_without_its_name(project, said):
+    """Whether it was learned in the same run or before; what came earlier stays."""
+    told = f"{FIRST}\nAssistant: Noted.\nUser: {LAST}"
+    session(project, "one", f"{told}\nAssistant: Noted.\nUser: {said}")
+    taken = said in MEANT
+    assert [("yarn" in title) for title in titles(project)].count(True) == (not taken)
+    assert any("branches" in title for title in titles(project))
+
+
+def test_what_was_learned_before_in_the_session_is_taken_back(project):
+    told = f"{FIRST}\nAssistant: Noted.\nUser: {LAST}"
+    session(project, "one", told)
+    assert any("yarn" in title for title in titles(project))
+    session(project, "one", f"{told}\nAssistant: Noted.\nUser: {MEANT[0]}")
+    assert not any("yarn" in title for title in titles(project))
+    assert any("branches" in title for title in titles(project))
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -103,7 +103,7 @@ def _taken_back(turns: Sequence[Turn]) -> list[Finding]:
     findings = []
     for index, turn in enumerate(turns):
         back = taken_back(turn.text) if turn.human else None
-        if back is None:
+        if back is None or not back.about:
             continue
         if back.instead:
             finding = _reminder(back.instead, index)

@@ -130,7 +130,7 @@ def standing(session: Session) -> Session:
     turns = [*session.turns]
     for index, later in enumerate(session.turns):
         back = taken_back(later.text) if later.human else None
-        if back is None:
+        if back is None or not back.about:
             continue
         for at, turn in enumerate(turns[:index]):
             if turn.human or words.spoken(turn):
