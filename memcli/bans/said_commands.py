@@ -10,16 +10,13 @@ from memcli.text.matching import verbose
 from memcli.text.shell import EDITORS, commands_of
 
 SHORT_NAMES = {
-    "npm install": ("npm i", "npm add", "npm ci"),
-    "pnpm install": ("pnpm i", "pnpm add"),
+    "npm install": ("npm ci",),
+    "pnpm install": ("pnpm add",),
     "yarn install": ("yarn add", "yarn"),
-    "pip install": ("pip3 install", "python -m pip install", "python3 -m pip install"),
-    "pip": ("pip3", "python -m pip", "python3 -m pip"),
-    "docker compose": ("docker-compose",),
-    "docker-compose": ("docker compose",),
     "python": ("python3",),
     "pytest": ("python -m pytest", "python3 -m pytest"),
 }
+"""Commands that do about the same; those that are the same one know the patterns."""
 NODE_TOOLS = frozenset(
     "prisma jest vitest eslint prettier tsc next vite expo wrangler nx turbo knex"
     " drizzle-kit playwright cypress biome storybook tsx webpack".split()

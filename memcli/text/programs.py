@@ -21,8 +21,8 @@ def options_of(stanza: str) -> dict[str, frozenset[str]]:
 @cache
 def by_program(stanza: str) -> dict[str, str]:
     """What stands before the programs of a row, by each of them."""
-    split = (line.partition(": ") for line in stanzas(_TABLE)[stanza].splitlines())
-    return {program: name for name, _, text in split for program in text.split(", ")}
+    listed = rows(stanza).items()
+    return {program: name for name, text in listed for program in text.split(", ")}
 
 
 _TABLE = "text/programs.txt"
