@@ -47,6 +47,8 @@ EXECUTING = frozenset("-exec -execdir -ok -okdir -x --exec -X --exec-batch".spli
 """Options of programs that find files by which they run a command on them."""
 FEEDING = frozenset({"xargs", "parallel"})
 """Programs that run a command on the words that they are given."""
+ENDING = frozenset({"--", "-c", "--command"})
+"""Behind what a carrier has the command that it runs."""
 ELSEWHERE = "//elsewhere"
 """The folder of what runs on another machine: none here."""
 EDITORS = ("sed", "gsed", "perl", "ruby")
@@ -168,7 +170,8 @@ class _LineReader:
         called = _called(program, words, simple)
         for run, is_elsewhere in _executed(called.words):
             within = SimpleCommand(ELSEWHERE if is_elsewhere else simple.folder)
-            within.words = run
+            # Without a command the shell of another machine reads the input.
+            within.words = run or (["sh"] if is_elsewhere else [])
             within.given = simple.given
             within.before = simple.before
             within.is_run = True
@@ -340,9 +343,10 @@ def _executed(words: Words) -> Iterator[tuple[list[str], bool]]:
 
 
 def _carried(words: list[str], operands: int) -> Iterator[list[str]]:
-    """What is run behind so many operands, or behind `--`, for each way to read."""
-    if "--" in words:
-        yield words[words.index("--") + 1 :]
+    """What is run behind so many operands, or behind what ends the options, for each
+    way to read."""
+    for end in ENDING.intersection(words):
+        yield words[words.index(end) + 1 :]
     for behind in _behind(words):
         yield list(dropwhile(is_option, behind[operands:]))
 

@@ -351,6 +351,8 @@ class CommandList:
             self._set(rest[1], rest[3:])
             split = map(str.split, self.values[rest[1]])
             self._set(rest[1], list(chain.from_iterable(split)))
+        elif rest[:1] == ["for"] and len(rest) == 2:
+            self._set(rest[1], self.values.get("@", ()))
         elif READERS.intersection(named[:1]):
             for name in named[1:]:
                 self._set(name, handed_on(command))

@@ -335,6 +335,7 @@ uvx --from black black gen/api.py
 sh -c 'rm "$1"' _ gen/api.py
 bash -c 'for f in "$@"; do rm "$f"; done' _ src/a.py gen/api.py
 bash -c 'rm $0' gen/api.py
+sh -c 'for f; do rm "$f"; done' _ src/a.py gen/api.py
 find gen -name '*.py' -print0 | xargs -0 -n1 sh -c 'rm "$1"' _
 set -- gen/api.py; rm "$1"
 while read f; do rm $f; done < <(ls gen/api.py)
