@@ -176,6 +176,11 @@ def eval_text(report: ReplayReport) -> str:
         lines.append("too little history: shares say something from 20 sessions on")
     if corrections:
         lines += _share_lines(report)
+    else:
+        lines.append(
+            "a correction puts right what an agent did or said, in four telling words"
+            " or more; a rule that a person states is none, though mem extract keeps it"
+        )
     for correction in corrections[:_MOST_CORRECTIONS]:
         lines += _correction_lines(correction)
     left = len(corrections) - _MOST_CORRECTIONS

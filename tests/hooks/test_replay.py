@@ -48,7 +48,8 @@ def test_what_was_known_before_a_session_is_told_apart_from_what_was_not(
     project.mem("index", "--history")
     assert "nothing to replay" in project.mem("eval").out
     said(project, "s-old", "2026-10-01", "Look at the web shop, please.", RULE)
-    project.mem("extract", "--all")
+    assert "From now on" in project.mem("extract", "--all").out
+    assert "a rule that a person states is none" in project.mem("eval").out
     said(project, "s-new", "2026-11-01", "Install packages of the web shop with npm, please.",
          "No, always use pnpm for packages of the web shop.")  # fmt: skip
     said(project, "s-odd", "2026-11-02", "Sort the invoices by customer, please.",
