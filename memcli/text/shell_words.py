@@ -347,17 +347,10 @@ class CommandList:
         if DECLARING.intersection(rest[:1]):
             rest = rest[1:]
         named = list(dropwhile(assignment().fullmatch, rest))
-        if rest[:1] == ["for"] and rest[2:3] == ["in"]:
-            self._set(rest[1], rest[3:])
-            split = map(str.split, self.values[rest[1]])
-            self._set(rest[1], list(chain.from_iterable(split)))
-        elif rest[:1] == ["for"] and len(rest) == 2:
-            self._set(rest[1], self.values.get("@", ()))
+        if rest[:1] == ["for"]:
+            self._loop_over(rest[1:])
         elif READERS.intersection(named[:1]):
-            for name in named[1:]:
-                self._set(name, handed_on(command))
-                if not self.values[name]:
-                    self.unfed.append((name, len(self.commands)))
+            self._read(named[1:], command)
         elif words[:2] == ["set", "--"]:
             for name, known in positional(words[1:]).items():
                 self._set(name, known)
@@ -368,6 +361,23 @@ class CommandList:
         elif not named:
             for name, _, value in (word.partition("=") for word in rest):
                 self._set(name, [value])
+
+    def _loop_over(self, words: Sequence[str]) -> None:
+        """Note what the variable of a loop is: what it is given, or the script is."""
+        if words[1:2] == ["in"]:
+            self._set(words[0], words[2:])
+            split = map(str.split, self.values[words[0]])
+            self._set(words[0], list(chain.from_iterable(split)))
+        elif words:
+            self._set(words[0], self.values.get("@", ()))
+
+    def _read(self, names: Sequence[str], command: SimpleCommand) -> None:
+        """Note what variables are that a command reads; what it has from the input of a
+        loop is known at the end of that."""
+        for name in names:
+            self._set(name, handed_on(command))
+            if not self.values[name]:
+                self.unfed.append((name, len(self.commands)))
 
     def _set(self, name: str, words: Sequence[str]) -> None:
         self.values = {**self.values, name: values_of(words, self.values)}
