@@ -156,12 +156,7 @@ class _LineReader:
 
     def _add(self, words: list[str], simple: SimpleCommand, deep: int) -> None:
         program = posixpath.basename(words[0])
-        script = _script(program, words[1:])
-        if script is None and program in SHELLS and _reads_input(words[1:]):
-            line = simple.input()
-            if line is None:
-                self.miss(f"{program} runs what another program prints")
-            script = [line or "", program, *_given(words[1:])]
+        script = _script(program, words[1:]) or self._from_input(program, words, simple)
         if script and script[0]:
             self._add_written(simple)
             values = {**simple.values, **positional(script[1:])}
@@ -177,6 +172,17 @@ class _LineReader:
             within.is_run = True
             self._run(within, deep)
         self.found.append(called)
+
+    def _from_input(
+        self, program: str, words: list[str], simple: SimpleCommand
+    ) -> list[str]:
+        """The line that a shell reads from its input, and what that is given."""
+        if program not in SHELLS or not _reads_input(words[1:]):
+            return []
+        line = simple.input()
+        if line is None:
+            self.miss(f"{program} runs what another program prints")
+        return [line or "", program, *_given(words[1:])]
 
 
 def _called(program: str, words: list[str], simple: SimpleCommand) -> ShellCommand:
