@@ -60,13 +60,16 @@ FOR_GOOD = [
     "You shouldn't edit the lock file.", "Note that our staging database must not be migrated without a backup.",
     "数据库迁移不要自动执行。", "設定画面では英語名を使わないでください。", "We use pnpm here, never npm.",
     "Das ist falsch, du solltest hier den Cache-Client verwenden.", "I prefer that commits are small.",
-    "Ich bevorzuge das Muster mit Adaptern.", "Je préfère les noms courts pour les tests.", "我更喜欢简短的提交说明。",
+    "Ich bevorzuge das Muster mit Adaptern.", "use pnpm instead of npm",
+    "We want to use Redis for the queue.", "Schreib nie SQL in die Vorlagen, das gehört ins Modell.",
+    "Je préfère les noms courts pour les tests.", "我更喜欢简短的提交说明。",
 ]  # fmt: skip
 LIKELY = [
     "That is not correct, the retry belongs in the http client.", "The server folder should stand beside the front end.",
     "La pantalla de ajustes debe mostrar el nombre, no el código.", "Мне не нравится, когда тесты ходят в сеть.",
     "I don't want a spinner when the output is JSON.", "We tried append before, it grew without bound.",
-    "Fix the cart page. Don't bump the version.", "use pnpm instead of npm",
+    "Fix the cart page. Don't bump the version.", "I want to use Redis for the queue.",
+    "The storage uses Cloudflare R2.", "delete the demo, use R2 for storage",
     "Two coupons zero it out instead of leaving a quarter.",
 ]  # fmt: skip
 
@@ -119,7 +122,8 @@ NEXT = [
     "You can always look at the log.", "Don't forget the host controls.", "これから新しい画面を作ります。", "一秒以降にシークすると止まる。",
     "Add a retry to the client, and don't drop the tests.", "Revert that, it should not be red.", "Don't change it.",
     "Don't include the config change in this commit.", "Do not touch the schema for this task.", "Stop the dev server.",
-    "Stop right there, please.",
+    "Stop right there, please.", "Don't start the server, it is already running.", "don't delete that folder",
+    "don't write code, just answer", "Don't merge until I've tested it.", "No se ve igual en todas partes",
 ]  # fmt: skip
 
 

@@ -37,8 +37,22 @@ _SAID_ELSEWHERE = r"""(?xi)
 """
 
 _CLAUSES = r"[,;:，；：、]|\s[–—-]+\s"
-# German, French and Italian orders have it behind the verb.
-_VERB_FIRST = r" (?:n |ne )?\S+ (?:immer|niemals|stets|toujours|jamais|sempre|mai) "
+# Orders of other languages have it behind the verb; behind a German "nie" more
+# German follows, as it is Polish, too.
+_VERB_FIRST = r"""(?x)
+    [ ] (?:ne?[ ])? \S+ [ ]
+    (?: immer | niemals | stets | toujours | jamais | siempre | nunca | sempre | mai
+      | всегда | никогда
+      | nie (?=[ ] .* [ ] (?:der|die|das|den|dem|einen?|im|mit|ohne|auf|für|von|zu) [ ])
+    ) [ ]
+"""
+# A "no" without a mark behind it denies, it puts nothing right: "No hay jar".
+_DENIES = r"(?i)\W*(?:no|non|não|nie)\s+\w"
+# What is there now: an order about it is for this run, as is one until something.
+_DEFINITE = r"""(?x)
+    (?<!note) (?<!sure) [ ]
+    (?:this|that|these|those|it|them|until|besides|just|yet|already) [ ]
+"""
 
 _ANYWHERE = (
     "for good",
@@ -52,6 +66,8 @@ _ANYWHERE = (
     "picks",
     "prefers",
     "tried",
+    "uses",
+    "wants",
     "wishes",
 )
 _FIRST = ("corrects", "points", "prefers")
@@ -63,9 +79,10 @@ _UNLESS = {
 _IDLE = {"asks", "once", "happened"}  # of these nothing is a rule, nor likely
 _LASTS = {"always", "for good", "language", "prefers"}
 # What demands something, and what grounds a demand: one of each makes a rule.
-_DEMANDS = {"corrects", "instead", "must", "tried", "wishes"}
-_GROUNDS = {"conceded", "corrects", "general"}
-_SAYS = _LASTS | _DEMANDS | {"chosen", "conceded", "forbids", "instead", "manner"}
+_DEMANDS = {"corrects", "instead", "must", "tried", "wants", "wishes"}
+_GROUNDS = {"conceded", "corrects", "general", "uses"}
+_LASTING = _LASTS | {"forbids", "uses"}  # counts in what is no single remark, too
+_SAYS = _LASTS | _DEMANDS | {"chosen", "conceded", "forbids", "manner", "uses"}
 
 
 class Statement(NamedTuple):
@@ -165,29 +182,31 @@ def _kept_after(turn: Turn, statements: list[Statement]) -> list[Statement]:
 
 def is_rule(shows: frozenset[str]) -> bool:
     """Whether what a sentence shows makes it a rule for good: it says itself that it
-    lasts or, where all of the turn is about it, it forbids, or demands something of
-    all cases, to put the agent right, or so that it gives in."""
+    lasts, demands what the work is made with or, where all of the turn is about it,
+    forbids, or demands something of all cases, to put the agent right, or so that it
+    gives in."""
     if shows & (_IDLE | {"composed"}):
         return False
-    if shows & _LASTS:
-        return True
+    if shows & (_LASTS | {"tasks"}):
+        return bool(shows & _LASTS)
     demands = shows & _DEMANDS
     grounds = shows & _GROUNDS
     is_grounded = bool(demands and grounds) and len(demands | grounds) > 1
-    is_demand = is_grounded or "forbids" in shows
-    return "whole" in shows and "tasks" not in shows and is_demand
+    if is_grounded:
+        return bool(shows & {"uses", "whole"})
+    return {"forbids", "whole"} <= shows and "definite" not in shows
 
 
 def likeliness(shows: frozenset[str]) -> int:
     """How much speaks for a sentence that is no sure rule; 0 for one without a sign."""
-    says = shows & (_LASTS if "composed" in shows else _SAYS)
+    says = shows & (_LASTING if "composed" in shows else _SAYS)
     is_aside = _is_aside(shows) or not says
     return 0 if is_aside else len(says | shows & _GROUNDS)
 
 
 def _is_aside(shows: frozenset[str]) -> bool:
     """Whether a sentence asks for something or tells of the moment."""
-    is_order = "tasks" in shows and not shows & (_LASTS | {"forbids", "instead"})
+    is_order = "tasks" in shows and not shows & (_LASTING | {"instead"})
     return bool(shows & _IDLE) or is_order
 
 
@@ -196,6 +215,8 @@ def shown(sentence: SpokenSentence) -> frozenset[str]:
     low = sentence.low
     found = {kind for kind in _ANYWHERE if words.says(kind, low)}
     found |= {kind for kind in _FIRST if words.begins(f"begins: {kind}", low)}
+    if regex(_DENIES).match(sentence.text):
+        found.discard("corrects")
     found |= {sign for sign, is_there in _signs(sentence).items() if is_there}
     for sign, others in _UNLESS.items():
         if sign in found:
@@ -212,6 +233,7 @@ def _signs(sentence: SpokenSentence) -> dict[str, bool]:
     return {
         "always": any(map(_is_lasting_order, clauses)),
         "asks": sentence.asks or words.asks(low),
+        "definite": regex(_DEFINITE).search(low) is not None,
         "composed": regex(_SAID_ELSEWHERE).search(sentence.text) is not None,
         "forbids": any(map(_is_ban, clauses)),
         "language": words.says("in a language", low) and words.says("wording", low),
