@@ -16,7 +16,8 @@ from memcli.errors import one_of
 from tests.programs import run
 
 HERE = Path(__file__).parent
-LATER = ("fresh", "last", "unseen")  # of repositories collected after the others
+# of repositories collected after the others
+LATER = ("fresh", "last", "unseen", "anew")
 PARTS = ("look", "choose", "score", *LATER)
 HOST = "https://github.com"
 
