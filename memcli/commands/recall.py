@@ -216,8 +216,7 @@ def _hits(app: App, request: RecallRequest, modes: set[str]) -> list[tuple[float
     ranked_hits = []
     for scored, draft in zip(ranked, drafts, strict=True):
         hit = draft.made
-        terms = evidence.together(hit.title, scored.item.text, query_terms)
-        met = evidence.strength(terms)
+        met = evidence.strength_in(hit.title, scored.item.text, query_terms)
         project_hit = hit._replace(
             key=f"{hit.key}@{app.project.root}",
             head=f"{name}: {hit.head}",

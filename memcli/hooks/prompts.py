@@ -246,7 +246,9 @@ class Telling:
         limit = room - kept + budget.FRAME
         most = PROMPT_HITS - bool(kept) if room else 0
         made = budget.compose(Pools(ranked=clear), limit=limit, most=most, share=1.0)
-        items = _direct(made.items, made.items)
+        # What is worse is not told because the best finds no room.
+        is_best = any(item.key == clear[0].key for item in made.items)
+        items = _direct(made.items, made.items) if is_best else []
         texts = [item.text for item in items]
         if layer and decided and not layer.repeats(decided, texts):
             items.append(decided)

@@ -30,12 +30,11 @@ if TYPE_CHECKING:
     from memcli.recall.history_layer import HistoryLayer
     from memcli.recall.ranking import Scored
 
-# among so many of the best hits one must be strong for standing entries to give way
+# so many of the best hits bear on a prompt or on none; among them one must be strong for
+# standing entries to give way
 TOP = 3
 NORMS = 100_000
 """Characters of a file of norms that are looked at for one answer."""
-LOOKED_AT = 12  # how many hits are looked at for a prompt
-POINTED = 5  # and of how many of the best it may point at two
 _PRIORITY = {"permanent": 0, "critical": 1, "high": 2, "pin": 2}
 
 
@@ -298,17 +297,17 @@ def told(found: OwnMatching, text: str, amended: Collection[str] = ()) -> Bearin
         return Bearing([], [])
     found.look(sought.text)
     layers = Layers(found)
-    hits = layers.search.ranked(LOOKED_AT)
-    met = _met(layers.search, hits, sought, amended)
-    clear, likely = _by_strength(met, found.config.inject_min, asks=sought.asks)
-    enough = weights.LIKELY
-    if evidence.questions(text):
-        enough -= weights.QUESTION
+    hits = layers.search.ranked(TOP)
+    every = list(_met(layers.search, hits, sought, amended))
+    least = found.config.inject_min
+    clear = {each.entry: each.strength for each in every if each.is_clear(least)}
+    likely = {each.entry: each.strength for each in every if each.entry not in clear}
+    enough = weights.LIKELY - (weights.QUESTION if sought.asks else 0)
     best = sorted(clear, key=clear.__getitem__, reverse=True)
     # What is about this memory points at what stands beside the best, too.
     is_met = clear or max(likely.values(), default=0.0) >= enough
-    least = enough * weights.WORTH
-    pointed = [entry for entry, met in likely.items() if is_met and met >= least]
+    worth = enough * weights.WORTH
+    pointed = [entry for entry, met in likely.items() if is_met and met >= worth]
     return Bearing(
         clear=layers.showing.each("ranked", best, short=True),
         likely=layers.showing.each("ranked", pointed, short=True),
@@ -322,24 +321,9 @@ class Met(NamedTuple):
     bears: bool
     strength: float
 
-
-def _by_strength(
-    met: Iterable[Met | None], least: float, *, asks: bool
-) -> tuple[dict[str, float], dict[str, float]]:
-    """The strengths of what clearly bears on a prompt, and of what likely does, in the
-    order of their ranks."""
-    # A question is answered by one of the first, or not at all.
-    last_clear = TOP if asks else LOOKED_AT
-    clear = {}
-    likely = {}
-    for place, each in enumerate(met):
-        if each is None:
-            continue
-        if place < last_clear and each.bears and each.strength >= least:
-            clear[each.entry] = each.strength
-        elif place < POINTED:
-            likely[each.entry] = each.strength
-    return clear, likely
+    def is_clear(self, least: float) -> bool:
+        """Whether it answers a prompt by itself."""
+        return self.bears and self.strength >= least
 
 
 def _met(
@@ -347,17 +331,16 @@ def _met(
     hits: Sequence[Scored],
     sought: evidence.Sought,
     amended: Collection[str],
-) -> Iterator[Met | None]:
-    """How the hits that are looked at meet a prompt; None for what was learned in a
-    session among the `amended`."""
+) -> Iterator[Met]:
+    """How the hits that are looked at meet a prompt, but what was learned in a session
+    among the `amended`."""
     asked = evidence.terms(sought.weights)
-    for hit in hits[:POINTED] if sought.asks else hits:
+    for hit in hits:
         chosen = search.chosen[hit.item.id]
         if str(chosen.values.get("session_id", "")) in amended:
-            yield None
             continue
         part = chosen.around.partition(AROUND)[0] or hit.item.text
-        in_words = evidence.strength(evidence.together(chosen.title, part, asked))
+        in_words = evidence.strength_in(chosen.title, part, asked)
         yield Met(
             entry=hit.item.id,
             bears=hit.own and in_words > 0,

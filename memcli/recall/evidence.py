@@ -11,7 +11,7 @@ from memcli.index import lexical as query
 from memcli.index import weights
 from memcli.index.fulltext import said_by
 from memcli.index.lexical import EITHER
-from memcli.memory.words import sentences, stem, word_forms
+from memcli.memory.words import sentences, spaceless_runs, stem, word_forms
 from memcli.named import NamedTuple
 from memcli.recall.budget import cut_words, tokens
 from memcli.text.matching import regex, stanzas, table
@@ -69,7 +69,7 @@ class Sought(NamedTuple):
         are beyond what others have by chance, by the share of all that is said which
         stands together there."""
         found = together(title, "\n".join(texts), terms(self.weights))
-        share = sum(found) / (self.whole or 1.0)
+        share = sum(found.values()) / (self.whole or 1.0)
         enough = weights.LIKELY - (weights.QUESTION if self.asks else 0)
         is_more = met > 1 or len(self.weights) < 2  # one word alone, but of one asked
         is_likely = is_more and share * met >= enough
@@ -78,24 +78,12 @@ class Sought(NamedTuple):
 
 
 def sought(prompt: str, counts: Callable[..., Sequence[int]], total: int) -> Sought:
-    """What of a prompt is looked for, its questions where it has any; nothing of one
-    without words."""
-    asking = "\n".join(questions(prompt))
-    if asking:
-        found = focus(asking, counts, total, asks=True)
-        if len(found.weights) > 1:
-            return found
-    # "… fails. Why?" asks about the rest.
-    return focus(prompt, counts, total, asks=False)
-
-
-def focus(
-    text: str, counts: Callable[..., Sequence[int]], total: int, *, asks: bool
-) -> Sought:
-    """The sentences of a text that have most of what it says."""
-    parts = {part: query.build(part).terms for part in sentences(text)}
-    also = query.concepts(text) if asks else []
-    every = (*query.build(text, counts).terms, *also)
+    """What of a prompt is looked for, whose question may be about what it says before:
+    the sentences that say most; nothing of one without words."""
+    asks = bool(questions(prompt))
+    parts = {part: query.build(part).terms for part in sentences(prompt)}
+    also = query.concepts(prompt) if asks else []
+    every = (*query.build(prompt, counts).terms, *also)
     standing = counts(every)
     # As if there were some more: in a memory of five texts no word is rare.
     weighed = said_by(every, standing, total + weights.FEW)
@@ -105,7 +93,7 @@ def focus(
     words = table("recall/known_words.txt")
     power = weights.ASKED if asks else weights.STATED
     rare = {term: _rarity(term, words) ** power for term in every if term in named}
-    said = {term: weighed[term] * rare[term] for term in weighed.keys() & named}
+    said = {term: weighed[term] * rare[term] for term in weighed if term in named}
     unmet = (term for term in missing if " " not in term and term in named)
     whole = sum(said.values()) + sum(map(rare.__getitem__, unmet))
     return Sought(text="\n".join(kept), weights=said, whole=whole, asks=asks)
@@ -235,14 +223,31 @@ def best(text: str, asked: Terms, room: int) -> tuple[str, int]:
     return shown, max(text.strip("\n").count("\n") - shown.count("\n"), 0)
 
 
-def together(title: str, text: str, asked: Terms) -> list[float]:
-    """The weights of the terms that stand in a title and the best two paragraphs in a
-    row."""
+def together(title: str, text: str, asked: Terms) -> dict[str, float]:
+    """The terms that stand in a title and the best two paragraphs in a row, with their
+    weights."""
     head = _found(title, asked)
     parts = (cut for part in pieces(text) for cut in _cuts(part))
     found = [_found(part, asked) for part in parts]
     pairs = ({**head, **one, **two} for one, two in pairwise([*found, {}, {}]))
-    return list(max(pairs, key=lambda met: sum(met.values())).values())
+    return max(pairs, key=lambda met: sum(met.values()))
+
+
+def strength_in(title: str, text: str, asked: Terms) -> float:
+    """How much is said by the words that stand in a title and the best two paragraphs
+    in a row."""
+    met = together(title, text, asked)
+    said = [weight for term, weight in met.items() if term in asked.stems]
+    # Pairs of characters that overlap are parts of one word: the strongest counts.
+    before = ""
+    for term in asked.texts:
+        weight = met.get(term, 0.0)
+        if weight and before and spaceless_runs(term) and before[-1] == term[0]:
+            said[-1] = max(said[-1], weight)
+        else:
+            said.append(weight)
+        before = term if weight else ""
+    return strength(said)
 
 
 def _cuts(part: str) -> list[str]:
@@ -262,7 +267,7 @@ def bears(title: str, text: str, asked: Terms, least: float) -> bool:
     every = (asked.stems, asked.texts)
     most = [weight for terms in every for term, weight in terms.items() if term in low]
     # Most texts are found out at once: what stands nowhere is met nowhere.
-    return strength(most) >= least and strength(together(title, text, asked)) >= least
+    return strength(most) >= least and strength_in(title, text, asked) >= least
 
 
 def _found(part: str, asked: Terms) -> dict[str, float]:

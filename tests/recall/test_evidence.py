@@ -8,7 +8,7 @@ from memcli.index import weights
 from memcli.index.fulltext import said_by
 from memcli.recall import evidence
 from memcli.recall.budget import tokens
-from memcli.recall.evidence import best, focus, pieces, strength, terms
+from memcli.recall.evidence import best, pieces, sought, strength, strength_in, terms
 
 pytestmark = pytest.mark.unit
 
@@ -52,13 +52,21 @@ def test_history_counts_by_its_share_of_what_is_asked():
 
 
 def test_the_sentence_that_matters_is_searched():
-    """What is said around the question is not."""
+    """What is said around it is not, whether it asks or not."""
     prompt = "Good morning! Why does the checkout fail at midnight? Keep the diff small please."
-    found = focus(prompt, counts, 100, asks=False)
+    found = sought(prompt, counts, 100)
     assert found.text == "Why does the checkout fail at midnight?"
     assert set(found.weights) == {"checkout", "midnight"}
-    found = focus("早上好。数据库在哪里？谢谢。", counts, 100, asks=False)
-    assert found.text == "数据库在哪里？"
+    assert sought("早上好。数据库在哪里？谢谢。", counts, 100).text == "数据库在哪里？"
+    prompt = "Checkout fails at midnight. Can I run it?"
+    assert "Checkout" in sought(prompt, counts, 100).text
+
+
+def test_a_word_without_blanks_is_one():
+    """Its pairs of characters overlap: however many are met, they say as much as the
+    strongest."""
+    asked = terms({"数据": 0.9, "据库": 0.9})
+    assert not strength_in("", "数据库", asked)
 
 
 LONG = "\n\n".join(
