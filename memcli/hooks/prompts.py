@@ -241,14 +241,7 @@ class Telling:
         clear = context.fresh(each.values())
         decided = _decided(layer, self.text, room, context) if layer else None
 
-        # What was decided takes one place, and its tokens of the room.
-        kept = budget.cost(decided) if decided else 0
-        limit = room - kept + budget.FRAME
-        most = PROMPT_HITS - bool(kept) if room else 0
-        made = budget.compose(Pools(ranked=clear), limit=limit, most=most, share=1.0)
-        # What is worse is not told because the best finds no room.
-        is_best = any(item.key == clear[0].key for item in made.items)
-        items = _direct(made.items, made.items) if is_best else []
+        items = _texts(clear, decided, room)
         texts = [item.text for item in items]
         if layer and decided and not layer.repeats(decided, texts):
             items.append(decided)
@@ -269,6 +262,19 @@ class Telling:
             return answer.told(found, self.text, amended)
 
         return app.guarded(lambda: app.of_one_moment(look))
+
+
+def _texts(clear: Sequence[Hit], decided: Hit | None, room: int) -> list[Hit]:
+    """Those of the memory files that are told whole: what was decided takes one place,
+    and its tokens of the room."""
+    kept = budget.cost(decided) if decided else 0
+    limit = room - kept + budget.FRAME
+    places = PROMPT_HITS - 1 if decided else PROMPT_HITS
+    most = places if room else 0
+    made = budget.compose(Pools(ranked=clear), limit=limit, most=most, share=1.0)
+    # What is worse is not told because the best finds no room.
+    is_best = any(item.key == clear[0].key for item in made.items)
+    return _direct(made.items, made.items) if is_best else []
 
 
 def _pointers(
