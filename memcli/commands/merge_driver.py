@@ -9,10 +9,12 @@ from pathlib import Path
 
 from memcli.app import App, Options
 from memcli.compaction.arrivals import without_forgotten
-from memcli.compaction.merge import merge
+from memcli.compaction.merge import Asked, Merged, merge
 from memcli.errors import DataError, MemError
+from memcli.memory.binding import Binding, loosened
 from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import parse
+from memcli.memory.values import archive_of
 from memcli.project import git, globs
 from memcli.project.context import Project
 from memcli.similarity.opposites import PlacedEntry, opposites
@@ -59,26 +61,44 @@ def merge_driver(files: Sequence[Path], name: str, size: str) -> int:
     127."""
     ours = files[1]
     try:
-        text, conflicts = _merged(files, name, size)
-        opposed = _opposed(text, [_read(path) for path in files[1:]])
-        if text != _read(ours):
-            write_output(ours, text)
-        for pair in opposed:
-            print(strip_controls(f"mem: {name or ours.name}: {pair}"), file=sys.stderr)
-        return min(conflicts, 127)
+        merged = _merged(files, name, size)
+        opposed = _opposed(merged.text, [_read(path) for path in files[1:]])
+        if merged.text != _read(ours):
+            write_output(ours, merged.text)
+        _say(name or ours.name, *merged.notes, *opposed)
+        return min(merged.conflicts, 127)
     except Exception as error:  # git can merge, and a driver that dies stops a rebase
         _explain(name or ours.name, error)
     # As git does without a driver; of what it cannot merge, such as binary content,
     # ours stays.
     try:
-        text, code = _as_git(size, *(_read(path, "surrogateescape") for path in files))
+        sides = [_read(path, "surrogateescape") for path in files]
+        text, code = _as_git(size, *sides)
+        if code == 0 and (lifted := _lifted(sides[1:], text)):
+            guards = ", ".join(repr(guard.title) for guard in lifted)
+            _say(name or ours.name, f"would lift {guards}: merge it by hand")
+            return 1
         ours.write_bytes(text.encode("utf-8", "surrogateescape"))
         return code
     except Exception as error:
         return 1 if isinstance(error, DataError) else _explain(name or ours.name, error)
 
 
-def _merged(files: Sequence[Path], name: str, size: str) -> tuple[str, int]:
+def _say(name: str, *lines: str) -> None:
+    for line in lines:
+        print(strip_controls(f"mem: {name}: {line}"), file=sys.stderr)
+
+
+def _lifted(sides: Sequence[str], text: str) -> list[Binding]:
+    """The guards of either side that bind less in the merged text, though neither side
+    retired them."""
+    entries = (entry for side in sides for entry in parse(side, "").entries)
+    retired = {entry.id for entry in entries if not entry.is_live}
+    lost = loosened(sides, [text])
+    return [guard for guard in lost if guard.entry not in retired]
+
+
+def _merged(files: Sequence[Path], name: str, size: str) -> Merged:
     """The merged text. Raises for what is no memory file: an attribute must not merge
     code."""
     if name and not memory_name().search(name):
@@ -93,9 +113,25 @@ def _merged(files: Sequence[Path], name: str, size: str) -> tuple[str, int]:
             raise DataError(
                 f"has conflict markers ({name}:{line})", "resolve them first"
             )
-    merge_prose = partial(_as_git, size)
-    merged, conflicts = merge(*texts, path=name, merge_prose=merge_prose)
-    return _without_forgotten(merged, name, texts[1:]), conflicts
+    asked = Asked(partial(_as_git, size), partial(_archive_beside, name))
+    merged = merge(*texts, path=name, asked=asked)
+    return merged._replace(text=_without_forgotten(merged.text, name, texts[1:]))
+
+
+def _archive_beside(name: str, side: str) -> str:
+    """The archive of the newest commit that brought this text of a file, "" where
+    there is none: git tells a driver of one file alone."""
+    top = Path.cwd()
+    blob = (git.ask(top, "hash-object", "--stdin", given=side) or "").strip()
+    options = ("--all", "--full-history", "-m", "--raw", "--no-abbrev", "--format=%H")
+    wanted = (f"--find-object={blob}", "--", f":(top,literal){name}")
+    commit = ""
+    for line in (git.ask(top, "log", *options, *wanted) or "").splitlines():
+        if not line.startswith(":"):
+            commit = line or commit
+        elif line.split()[3] == blob:
+            return git.ask(top, "show", f"{commit}:{archive_of(name)}") or ""
+    return ""
 
 
 def _without_forgotten(merged: str, name: str, sides: Sequence[str]) -> str:

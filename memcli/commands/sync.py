@@ -14,7 +14,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from memcli.compaction.arrivals import Doors, let_in
-from memcli.compaction.merge import Unmergeable, merge
+from memcli.compaction.merge import Asked, Unmergeable, merge
 from memcli.compaction.plan import is_loss
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
 from memcli.install.targets import Changes
@@ -341,7 +341,7 @@ class HomeRepository:
             options = () if has_entries else ("--union",)
             merged[name] = git.merge_texts(*texts, *options)[0]
             with suppress(Unmergeable, MemError):
-                merged[name] = merge(*texts, path=name, merge_prose=_both_lines)[0]
+                merged[name] = merge(*texts, path=name, asked=Asked(_both_lines)).text
         return merged
 
     def _written(

@@ -25,6 +25,7 @@ from memcli.memory.changes import (
 )
 from memcli.memory.grammar import BLANKS, derived_id, longer_first, with_line_feeds
 from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.tombstones import is_tombstone, reason_of
 from memcli.memory.values import ARCHIVE, Entry
 from memcli.text.matching import verbose
 
@@ -44,28 +45,49 @@ class Unmergeable(Exception):
     """Cannot be merged by entry; git's own merge takes over."""
 
 
-def merge(
-    base: str, ours: str, theirs: str, *, path: str, merge_prose: MergeProse
-) -> tuple[str, int]:
-    """The text with both sides' changes to `base`, and the number of conflicts in its
-    prose.
+def _unknown(side: str) -> str:
+    """No archive."""
+    return ""
+
+
+class Asked(NamedTuple):
+    """What a merge asks of git: the text of prose that both sides changed, and that of
+    the archive beside a side's text."""
+
+    merge_prose: MergeProse
+    archive_beside: Callable[[str], str] = _unknown
+
+
+class Merged(NamedTuple):
+    """The text with both sides' changes, the number of conflicts in its prose, and what
+    is to be said of entries that one side had taken out."""
+
+    text: str
+    conflicts: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def merge(base: str, ours: str, theirs: str, *, path: str, asked: Asked) -> Merged:
+    """Both sides' changes to `base`.
 
     When one side has no changes, the result is the other side, byte for byte."""
     if base in (ours, theirs) or ours == theirs:
-        return _one_sided(base, ours, theirs, str), 0
+        return Merged(_one_sided(base, ours, theirs, str))
     line_end = _line_end(base, ours, theirs)
     base_side, our_side, their_side = (
         _read(text, path, line_end) for text in (base, ours, theirs)
     )
     if not (base_side.blocks or our_side.blocks or their_side.blocks):
         raise Unmergeable("")
-    prose = _ProseMerge(line_end, merge_prose)
+    prose = _ProseMerge(line_end, asked.merge_prose)
+    removals = _Removals((ours, theirs), path, asked)
     # What stands before the first entry.
     head = _one_sided(base_side.bom, our_side.bom, their_side.bom, lambda: our_side.bom)
     head += prose.merged(base_side.head, our_side.head, their_side.head)
     head += _merge_blanks(base_side.gap, our_side.gap, their_side.gap)
     # The entries, and the blank lines behind the last one.
-    blocks = _merge_blocks(base_side.blocks, our_side.blocks, their_side.blocks, prose)
+    sides = (base_side.blocks, our_side.blocks, their_side.blocks)
+    blocks = _merge_blocks(*sides, prose, removals)
     if our_side.is_blank or their_side.is_blank:
         tail = their_side.tail if our_side.is_blank else our_side.tail
     else:
@@ -75,7 +97,7 @@ def merge(
     if not path.endswith(ARCHIVE):
         with suppress(MemError):
             text = let_in(text, path, doors_of(base, ours, theirs))
-    return text, prose.conflicts
+    return Merged(text, prose.conflicts, tuple(removals.notes))
 
 
 def _line_end(base: str, ours: str, theirs: str) -> str:
@@ -112,7 +134,14 @@ class _Block(NamedTuple):
     @property
     def binds(self) -> bool:
         """Whether it has a guard: a side that lifts it is not simply taken."""
-        return "guard" in self.front and strictness_of(self.values) > 0
+        if "guard" not in self.front:
+            return False
+        return strictness_of(self.values) > 0 and self.entry.is_live
+
+    @property
+    def entry(self) -> Entry:
+        """What it reads as, by itself."""
+        return parse(self.text, "").entries[0]
 
     @property
     def values(self) -> dict[str, Any]:
@@ -263,16 +292,20 @@ def _merge_blanks(base: str, ours: str, theirs: str) -> str:
 
 
 def _merge_blocks(
-    base: _Blocks, ours: _Blocks, theirs: _Blocks, prose: _ProseMerge
+    base: _Blocks,
+    ours: _Blocks,
+    theirs: _Blocks,
+    prose: _ProseMerge,
+    removals: "_Removals",
 ) -> list[_Block]:
     """Our order, then what only theirs has. A second version of a body follows the
     first, unless it was edited on: in a rebase the first of two edits becomes one
     side, and the base of the second edit."""
     _check_changed(base, ours, theirs)
-    merged = {
-        key: _merge_block(base.get(key), ours.get(key), theirs.get(key), prose)
-        for key in dict.fromkeys([*ours, *theirs])
-    }
+    merged = {}
+    for key in dict.fromkeys([*ours, *theirs]):
+        versions = (base.get(key), ours.get(key), theirs.get(key))
+        merged[key] = removals.left(*versions) or _merge_block(*versions, prose)
     taken = {versions[0].id for versions in merged.values() if versions}
     stale = _edited_on(base, merged)
     blocks = []
@@ -314,8 +347,7 @@ def _merge_block(
     base: _Block | None, ours: _Block | None, theirs: _Block | None, prose: _ProseMerge
 ) -> list[_Block]:
     if ours is None or theirs is None:
-        left = theirs if ours is None else ours
-        return [] if left is None else _left_by_one(base, left)
+        return []
     parted = base or _Block()
     gap = _merge_blanks(parted.gap, ours.gap, theirs.gap)
     below = prose.merged(parted.below, ours.below, theirs.below, prose.eol * 2)
@@ -330,14 +362,66 @@ def _merge_block(
     return _merge_changed(base, ours, theirs)
 
 
-def _left_by_one(base: _Block | None, left: _Block) -> list[_Block]:
-    """What stays of an entry that one side has removed: all of it where the other has
-    changed it, else the prose below that is new."""
-    if base is None or base.text != left.text:
-        return [left]
-    if left.below in ("", base.below):
-        return []
-    return [_Block(gap=left.gap, below=left.below)]
+class _Removals:
+    """What becomes of an entry that one side has removed. Where it took it back, which
+    its archive tells, the other side's change brings it back no more; a guard that was
+    only deleted stays. Both are said."""
+
+    def __init__(self, sides: tuple[str, str], path: str, asked: Asked) -> None:
+        self.sides = sides
+        self.is_archive = path.endswith(ARCHIVE)
+        self.asked = asked
+        self.notes: list[str] = []
+
+    def left(
+        self, base: _Block | None, ours: _Block | None, theirs: _Block | None
+    ) -> list[_Block]:
+        """What stays of it: all of it where the other side has changed it or it binds,
+        else the prose below that is new."""
+        left = theirs if ours is None else ours
+        if left is None or (ours and theirs):
+            return []
+        if base is None:
+            return [left]
+        is_guard = base.binds and left.binds and not self.is_archive
+        if base.text != left.text or is_guard:
+            stone = self._stone(left.id, self.sides[0 if ours is None else 1])
+            if stone is None:
+                if is_guard:
+                    self._say(left, "stays, which one side took out", "guard --off")
+                return [left]
+            self._say(left, f"stays taken back ({reason_of(stone)})", "restore")
+            if left.body != base.body:
+                return [_retired(left, stone)]
+        if left.below in ("", base.below):
+            return []
+        return [_Block(gap=left.gap, below=left.below)]
+
+    def _stone(self, id: str, remover: str) -> Entry | None:
+        """The entry in the archive of the side that removed it, where that took it
+        back."""
+        text = "" if self.is_archive else self.asked.archive_beside(remover)
+        stones: list[Entry] = [
+            entry
+            for entry in parse(text, "").entries
+            if entry.id == id and is_tombstone(entry, archived=True)
+        ]
+        return stones[-1] if stones else None
+
+    def _say(self, block: _Block, what: str, verb: str) -> None:
+        means = "lifts it" if verb == "guard --off" else "brings it back"
+        command = f"mem {verb} {block.id[:8]}"
+        self.notes.append(f"{block.entry.title!r} {what}: {command} {means}")
+
+
+def _retired(block: _Block, stone: Entry) -> _Block:
+    """The other side's words, as little live as what was taken back."""
+    changes = {
+        "status": "retired",
+        "retired_because": stone.extra.get("retired_because"),
+        "superseded_by": stone.extra.get("superseded_by"),
+    }
+    return _spliced(block, changes)
 
 
 def _merge_changed(base: _Block | None, ours: _Block, theirs: _Block) -> list[_Block]:

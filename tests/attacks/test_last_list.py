@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memcli.compaction.merge import MOST_CHANGED, Unmergeable, merge
+from memcli.compaction.merge import MOST_CHANGED, Asked, Unmergeable, merge
 from memcli.storage.files import state_dir
 from memcli.text.controls import quoted
 from tests.conftest import Project
@@ -197,7 +197,7 @@ def test_a_crowd_of_entries_that_both_sides_changed_is_left_to_git():
 
     def merged(number: int) -> str:
         sides = (text(words, number) for words in ("base", "ours", "theirs"))
-        return merge(*sides, path="MEMORY.md", merge_prose=None)[0]
+        return merge(*sides, path="MEMORY.md", asked=Asked(None))[0]
 
     assert "ours of 9" in merged(20) and "theirs of 9" in merged(20)
     with pytest.raises(Unmergeable, match="both sides changed"):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memcli.compaction.merge import Unmergeable, merge
+from memcli.compaction.merge import Asked, Unmergeable, merge
 from memcli.memory import front_matter
 from memcli.memory.changes import EntryChange, edited, render_entry
 from memcli.memory.grammar import derived_id
@@ -54,7 +54,7 @@ def both_lines(base, ours, theirs):
 
 
 def merged(base, ours, theirs, *, path="MEMORY.md"):
-    return merge(base, ours, theirs, path=path, merge_prose=no_prose)[0]
+    return merge(base, ours, theirs, path=path, asked=Asked(no_prose))[0]
 
 
 def raw(file, found):
@@ -434,7 +434,7 @@ def test_two_branches_with_thirty_changes_each(world, plan_a, plan_b):
     if a == b or not any(segments(text) for text in (base, a, b)):
         return  # git does not ask about equal sides, and merges prose alone
     text, mirrored = (
-        merge(base, *pair, path="MEMORY.md", merge_prose=both_lines)[0]
+        merge(base, *pair, path="MEMORY.md", asked=Asked(both_lines))[0]
         for pair in [(a, b), (b, a)]
     )
     assert facts(text) == facts(mirrored)
@@ -450,7 +450,7 @@ def test_two_branches_with_thirty_changes_each(world, plan_a, plan_b):
         and merged(base, a, base) == a
         and merged(base, base, b) == b
     )
-    again = merge(base, text, b, path="MEMORY.md", merge_prose=both_lines)[0]
+    again = merge(base, text, b, path="MEMORY.md", asked=Asked(both_lines))[0]
     assert set(facts(text)) <= set(facts(again))
 
 
@@ -553,7 +553,7 @@ def test_prose_below_an_entry_is_merged_and_stays_when_the_entry_goes():
     base = f"# Top\n\n{a}\n- one\n\n{b}"
 
     def merged(ours, theirs):
-        return merge(base, ours, theirs, path="m", merge_prose=both_lines)[0]
+        return merge(base, ours, theirs, path="m", asked=Asked(both_lines))[0]
 
     both = merged(
         base.replace("- one", "- one\n- two"), base.replace("- one", "- one\n- three")

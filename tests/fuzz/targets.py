@@ -104,10 +104,10 @@ def _checked(text):
 def _merged(text):
     third = len(text) // 3
     sides = text, text[:third] + text[third * 2 :], text[third:]
-    both, _ = merge.merge(
-        *sides, path=NAME, merge_prose=lambda old, mine, other: (mine + other, 0)
+    both = merge.merge(
+        *sides, path=NAME, asked=merge.Asked(lambda old, mine, other: (mine + other, 0))
     )
-    parse(both, NAME)
+    parse(both.text, NAME)
 
 
 def _safe_body(text):

@@ -1,0 +1,167 @@
+"""What one side of a merge took back, or bound, is not undone by the other, in real
+git."""
+
+import re
+
+import pytest
+
+from tests.commands.test_merge_driver import DRIVER
+from tests.programs import finished
+
+FREEZE = "Freeze the clock in cart tests"
+FORCE = "Never force push to main"
+DIRECTIONS = pytest.mark.parametrize("is_turned", [False, True])
+
+
+@pytest.fixture
+def repo(project):
+    """A repository with the driver and a few entries, of which one binds."""
+    project.git("config", "merge.mem.driver", DRIVER)
+    project.write(".gitattributes", "*.md merge=mem\n")
+    project.ok("add", "--kind", "policy", FORCE)
+    project.ok("guard", id_of(project, FORCE))
+    for line in (FREEZE, "Mails leave by the worker", "Decimals for money"):
+        project.ok("add", line)
+    project.commit()
+    return project
+
+
+def id_of(repo, title):
+    return next(entry.id for entry in repo.entries() if title in entry.title)
+
+
+def text_without(repo, title):
+    parts = re.split(r"(?m)(?=^---\nid: )", repo.read())
+    return "".join(part for part in parts if title not in part)
+
+
+def merged(repo, main, branch, is_turned=False, how="merge", code=0):
+    """What git says when a branch is merged into main, or main into it."""
+    repo.git("checkout", "-q", "-b", "branch")
+    branch(repo)
+    repo.commit("branch")
+    repo.git("checkout", "-q", "main")
+    main(repo)
+    repo.commit("main")
+    other = "branch"
+    if is_turned:
+        repo.git("checkout", "-q", "branch")
+        other = "main"
+    options = {"merge": ["--no-edit"], "cherry-pick": ["--keep-redundant-commits"]}
+    done = finished("git", how, *options.get(how, []), other, code=code, cwd=repo.root)
+    return done.stdout + done.stderr
+
+
+def adds(repo):
+    repo.ok("add", "Redis keys carry an area prefix")
+
+
+def deletes(repo):
+    repo.write("MEMORY.md", text_without(repo, FORCE))
+
+
+def indents(repo):
+    start = f"---\nid: {id_of(repo, FORCE)}"
+    text = repo.read().replace(start, start.replace("---\n", "    ---\n    "))
+    repo.write("MEMORY.md", text)
+
+
+def makes_prose(repo):
+    start = f"---\nid: {id_of(repo, FORCE)}"
+    repo.write("MEMORY.md", repo.read().replace(start, f"text\n{start}"))
+
+
+@DIRECTIONS
+@pytest.mark.parametrize("lifts", [deletes, indents, makes_prose])
+def test_a_guard_that_one_side_took_out_stays_and_is_said(repo, lifts, is_turned):
+    """By a person's command alone it goes."""
+    said = merged(repo, adds, lifts, is_turned)
+    assert f"'{FORCE}' stays, which one side took out" in said
+    assert f"mem guard --off {id_of(repo, FORCE)[:8]} lifts it" in said
+    tried = repo.mem("guard", "--try", "git push --force origin main").out
+    assert FORCE in tried
+    repo.ok("recall", "redis prefix")
+
+
+def test_a_guard_that_was_retired_on_one_side_goes(repo):
+    """And is archived there: the other side's file has it no more."""
+
+    def retires(repo):
+        repo.ok("retire", id_of(repo, FORCE))
+        repo.ok("compact")
+
+    said = merged(repo, retires, adds)
+    assert "stays taken back" in said
+    assert FORCE not in repo.read()
+
+
+def test_what_git_merges_as_text_lifts_no_guard(repo):
+    """Where an id stands twice, entries cannot be told apart."""
+
+    def lifts(repo):
+        entry = text_without(repo, FREEZE).rpartition("---\nid: ")[2]
+        repo.write("MEMORY.md", f"{text_without(repo, FORCE)}\n---\nid: {entry}")
+
+    said = merged(repo, adds, lifts, code=1)
+    assert f"would lift '{FORCE}'" in said
+    assert FORCE in repo.read()
+
+
+def retires(repo):
+    repo.ok("retire", id_of(repo, FREEZE), "--because", "it was wrong")
+    repo.ok("compact")
+
+
+def reinforces(repo):
+    repo.ok("reinforce", id_of(repo, FREEZE), env={"MEM_NOW": "2026-12-24"})
+
+
+def edits(repo):
+    repo.ok("edit", id_of(repo, FREEZE), "--title", f"{FREEZE} and orders")
+
+
+@DIRECTIONS
+@pytest.mark.parametrize("how", ["merge", "rebase", "cherry-pick"])
+def test_what_was_taken_back_comes_back_by_no_count(repo, how, is_turned):
+    """A use of it on the other side is no word against that."""
+    said = merged(repo, retires, reinforces, is_turned, how)
+    assert f"'{FREEZE}' stays taken back (2026-11-21, it was wrong)" in said
+    assert FREEZE not in repo.read()
+    assert FREEZE not in repo.ok("recall", "freeze the clock").out
+    assert "was taken back" in repo.ends(5, "add", f"{FREEZE}.").err
+
+
+@DIRECTIONS
+def test_an_edit_of_what_was_taken_back_waits_for_a_person(repo, is_turned):
+    """The words are kept, retired, and come back by one command."""
+    said = merged(repo, retires, edits, is_turned)
+    entry = next(each for each in repo.entries() if FREEZE in each.title)
+    assert entry.status == "retired"
+    assert f"mem restore {entry.id[:8]} brings it back" in said
+    repo.ok("restore", entry.id)
+    assert "and orders" in repo.ok("recall", "freeze the clock").out
+    assert "taken-back" not in repo.mem("doctor").out
+
+
+@DIRECTIONS
+@pytest.mark.parametrize("other", [reinforces, edits])
+def test_a_value_that_was_superseded_is_told_no_more(repo, other, is_turned):
+    """Whatever the other side did with it."""
+
+    def supersedes(repo):
+        repo.ok("add", "Staging listens on port 9090")
+        repo.ok("compact")
+
+    edits_port = other is edits
+    repo.ok("add", "Staging listens on port 8080")
+    repo.commit("port")
+
+    def changes(repo):
+        port = id_of(repo, "8080")
+        edit = ("edit", port, "--title", "Staging listens on port 8080, yes")
+        repo.ok(*(edit if edits_port else ("reinforce", port)))
+
+    merged(repo, supersedes, changes, is_turned)
+    told = repo.ok("recall", "which port has staging").out
+    assert "9090" in told
+    assert "8080" not in told
