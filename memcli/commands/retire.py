@@ -10,7 +10,14 @@ from memcli.compaction.reinforce import adopt_hint
 from memcli.errors import RefusedError, UsageError
 from memcli.index.upkeep import Located
 from memcli.memory.changes import ChangeSet, Spot
-from memcli.memory.values import ARCHIVE, Entry, Patch, plain_id, source_of
+from memcli.memory.values import (
+    ARCHIVE,
+    Entry,
+    Patch,
+    archive_of,
+    plain_id,
+    source_of,
+)
 from memcli.project.context import hold, nothing_written, patches_of
 from memcli.similarity.taken_back import TakenBackDoor
 
@@ -87,14 +94,15 @@ def _plan_restore(app: App, ids: Sequence[str], *, again: bool) -> RetireReport:
             what = f"{prefix}: {refusal}; nothing is written"
             raise RefusedError(what, f"mem restore {prefix} --again")
         path = spot[0]
-        is_retired = not entry.is_live
-        if path.endswith(ARCHIVE):
-            home = source_of(path)
-            with nothing_written(home):
-                hold(app.project, changes, home)
-            path = changes.restore(spot, **(LIVE if is_retired else {}))
-        elif is_retired:
-            changes.set(spot, **LIVE)
+        live = {} if entry.is_live else LIVE
+        archived = path.endswith(ARCHIVE)
+        beside = source_of(path) if archived else archive_of(path)
+        with nothing_written(beside):
+            hold(app.project, changes, beside)
+        if archived:
+            path = changes.restore(spot, **live)
+        elif changes.came_back(path, entry.id) or live:
+            changes.set(spot, **live)
         else:
             already.append(key)
             continue

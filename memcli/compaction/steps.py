@@ -32,7 +32,14 @@ from memcli.memory.binding import binds
 from memcli.memory.changes import copied_values
 from memcli.memory.grammar import derived_id
 from memcli.memory.prominence import age_days, half_life_decay
-from memcli.memory.values import PASSING_LEVELS, Entry, archive_of, sessions_of
+from memcli.memory.tombstones import is_tombstone
+from memcli.memory.values import (
+    ARCHIVE,
+    PASSING_LEVELS,
+    Entry,
+    archive_of,
+    sessions_of,
+)
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import clusters, near_duplicate
 from memcli.similarity.opposites import Opposite
@@ -43,6 +50,7 @@ LASTING_KINDS = ("policy", "architecture", "preference")
 LASTING_PRIORITIES = ("permanent", "critical", "high", "pin")
 RECURS = 3  # in so many distinct jobs or sessions an entry must recur to be promoted
 TARGET = "MEMORY.md"
+WHY = ("retired_because", "superseded_by")
 SAME_MEANING = 0.95  # above this cosine two entries are near-duplicates in other words
 
 
@@ -96,6 +104,7 @@ def contradicting(work: Compaction, wanted: CompactRequest) -> list[Opposite]:
 def _before_contradictions(work: Compaction, wanted: CompactRequest) -> None:
     if wanted.adopt:
         work.adopt(wanted.units)
+    _take_back(work)
     follow_renames(work, wanted.renamed)
     _merge_same_ids(work)
     _merge_duplicates(work)
@@ -263,13 +272,28 @@ def _archive_stale(work: Compaction) -> None:
             work.note("stale", [member], member.entry.title)
 
 
+def _take_back(work: Compaction) -> None:
+    """Retire what the archive of its file took back: a merge left it live."""
+    stones: dict[tuple[str, str], Entry] = {}
+    for path, file in work.changes.files.items():
+        for entry in file.entries if path.endswith(ARCHIVE) else ():
+            if is_tombstone(entry, archived=True):
+                stones[path, entry.id] = entry
+    for member in work.members:
+        stone = stones.get((archive_of(member.source.path), member.entry.id))
+        if stone is not None and member.live and member.writable:
+            values = {key: stone.extra.get(key) for key in WHY}
+            member.set(status="retired", **values)
+
+
 def _archive_retired(work: Compaction) -> None:
     for member in work.members:
         if not member.leaves and not member.entry.is_live and member.writable:
             extra = member.entry.extra
             reason = extra.get("retired_because")
             because = "superseded" if extra.get("superseded_by") else "retired"
-            work.leave([member], because, status="retired", retired_because=reason)
+            values = {key: extra.get(key) for key in WHY}
+            work.leave([member], because, status="retired", **values)
             why = f" ({reason})" if reason else ""
             work.note("retired", [member], member.entry.title + why)
 

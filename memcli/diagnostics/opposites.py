@@ -32,8 +32,9 @@ def _opposed(live: Sequence[PlacedEntry]) -> Iterator[Check]:
 
 
 def _came_back(live: Sequence[PlacedEntry], stones: Sequence[Entry]) -> Iterator[Check]:
-    """Live entries that are older than the day on which the same words were taken
-    back elsewhere: a merge brought them back."""
+    """Live entries that their archive has as taken back, or that are older than the day
+    on which the same words were taken back elsewhere: a merge brought them back."""
+    ids = {stone.id for stone in stones}
     for path, entry in live if stones else ():
         last_confirmed = max(entry.created_at, entry.last_reinforced)
         later = [
@@ -41,13 +42,14 @@ def _came_back(live: Sequence[PlacedEntry], stones: Sequence[Entry]) -> Iterator
             for stone in stones
             if str(stone.extra.get("archived_at") or "") > last_confirmed
         ]
-        refusal = TakenBackDoor(later).of(entry.body) if later else None
-        if refusal is not None:
-            yield warning(
-                "taken-back",
-                f"{entry.title!r} is live, but {refusal}",
-                hint=f"mem retire {entry.id[:8]}; where it holds:"
-                f" mem edit {entry.id[:8]} --confirm",
-                path=path,
-                line=entry.line,
-            )
+        why = str(TakenBackDoor(later).of(entry.body) or "") if later else ""
+        hint = (
+            f"mem retire {entry.id[:8]}; where it holds:"
+            f" mem edit {entry.id[:8]} --confirm"
+        )
+        if entry.id in ids:
+            hint = f"mem compact; where it holds: mem restore {entry.id[:8]}"
+            why = why or "its archive has it as taken back"
+        if why:
+            what = f"{entry.title!r} is live, but {why}"
+            yield warning("taken-back", what, hint=hint, path=path, line=entry.line)

@@ -18,11 +18,19 @@ from memcli.index.occasions import note_occasions
 from memcli.index.prose import passages
 from memcli.index.sql import first_column, json_list, newest_chunk, number_of
 from memcli.index.whole import changing
-from memcli.memory.binding import bound
+from memcli.memory.binding import binds, bound
 from memcli.memory.grammar import CROWDED, DETAIL, is_crowded, uncrowded
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.records import ruled_out
-from memcli.memory.values import Entry, Problem, plain_id
+from memcli.memory.tombstones import takes_back
+from memcli.memory.values import (
+    ARCHIVE,
+    Entry,
+    Problem,
+    archive_of,
+    plain_id,
+    source_of,
+)
 from memcli.memory.words import MATTER, OVERLAP, SIZE, clean, each_text, sub_words
 from memcli.project.listing import Files, FoundFile, marks
 from memcli.storage.files import ONE_OF, Unreadable, decode, decode_anyhow, read_file
@@ -251,7 +259,11 @@ class _Writer:
         for number, file in enumerate(suspects, 1):
             outcomes[self._write_file(file)] += 1
             progress("file", number, len(suspects))
-        self._link({file.name: file for file in files})
+        by_name = {file.name: file for file in files}
+        for name in (*gone, *(file.name for file in suspects)):
+            if name.endswith(ARCHIVE) and source_of(name) in by_name:
+                self._write_file(by_name[source_of(name)], anew=True)
+        self._link(by_name)
         self._apart(marks(files))
         if not self.fts:
             hash_size = (
@@ -334,7 +346,9 @@ class _Writer:
             self.db.execute("DELETE FROM relations WHERE source = ?", row)
             self.db.execute("DELETE FROM file_meta WHERE id = ?", row)
 
-    def _write_file(self, file: FoundFile, linked: str | None = None) -> bool | None:
+    def _write_file(
+        self, file: FoundFile, linked: str | None = None, *, anew: bool = False
+    ) -> bool | None:
         """None: not readable; False: same content; True: chunked anew."""
         select = "SELECT id, hash, place, linked FROM file_meta WHERE path = ?"
         known = self.db.execute(select, (file.name,)).fetchone()
@@ -346,7 +360,8 @@ class _Writer:
             data, mtime, size = read_file(file.path, file.base)
             state = state._replace(mtime=mtime, size=size, identity=digest(data))
             place = place_text(file.place, file.tree)
-            if known and known[1:] == (state.identity, place, linked):
+            is_same = known and known[1:] == (state.identity, place, linked)
+            if is_same and not anew:
                 update = "UPDATE file_meta SET mtime = ?, size = ? WHERE id = ?"
                 self.db.execute(update, (mtime, size, known[0]))
                 return False
@@ -389,9 +404,15 @@ class _Writer:
         around = passages(prose)
         state = state._replace(entries=len(entries))
         source = self._note(file, state, memory.problems)
+        gone = self._taken_back(file)
         live = file.place.store == "memory"
         made = (
-            rows(entry, around.get(entry.id, ""), state.linked, live=live)
+            rows(
+                entry,
+                around.get(entry.id, ""),
+                state.linked,
+                live=live and (entry.id not in gone or binds(entry)),
+            )
             for entry in entries
         )
         wanted: Iterable[Row] = chain.from_iterable(made)
@@ -399,6 +420,20 @@ class _Writer:
         if is_known:
             wanted = self._keep(source, list(wanted))
         self._insert(source, wanted)
+
+    def _taken_back(self, file: FoundFile) -> set[str]:
+        """The ids of what the archive of a file took back: a merge may have left it
+        live in the file."""
+        select = (
+            "SELECT entry, metadata FROM chunks JOIN file_meta ON file_meta.id = source"
+            " WHERE path = ? AND part = 0"
+        )
+        archived = self.db.execute(select, (archive_of(file.name),))
+        return {
+            plain_id(entry)
+            for entry, metadata in archived
+            if takes_back(json.loads(metadata), archived=True)
+        }
 
     def _note(self, file: FoundFile, state: _State, problems: Iterable[Problem]) -> int:
         values = (

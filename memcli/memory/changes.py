@@ -20,6 +20,7 @@ from memcli.memory.grammar import (
     with_line_feeds,
 )
 from memcli.memory.parser import MemoryFile, parse
+from memcli.memory.tombstones import is_tombstone
 from memcli.memory.values import Edit, Entry, archive_of, source_of
 
 ARCHIVE_KEYS = ("archived_at", "archived_from", "archived_because")
@@ -430,7 +431,21 @@ class ChangeSet:
         given = {**dict.fromkeys(ARCHIVE_KEYS), **values}
         change = EntryChange(at=0, values=given)
         self.append(home, edited(parse(entry_text, archive.path), [change]).text)
+        self.came_back(home, entry.id)
         return home
+
+    def came_back(self, home: str, id: str) -> bool:
+        """Note in the archive of a file that an entry was restored, where it was taken
+        back; whether it was."""
+        archive = archive_of(home)
+        stones = [
+            (archive, number)
+            for number, entry in enumerate(self.file(archive).entries)
+            if entry.id == id and is_tombstone(entry, archived=True)
+        ]
+        for spot in stones:
+            self.set(spot, archived_because="restored")
+        return bool(stones)
 
     def texts(self) -> dict[str, str]:
         """The new texts by path; raises DataError when one would not read back as

@@ -10,9 +10,10 @@ import re
 import unicodedata
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, chain, islice
+from typing import Any
 
 from memcli.memory.values import Entry
 from memcli.memory.words import full_pairs, spaceless_runs, stem
@@ -76,14 +77,19 @@ def _latin(word: str) -> str:
 
 def is_tombstone(entry: Entry, *, archived: bool) -> bool:
     """Whether a person, or a newer value, took an entry back: not a stage, nor age, nor
-    a merge in which its words live on."""
+    a merge in which its words live on, nor was it restored."""
     if not archived and entry.is_live:
         return False
-    because = str(entry.extra.get("archived_because") or "retired")
-    if archived and because in ("stale", "merged"):
+    return takes_back(entry.extra, archived=archived)
+
+
+def takes_back(values: Mapping[str, Any], *, archived: bool) -> bool:
+    """Whether the values of an entry that is not live say so."""
+    because = str(values.get("archived_because") or "retired")
+    if archived and because in ("stale", "merged", "restored"):
         return False
-    stage = str(entry.extra.get("retired_because") or "").startswith("stage ")
-    return not stage or bool(entry.extra.get("superseded_by"))
+    stage = str(values.get("retired_because") or "").startswith("stage ")
+    return not stage or bool(values.get("superseded_by"))
 
 
 _HEAD = 8  # letters of a forgotten line by which it is looked for within a text

@@ -16,7 +16,7 @@ from memcli.memory.tombstones import (
     reason_of,
     words_of,
 )
-from memcli.memory.values import Entry
+from memcli.memory.values import Entry, archive_of
 from memcli.memory.words import overlap
 from memcli.named import NamedTuple
 from memcli.similarity.claims import Claim, claim, content_terms
@@ -50,20 +50,21 @@ class Refusal(NamedTuple):
 
 
 def tombstones_of(known: Iterable[KnownFile]) -> list[Entry]:
-    """The entries that were taken back; what is live under the same id came back."""
-    entries = [
-        (entry, file.place.store == "archive")
-        for file in known
-        for entry in file.memory.entries
-    ]
-    live = {entry.id for entry, archived in entries if not archived and entry.is_live}
-    return [
-        entry
-        for entry, archived in entries
-        if entry.id not in live
-        and not entry.is_episode
-        and is_tombstone(entry, archived=archived)
-    ]
+    """The entries that were taken back; what is live under the same id came back,
+    unless the archive of its own file has it."""
+    stones = []
+    gone = set()
+    live = set()
+    for file in known:
+        archived = file.place.store == "archive"
+        for entry in file.memory.entries:
+            if is_tombstone(entry, archived=archived) and not entry.is_episode:
+                stones.append(entry)
+                gone.add((file.path, entry.id))
+            elif not archived and entry.is_live:
+                live.add((archive_of(file.path), entry.id))
+    back = {id for _, id in live - gone}
+    return [stone for stone in stones if stone.id not in back]
 
 
 class TakenBackDoor:

@@ -107,6 +107,17 @@ def test_what_git_merges_as_text_lifts_no_guard(repo):
     assert FORCE in repo.read()
 
 
+def test_an_archive_lifts_no_guard_that_stands(repo):
+    """It may come with a branch that leaves the file alone."""
+    live = repo.read()
+    repo.ok("retire", id_of(repo, FORCE))
+    repo.ok("compact")
+    repo.write("MEMORY.md", live)
+    assert FORCE in repo.mem("guard", "--try", "git push --force origin main").out
+    repo.ok("compact")
+    assert FORCE in repo.read()
+
+
 def retires(repo):
     repo.ok("retire", id_of(repo, FREEZE), "--because", "it was wrong")
     repo.ok("compact")
@@ -165,3 +176,27 @@ def test_a_value_that_was_superseded_is_told_no_more(repo, other, is_turned):
     told = repo.ok("recall", "which port has staging").out
     assert "9090" in told
     assert "8080" not in told
+
+
+def test_what_no_driver_saw_is_told_no_more_and_named(repo):
+    """A merge elsewhere left an entry live that its archive has as taken back: recall
+    does not tell it, doctor names it, compaction moves it; restoring it ends that."""
+    live = repo.read()
+    retires(repo)
+    repo.write("MEMORY.md", live)
+    entry = id_of(repo, FREEZE)
+    assert FREEZE not in repo.ok("recall", "freeze the clock").out
+    assert FREEZE not in repo.hook("session-start", source="startup").out
+    [row] = [row for row in repo.checks() if row["name"] == "taken-back"]
+    assert row["hint"].startswith("mem compact; ")
+    repo.ends(5, "add", f"{FREEZE}.")
+    repo.ends(1, "compact", "--check")
+    repo.ok("restore", entry)
+    assert FREEZE in repo.ok("recall", "freeze the clock").out
+    repo.ok("compact", "--check")
+    repo.ok("undo")
+    repo.ok("compact")
+    assert FREEZE not in repo.read()
+    assert repo.read("MEMORY.archive.md").count(entry) == 1
+    repo.ok("restore", entry)
+    assert FREEZE in repo.ok("recall", "freeze the clock").out
