@@ -189,6 +189,7 @@ _SAFE = (
     *("-c", "core.attributesFile=/dev/null"),
     *("-c", "diff.orderFile=/dev/null"),
     *("-c", "blame.ignoreRevsFile="),
+    *("-c", "i18n.logOutputEncoding=UTF-8"),
 )
 _PLAIN = {
     "diff": ("--no-ext-diff", "--no-textconv"),

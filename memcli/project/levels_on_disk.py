@@ -304,7 +304,7 @@ class _Walk:
             self.inodes.add(known)
             path = f"{self.base}/{name}"
             work_tree = tree or self.tree
-            mtime = status.st_mtime_ns
+            mtime = files.storable(status.st_mtime_ns)
             file = FoundFile(
                 path=path,
                 name=called,

@@ -15,6 +15,7 @@ from typing import Any
 from memcli.memory.values import ARCHIVE, Place, Problem
 from memcli.named import NamedTuple
 from memcli.project.git import common_dir, work_tree
+from memcli.storage.files import storable
 from memcli.text.digests import digest
 
 PRIVATE = "~claude"  # the `tree` of Claude Code's own memory: never leaves this machine
@@ -65,7 +66,8 @@ class Folder(NamedTuple):
     @property
     def mtime(self) -> int:
         """When the newest was changed."""
-        return max(int(row[1]) for part in self.read for row in marshal.loads(part)[1])
+        rows = chain.from_iterable(marshal.loads(part)[1] for part in self.read)
+        return storable(max(row[1] for row in rows))
 
     def take(self, entries: Iterator[os.DirEntry[str]]) -> Iterator[str]:
         """Read a folder, in batches without an object for each file that lasts; give
@@ -91,7 +93,7 @@ class Folder(NamedTuple):
                 name=self.name + (name if name.isascii() else shown(name)),
                 place=self.archive if name.endswith(ARCHIVE) else self.place,
                 tree=self.tree,
-                mtime=time,
+                mtime=storable(time),
                 size=size,
                 base=self.base,
                 found=False,

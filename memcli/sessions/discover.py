@@ -14,7 +14,7 @@ from memcli.sessions.formats.protocol import Format, Store
 from memcli.sessions.formats.registry import FORMATS
 from memcli.sessions.gather import Lines, mapping, parse, value_at
 from memcli.sessions.reader import open_plain
-from memcli.storage.files import state_dir, why
+from memcli.storage.files import state_dir, storable, why
 from memcli.storage.sqlite import Owner, Owners, remembered
 
 FAR = 1 << 20  # bytes at the head of a file in which the folder is looked for
@@ -106,7 +106,8 @@ class _Search:
 
     def _look_at(self, path: Path, newer: int) -> None:
         state = path.stat()
-        if state.st_mtime_ns < newer:
+        mtime = storable(state.st_mtime_ns)
+        if mtime < newer:
             return
         owner = self._owner(path, state)
         if owner.cwd and resolves_inside(owner.cwd, self.wanted):
@@ -115,14 +116,15 @@ class _Search:
                 format=self.agent,
                 session=owner.session,
                 cwd=owner.cwd,
-                mtime=state.st_mtime_ns,
+                mtime=mtime,
                 size=state.st_size,
                 parent=owner.parent,
             )
             self.sessions.append(session)
 
     def _owner(self, path: Path, state: os.stat_result) -> Owner:
-        known = self.owners.of(path, state.st_size, state.st_mtime_ns)
+        mtime = storable(state.st_mtime_ns)
+        known = self.owners.of(path, state.st_size, mtime)
         if known is not None:
             return known
         if self.store.owner:
@@ -130,7 +132,7 @@ class _Search:
         else:
             owner = _by_records(path, self.store)
         if owner.cwd and path.suffix != ".db":  # that has sessions of many folders
-            self.owners.remember(path, state.st_size, state.st_mtime_ns, owner)
+            self.owners.remember(path, state.st_size, mtime, owner)
         return owner
 
 

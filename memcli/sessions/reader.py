@@ -17,7 +17,7 @@ from memcli.sessions import speakers
 from memcli.sessions.formats import aider, opencode, registry
 from memcli.sessions.gather import Gather, Line, Lines, decoded, parse
 from memcli.sessions.model import Session
-from memcli.storage.files import MAGIC, open_file
+from memcli.storage.files import MAGIC, open_file, storable
 
 MAX_DOCUMENT = 32 << 20
 """Bytes of the largest file that is one JSON document; JSON lines may be of any
@@ -80,7 +80,7 @@ def _read_file(
         log = path.with_name(f"{path.name}-wal")  # of a database
         states = [part.stat() for part in (path, log) if part.exists()]
         size = sum(state.st_size for state in states)
-        mtime = max(state.st_mtime_ns for state in states)
+        mtime = storable(max(state.st_mtime_ns for state in states))
         is_database = file.read(len(MAGIC)) == MAGIC
         file.seek(0)
         if is_database and format in ("", "opencode"):

@@ -199,6 +199,14 @@ def open_folder(path: str) -> int:
     return os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
 
 
+_LATEST = 2**63 - 1  # the year 2262
+
+
+def storable(mtime_ns: int) -> int:
+    """A time of change that a database can hold, and a calendar: a file may have any."""
+    return min(max(mtime_ns, 1), _LATEST)
+
+
 def read_file(
     path: str | Path, inside: str | Path = "", *, most: int = MEMORY_BYTES
 ) -> Content:
@@ -214,9 +222,11 @@ def read_file(
     if max(status.st_size, len(data)) > most:
         size = f"{most >> 20} MB" if most >= 1 << 20 else f"{most} bytes"
         raise Unreadable(f"is longer than {size}")
-    tick = RACY_NS if status.st_mtime_ns % 1_000_000_000 else COARSE_NS
-    fresh = abs(time.time_ns() - status.st_mtime_ns) < tick
-    return Content(data, 0 if fresh else status.st_mtime_ns, len(data))
+    mtime = status.st_mtime_ns
+    tick = RACY_NS if mtime % 1_000_000_000 else COARSE_NS
+    fresh = abs(time.time_ns() - mtime) < tick
+    is_told = mtime == storable(mtime) and not fresh
+    return Content(data, mtime if is_told else 0, len(data))
 
 
 def read_text(

@@ -107,3 +107,15 @@ def test_a_giant_subject_keeps_no_recall_waiting(zebra):
     with ends():
         result = zebra.mem("index", "--history")
     assert result.code == 0, result
+
+
+@pytest.mark.parametrize("key", ["logOutputEncoding", "commitEncoding"])
+@pytest.mark.parametrize("encoding", ["UTF-16", "IBM037"])
+def test_commits_are_read_whatever_encoding_git_is_set_to(zebra, key, encoding):
+    """A log in another encoding is no log that can be read."""
+    zebra.commit("We decided for wïdgets at the gateway")
+    zebra.git("config", f"i18n.{key}", encoding)
+    zebra.ok("index", "--history")
+    assert "wïdgets" in zebra.ok("recall", "--history", "only", "wïdgets gateway").out
+    assert "wïdgets" in zebra.ok("why", "zebra.py").out
+    assert "stripes" in zebra.ok("recall", "--at", "HEAD", "zebra stripes").out

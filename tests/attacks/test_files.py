@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 
+from tests.commands.talk import held
+
 SECRET = "open sesame 7391"
 
 
@@ -162,3 +164,21 @@ def test_a_state_folder_behind_the_link_of_another_user_is_not_used(
     result = project.ok("add", "Other words to keep", env=env)
     assert "can be written by others" in result.err
     assert list((world / "kept/mem").iterdir()) == []
+
+
+@pytest.mark.parametrize("seconds", [10_000_000_000, -1, -10_000_000_000])
+def test_a_file_may_be_changed_at_any_time(project, seconds):
+    """No database holds a year past 2262; what was written within it is still seen."""
+    names = ("memory/a.md", "tasks/b.md", ".claude/memory/c.md")
+    for word in ("zebra", "okapi"):
+        for name in names:
+            path = project.write(name, f"# Notes\n\nThe {word} sleeps at noon.\n")
+            os.utime(path, (seconds, seconds))
+        session = project.home / ".claude/projects/x/s.jsonl"
+        held(session, "s", project.root, [("user", "Hi")], day="2026-03-04")
+        os.utime(session, (seconds, seconds))
+        project.ok("index", "--history")
+        assert word in project.ok("recall", f"when sleeps the {word}").out
+    project.ok("add", "The gnu sleeps at night")
+    project.ok("extract")
+    assert project.mem("doctor").code in (0, 1)
