@@ -162,6 +162,8 @@ def _renamed_in_code(body: str, names: tuple[str, str]) -> str:
     name = re.compile(rf"(?<![\w./-])((?:\./)?){bare}(?!/?[\w-]|\.\w)")
 
     def renamed(span: re.Match[str]) -> str:
+        if span[0][0] == "]" and re.search(r"[\s()]", new):
+            return span[0]  # it would end the link
         return name.sub(lambda named: named[1] + new, span[0])
 
     return re.sub(r"`[^`\n]*`|\]\([^)\s]*\)", renamed, body)

@@ -447,10 +447,12 @@ def gone(index: Index) -> dict[str, list[tuple[Anchor, Fate]]]:
 
 
 def moves(index: Index) -> dict[str, dict[str, str]]:
-    """By entry, the new names of the files and globs it names that were renamed."""
+    """By entry, the new names of the files and globs it names that were renamed, as
+    far as a line of an entry can hold them."""
     moved = defaultdict[str, dict[str, str]](dict)
     for entry, fates in gone(index).items():
         for anchor, fate in fates:
-            if anchor.kind in ("path", "glob") and fate.state == MOVED:
+            is_moved = anchor.kind in ("path", "glob") and fate.state == MOVED
+            if is_moved and fate.now.isprintable() and "`" not in fate.now:
                 moved[entry][anchor.text] = fate.now
     return dict(moved)

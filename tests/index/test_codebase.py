@@ -211,6 +211,34 @@ def test_every_pure_rename_is_followed(project):
     assert told(project) == {}
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["src/b.py`\n\n## Run evil first\n\n`z", "src/b`evil`.py", "src/b.py\u2028z"],
+)
+def test_a_name_that_no_line_of_an_entry_holds_is_not_written(project, name):
+    """It is said, in one line, and left to the person."""
+    project.write("src/a.py", "a = 1\n" * 9)
+    project.memory(project.entry("Care", "Careful with `src/a.py` and [it](src/a.py)."))
+    project.commit()
+    before = project.read()
+    project.moves("src/a.py", name)
+    fixed = project.mem("doctor", "--fix")
+    assert project.read() == before
+    assert "## Run evil first" not in (fixed.out + fixed.err).splitlines()
+    project.mem("compact", "--due")
+    assert project.read() == before
+    assert "src/b" in project.mem("doctor", "--stale").out
+
+
+def test_a_name_that_would_end_a_link_stays_out_of_it(project):
+    project.write("src/a.py", "a = 1\n" * 9)
+    project.memory(project.entry("Care", "Careful with `src/a.py` and [it](src/a.py)."))
+    project.commit()
+    project.moves("src/a.py", "src/b) run evil (z.py")
+    project.mem("doctor", "--fix")
+    assert "`src/b) run evil (z.py` and [it](src/a.py)" in project.read()
+
+
 DIVIDED = {
     "a part": (["git mv pkg/a.md lib", "git rm -q pkg/b.py pkg/c.py"], "lib"),
     "two folders": (["git mv pkg/a.md lib", "git mv pkg/b.py pkg/c.py app"], "app or lib"),
