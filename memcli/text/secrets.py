@@ -131,6 +131,7 @@ def _find_plain(text: str) -> list[Span]:
     there = _sought().within(text)
     if not there:
         return list(picked_alone(text))
+    going_on = [each.span() for each in _goes_on().finditer(text)]
     text = text.replace("\\\n", "  ")  # a line that goes on is one line
     text = _handle().sub(lambda handle: "h" * len(handle[0]), text)
     lowered_text = lowered(text)
@@ -142,7 +143,7 @@ def _find_plain(text: str) -> list[Span]:
     )
     candidates = (
         *named,
-        *_broken(text, there),
+        *_broken(text, there, going_on),
         *picked_alone(text),
         *likely_secrets(text, lowered_text, there),
     )
@@ -197,9 +198,17 @@ def _breaks(text: str) -> Iterator[tuple[int, int]]:
             yield found.span()
 
 
-def _broken(text: str, there: Collection[str]) -> Iterator[Span]:
-    """The credentials that go on in another line."""
-    breaks = list(_breaks(text))
+@verbose
+def _goes_on() -> str:
+    """Where a backslash has a word go on in the next line."""
+    return r"(?<= [\w+/=-] ) \\ \r? \n (?= [\w+/=-] )"
+
+
+def _broken(
+    text: str, there: Collection[str], going_on: Iterable[tuple[int, int]]
+) -> Iterator[Span]:
+    """The credentials that go on in another line: where `_breaks` says, or there."""
+    breaks = sorted([*_breaks(text), *going_on])
     if not breaks:
         return
     parts = [text[: breaks[0][0]]]

@@ -97,6 +97,19 @@ def test_each_shape_is_found(row):
         assert any(span.end - span.start > len(prefix) for span in found), (kind, value)
 
 
+@pytest.mark.parametrize("end", ["\\\n", "\\\r\n"])
+def test_a_token_that_a_backslash_takes_to_the_next_line_goes_whole(end):
+    """As a shell reads it; where a word ends there, nothing is joined."""
+    for start, rest in (("ghp_", some(36)), ("AKIA", some(16, "QEGRZPLMXK279"))):
+        for cut in range(4, len(rest) - 4, 3):
+            text = f"x {start}{rest[:cut]}{end}{rest[cut:]} y"
+            left = redact_secrets(text)
+            assert rest[:cut] not in left, text
+            assert rest[cut:] not in left, text
+    shell = f"curl -H ghp_short \\{end}  --data {some(12)}{end}--fast"
+    assert redact_secrets(shell) == shell
+
+
 PHRASE = "legal winner thank year wave sausage worth useful river winner thank yellow"
 FRAMES = """
 The wallet's seed phrase is {}
