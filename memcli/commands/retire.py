@@ -9,7 +9,7 @@ from memcli.commands.edit import refresh_found, writable
 from memcli.compaction.reinforce import adopt_hint
 from memcli.errors import RefusedError, UsageError
 from memcli.index.upkeep import Located
-from memcli.memory.changes import ChangeSet, Spot
+from memcli.memory.changes import ChangeSet, Spot, came_back
 from memcli.memory.values import (
     ARCHIVE,
     Entry,
@@ -101,7 +101,7 @@ def _plan_restore(app: App, ids: Sequence[str], *, again: bool) -> RetireReport:
             hold(app.project, changes, beside)
         if archived:
             path = changes.restore(spot, **live)
-        elif changes.came_back(path, entry.id) or live:
+        elif came_back(changes, path, entry.id) or live:
             changes.set(spot, **live)
         else:
             already.append(key)

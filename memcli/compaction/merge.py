@@ -45,17 +45,12 @@ class Unmergeable(Exception):
     """Cannot be merged by entry; git's own merge takes over."""
 
 
-def _unknown(side: str) -> str:
-    """No archive."""
-    return ""
-
-
 class Asked(NamedTuple):
     """What a merge asks of git: the text of prose that both sides changed, and that of
     the archive beside a side's text."""
 
     merge_prose: MergeProse
-    archive_beside: Callable[[str], str] = _unknown
+    archive_beside: Callable[[str], str] = lambda side: ""
 
 
 class Merged(NamedTuple):
@@ -363,9 +358,8 @@ def _merge_block(
 
 
 class _Removals:
-    """What becomes of an entry that one side has removed. Where it took it back, which
-    its archive tells, the other side's change brings it back no more; a guard that was
-    only deleted stays. Both are said."""
+    """What becomes of an entry that one side removed: where its archive tells that it
+    took it back, no change brings it back; a guard that was only deleted stays."""
 
     def __init__(self, sides: tuple[str, str], path: str, asked: Asked) -> None:
         self.sides = sides
@@ -410,18 +404,14 @@ class _Removals:
 
     def _say(self, block: _Block, what: str, verb: str) -> None:
         means = "lifts it" if verb == "guard --off" else "brings it back"
-        command = f"mem {verb} {block.id[:8]}"
-        self.notes.append(f"{block.entry.title!r} {what}: {command} {means}")
+        command = f"mem {verb} {block.id[:8]} {means}"
+        self.notes.append(f"{block.entry.title!r} {what}: {command}")
 
 
 def _retired(block: _Block, stone: Entry) -> _Block:
     """The other side's words, as little live as what was taken back."""
-    changes = {
-        "status": "retired",
-        "retired_because": stone.extra.get("retired_because"),
-        "superseded_by": stone.extra.get("superseded_by"),
-    }
-    return _spliced(block, changes)
+    why = {key: stone.extra.get(key) for key in ("retired_because", "superseded_by")}
+    return _spliced(block, {"status": "retired", **why})
 
 
 def _merge_changed(base: _Block | None, ours: _Block, theirs: _Block) -> list[_Block]:

@@ -23,14 +23,7 @@ from memcli.memory.grammar import CROWDED, DETAIL, is_crowded, uncrowded
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.records import ruled_out
 from memcli.memory.tombstones import takes_back
-from memcli.memory.values import (
-    ARCHIVE,
-    Entry,
-    Problem,
-    archive_of,
-    plain_id,
-    source_of,
-)
+from memcli.memory.values import Entry, Problem, archive_of, plain_id
 from memcli.memory.words import MATTER, OVERLAP, SIZE, clean, each_text, sub_words
 from memcli.project.listing import Files, FoundFile, marks
 from memcli.storage.files import ONE_OF, Unreadable, decode, decode_anyhow, read_file
@@ -259,11 +252,11 @@ class _Writer:
         for number, file in enumerate(suspects, 1):
             outcomes[self._write_file(file)] += 1
             progress("file", number, len(suspects))
-        by_name = {file.name: file for file in files}
-        for name in (*gone, *(file.name for file in suspects)):
-            if name.endswith(ARCHIVE) and source_of(name) in by_name:
-                self._write_file(by_name[source_of(name)], anew=True)
-        self._link(by_name)
+        touched = {*gone, *(file.name for file in suspects)}
+        for file in files if touched else ():
+            if archive_of(file.name) in touched:  # it tells what is live there
+                self._write_file(file, anew=True)
+        self._link({file.name: file for file in files})
         self._apart(marks(files))
         if not self.fts:
             hash_size = (
@@ -360,8 +353,7 @@ class _Writer:
             data, mtime, size = read_file(file.path, file.base)
             state = state._replace(mtime=mtime, size=size, identity=digest(data))
             place = place_text(file.place, file.tree)
-            is_same = known and known[1:] == (state.identity, place, linked)
-            if is_same and not anew:
+            if known and not anew and known[1:] == (state.identity, place, linked):
                 update = "UPDATE file_meta SET mtime = ?, size = ? WHERE id = ?"
                 self.db.execute(update, (mtime, size, known[0]))
                 return False
@@ -422,13 +414,12 @@ class _Writer:
         self._insert(source, wanted)
 
     def _taken_back(self, file: FoundFile) -> set[str]:
-        """The ids of what the archive of a file took back: a merge may have left it
-        live in the file."""
-        select = (
+        """The ids that a file's archive took back: a merge may have left them live."""
+        archived = self.db.execute(
             "SELECT entry, metadata FROM chunks JOIN file_meta ON file_meta.id = source"
-            " WHERE path = ? AND part = 0"
+            " WHERE path = ? AND part = 0",
+            (archive_of(file.name),),
         )
-        archived = self.db.execute(select, (archive_of(file.name),))
         return {
             plain_id(entry)
             for entry, metadata in archived

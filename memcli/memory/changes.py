@@ -431,21 +431,8 @@ class ChangeSet:
         given = {**dict.fromkeys(ARCHIVE_KEYS), **values}
         change = EntryChange(at=0, values=given)
         self.append(home, edited(parse(entry_text, archive.path), [change]).text)
-        self.came_back(home, entry.id)
+        came_back(self, home, entry.id)
         return home
-
-    def came_back(self, home: str, id: str) -> bool:
-        """Note in the archive of a file that an entry was restored, where it was taken
-        back; whether it was."""
-        archive = archive_of(home)
-        stones = [
-            (archive, number)
-            for number, entry in enumerate(self.file(archive).entries)
-            if entry.id == id and is_tombstone(entry, archived=True)
-        ]
-        for spot in stones:
-            self.set(spot, archived_because="restored")
-        return bool(stones)
 
     def texts(self) -> dict[str, str]:
         """The new texts by path; raises DataError when one would not read back as
@@ -472,6 +459,20 @@ class ChangeSet:
         for spot in sorted(self._plans):
             if copy := self._plans[spot].copy:
                 yield archive_of(spot[0]), self._archived(spot, copy)
+
+
+def came_back(changes: ChangeSet, home: str, id: str) -> bool:
+    """Note in the archive of a file that an entry was restored, where it was taken
+    back; whether it was."""
+    archive = archive_of(home)
+    stones = [
+        (archive, number)
+        for number, entry in enumerate(changes.file(archive).entries)
+        if entry.id == id and is_tombstone(entry, archived=True)
+    ]
+    for spot in stones:
+        changes.set(spot, archived_because="restored")
+    return bool(stones)
 
 
 def _add_event(
