@@ -64,7 +64,6 @@ def groups(harness: str, *, by_server: bool = False) -> dict[str, dict[str, Any]
 
 def _served(group: dict[str, Any]) -> dict[str, Any]:
     """A group of ours with the tool of the server for the command."""
-    (handler,) = group["hooks"]
     called = {
         "type": "mcp_tool",
         "server": "mem",
