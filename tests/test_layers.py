@@ -18,7 +18,8 @@ ROWS = """
     commands
     diagnostics exchange
     postgres
-    recall extraction compaction install guard
+    guard
+    recall extraction compaction install
     asking
     app
     history

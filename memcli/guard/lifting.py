@@ -29,19 +29,6 @@ from memcli.storage.files import Unreadable, read_file
 from memcli.text.matching import verbose
 from memcli.text.shell import Words
 
-HOOKED = (
-    ".claude/settings.local.json",
-    ".claude/settings.json",
-    ".codex/hooks.json",
-    ".gemini/settings.json",
-    ".opencode/plugin/mem.js",
-    "~/.claude/settings.json",
-    "~/.codex/hooks.json",
-    "~/.gemini/settings.json",
-    "~/.config/opencode/plugin/mem.js",
-)
-"""Settings of agents in which the hooks of a repository, or of a person, stand."""
-
 LIFTING = tuple(
     parse_pattern(text)
     for text in (
@@ -107,13 +94,20 @@ def _weakened(
     for name in (".mem.toml", str(user_file(app.project.home, app.project.environ))):
         if _is_changed(path_of(name), call.files, call):
             yield name
-    for name in HOOKED:
-        path = path_of(name)
+    for path in _hooked(app):
         is_named = any(_is_file(path, each) for each in call.files)
         is_named = is_named or _is_brought(path, call)
         is_meant = is_named or _lies_within(path, call)
         if is_meant and _changes_hooks(path, texts, is_named=is_named):
-            yield name
+            yield app.project.name_of(path)
+
+
+def _hooked(app: App) -> list[str]:
+    """The files by which agents call the hooks of a repository, or of a person."""
+    from memcli.install.harness import all_settings  # few calls change a file here
+
+    project = app.project
+    return [str(file.path) for file in all_settings(project.root, project.environ)]
 
 
 def _is_changed(path: str, files: Iterable[str], call: ToolCall) -> bool:

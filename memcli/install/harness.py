@@ -20,7 +20,6 @@ from memcli.install.agent_settings import without_hooks
 from memcli.install.targets import Left, Target
 from memcli.project import distribution, git
 from memcli.project.context import Project
-from memcli.sessions.gather import mapping
 from memcli.storage.files import BARE_PATH, SMALL_BYTES, Unreadable, read_text
 from memcli.text.matching import table
 
@@ -225,6 +224,8 @@ def _check_server() -> None:
 def approvals(environ: Mapping[str, str]) -> list[str]:
     """The hooks that a person approved in Codex, each as FILE:EVENT:GROUP:PLACE, or
     PLUGIN: for FILE."""
+    from memcli.sessions.gather import mapping  # hooks need no transcripts
+
     values = values_of(agent_home("codex", environ) / "config.toml")
     states = mapping(mapping(values.get("hooks")).get("state"))
     return [name for name, row in states.items() if mapping(row).get("trusted_hash")]

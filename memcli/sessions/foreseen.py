@@ -1,10 +1,15 @@
 """What a file will say once an edit tool has done what it is told. Pure."""
 
 from collections.abc import Iterable, Mapping
+from itertools import chain, islice, product
 from typing import Any
+
+Change = tuple[str, str]
 
 MOST_CHARACTERS = 16 << 20
 """A text that may grow longer by a change is not followed."""
+MOST_READINGS = 64
+"""So many ways to read a call are tried."""
 OLD = ("old_string", "old_str", "old_text", "oldText", "search", "find")
 NEW = ("new_string", "new_str", "new_text", "newText", "replacement", "replace")
 WHOLE = ("content", "contents", "file_text", "fileText")
@@ -14,39 +19,41 @@ all that a file will say."""
 
 def texts_after(text: str, given: Mapping[str, Any]) -> list[str]:
     """The texts that a file may have after a tool's call; none where its input does not
-    tell. A tool takes the first place or each; which one it is told in many ways."""
+    tell. What a tool takes of that, and whether it takes the first place or each, it is
+    told in many ways: each is tried."""
     before = text.replace("\r\n", "\n")
-    edits = given.get("edits")
-    steps = [given, *(edits if isinstance(edits, list) else ())]
-    changes = [change for step in steps if (change := _change(step))]
-    once = _changed(before, changes, 1)
-    everywhere = _changed(before, changes, -1)
-    return [] if once is None or everywhere is None else [once, everywhere]
+    listed = given.get("edits")
+    edits = [*map(_changes, listed)] if isinstance(listed, list) else []
+    alone = ([change] for change in _changes(given))
+    together = product(*edits) if edits else ()
+    readings = list(islice(chain(alone, together), MOST_READINGS))
+    if len(readings) == MOST_READINGS or not all(edits):
+        return []
+    texts = []
+    for reading, most in product(readings, (1, -1)):
+        after = _changed(before, reading, most)
+        if after is None:
+            return []
+        texts.append(after)
+    return texts
 
 
-def _change(step: object) -> tuple[str, str] | None:
-    """What a step takes out ("" for all there is) and puts there; None for nothing."""
+def _changes(step: object) -> list[Change]:
+    """What a step may take out ("" for all there is) and put there."""
     texts = step if isinstance(step, Mapping) else {}
-    old = _first(texts, OLD)
-    if old is not None:
-        return old.replace("\r\n", "\n"), _first(texts, NEW) or ""
-    whole = _first(texts, WHOLE)
-    return None if whole is None else ("", whole)
+    changed = product(_given(texts, OLD), _given(texts, NEW) or [""])
+    return [*changed, *product([""], _given(texts, WHOLE))]
 
 
-def _first(texts: Mapping[str, Any], keys: Iterable[str]) -> str | None:
-    """The text under the first key that there is."""
-    for key in keys:
-        if key in texts:
-            return str(texts[key])
-    return None
+def _given(texts: Mapping[str, Any], keys: Iterable[str]) -> list[str]:
+    """The texts under those of the keys that there are."""
+    found = [texts[key] for key in keys if texts.get(key) is not None]
+    return [str(text).replace("\r\n", "\n") for text in found]
 
 
-def _changed(text: str, changes: list[tuple[str, str]], most: int) -> str | None:
-    """The text after changes; None without one, and where one finds nothing to
-    change or makes too long a text."""
-    if not changes:
-        return None
+def _changed(text: str, changes: Iterable[Change], most: int) -> str | None:
+    """The text after changes; None where one finds nothing to change or makes too long
+    a text."""
     for old, new in changes:
         grown = len(text) + text.count(old) * len(new) if old else len(new)
         if old not in text or grown > MOST_CHARACTERS:

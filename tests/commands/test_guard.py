@@ -11,6 +11,7 @@ import pytest
 from memcli.app import Options, opened
 from memcli.commands.retire import retire
 from memcli.errors import RefusedError
+from memcli.install.harness import all_settings
 from memcli.memory.parser import parse
 from memcli.sessions.foreseen import texts_after
 
@@ -198,6 +199,26 @@ def test_what_takes_the_hooks_of_guards_away_asks(project):
     assert not written(shared, {**hooks, **kept})
     assert not written("settings.local.json", kept)
     assert not call(project, "rm -rf .codex")
+
+
+def test_what_init_wrote_for_an_agent_is_not_taken_away_in_silence(
+    project, monkeypatch
+):
+    """For each agent, here and for all folders, wherever its home is."""
+    guarded(project)
+    monkeypatch.setenv("CODEX_HOME", str(project.home / "codex"))
+    agents = ("--claude", "--codex", "--gemini", "--opencode")
+    project.ok("init", *agents)
+    project.ok("init", *agents, "--user")
+    files = all_settings(project.root, os.environ)
+    written = [file.path for file in files if file.path.exists()]
+    assert len(written) == 8 and project.home / "codex/hooks.json" in written
+    for path in written:
+        assert edit(project, "Write", file_path=str(path), content="x") == "ask", path
+        for line in (f"rm {path}", f"git clean -fdx {path.parent}", f"echo > {path}"):
+            assert decision(call(project, line)) == "ask", line
+    hint = call(project, f"rm {written[0]}", "opencode")["hookSpecificOutput"]
+    assert "would touch a guard" in hint["additionalContext"]
 
 
 def test_an_own_guard_is_not_lifted_by_the_repository(project):
@@ -647,6 +668,7 @@ def edit(project, name="Edit", **given):
 
 
 TITLE = f"## {RULE}"
+FULL = "all that the file says"
 
 
 @pytest.mark.parametrize(
@@ -674,11 +696,31 @@ TITLE = f"## {RULE}"
         ("mcp__fs__write_file", {"content": "# Memory\n"}),
         ("Create", {"file_text": "# Memory\n"}),
         ("mcp__fs__move_file", {"destination": "other.md"}),
+        ("Write", {"content": "# Memory", "old_string": "type", "new_string": "type"}),
+        ("Write", {"content": FULL, "file_text": "# Memory"}),
+        (
+            "Write",
+            {"content": "x", "edits": [{"old_string": "type", "new_string": "type"}]},
+        ),
+        (
+            "Edit",
+            {
+                "old_string": "type",
+                "new_string": "type",
+                "edits": [{"at": "deny", "becomes": "off"}],
+            },
+        ),
+        (
+            "Edit",
+            {"old_string": "type", "new_string": "type", "replacement": "guard: off"},
+        ),
     ],
 )
 def test_an_edit_by_which_a_guard_binds_less_asks(project, tool, given):
     """However it is spelled: the file is read as it will be."""
     guarded(project)
+    if given.get("content") == FULL:
+        given = {**given, "content": project.read()}
     assert edit(project, tool, **given) == "ask"
 
 
@@ -696,6 +738,7 @@ def test_an_edit_by_which_a_guard_binds_as_before_passes(project):
     body = {"old_string": "A body.", "new_string": "status: retired, unless: asked"}
     assert edit(project, **body) == ""
     assert edit(project, edits=[{"old_string": "A body.", "new_string": "More."}]) == ""
+    assert edit(project, "Edit", **body, file_text=None, content=None) == ""
     assert edit(project, "Write", content=f"{text}\n## A note\n\nMore.\n") == ""
     assert edit(project, "Write", content=text.replace("\n", "\r\n")) == ""
     other = str(project.root / "notes.md")
