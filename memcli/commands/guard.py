@@ -40,7 +40,6 @@ from memcli.memory.filters import Filters
 from memcli.memory.parser import parse
 from memcli.memory.values import Patch, plain_id
 from memcli.memory.words import body_of
-from memcli.project import git
 from memcli.project.context import hold, nothing_written, patches_of
 from memcli.project.record import record_path
 from memcli.sessions.tools import ToolCall, tool_call
@@ -75,8 +74,7 @@ class GuardsReport(NamedTuple):
 
 
 class SetGuardReport(NamedTuple):
-    """An entry whose guard was switched on or off ("off"), and the patches; `waits`
-    when it asks until a person trusts it here."""
+    """An entry whose guard was switched on or off ("off"), and the patches."""
 
     id: str
     title: str
@@ -86,7 +84,6 @@ class SetGuardReport(NamedTuple):
     paths: tuple[str, ...]
     unless: tuple[str, ...]
     patches: tuple[Patch, ...]
-    waits: bool = False
 
 
 class TryReport(NamedTuple):
@@ -169,11 +166,15 @@ def trust(app: App, prefix: str) -> GuardsReport:
         what = f"{prefix}: no such guard" if prefix else "there is no guard here"
         raise UsageError(what, "mem guard --suggest names lessons that could be one")
     if not app.dry_run:
-        day = app.today
-        with app.state() as state:
-            state.trust((guard.digest for guard in chosen), day)
+        _trust(app, chosen)
     report = list_guards(app)
     return report._replace(trusted=tuple(guard.entry for guard in chosen))
+
+
+def _trust(app: App, guards: Sequence[Guard]) -> None:
+    day = app.today
+    with app.state() as state:
+        state.trust((guard.digest for guard in guards), day)
 
 
 def set_guard(
@@ -216,24 +217,13 @@ def set_guard(
         )
 
     report = app.write(plan, "guard")
-    root = app.project.root
-    is_own_by_this = root is not None and git.work_tree(root) is None
-    if mode in MODES and is_own_by_this and not app.dry_run:
-        trust(app, report.id)
-    if app.dry_run:
-        return report
-    app.project.relist()
-    refresh_found(app)
-    waits = report.mode == DENY and _waits(app, report.id)
-    return report._replace(waits=waits)
-
-
-def _waits(app: App, entry: str) -> bool:
-    """Whether the guard of an entry asks until a person trusts it here."""
-    trusted = _trusted(app)
-    guards = app.guarded(lambda: find_guards(app))
-    set_here = (guard for guard in guards if guard.entry == entry)
-    return any(not may_deny(app, guard, trusted) for guard in set_here)
+    if report.mode == DENY and not app.dry_run:
+        # Who sets it has said its words: it refuses though git may track the file.
+        app.project.relist()
+        refresh_found(app)
+        guards = app.guarded(lambda: find_guards(app))
+        _trust(app, [guard for guard in guards if guard.place == report.place])
+    return report
 
 
 def try_call(app: App, line: str, path: str) -> TryReport:

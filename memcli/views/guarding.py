@@ -66,12 +66,9 @@ def set_text(report: SetGuardReport) -> str:
     title = in_one_line(report.title)
     if report.mode == "off":
         return f"lifted: {title} ({place(report.place)}); it binds no more"
-    denies = report.mode == "deny" and not report.waits
-    verb = "denied" if denies else "asked about"
+    verb = "denied" if report.mode == "deny" else "asked about"
     lines = [f"from now on {verb}: {title} ({place(report.place)}, id {report.id[:8]})"]
     lines += _pattern_lines(report)
-    if report.waits:
-        lines.append("git tracks its file: it refuses once you say mem guard --trust")
     lines.append(f"lift it with: mem guard --off {report.id[:8]}")
     return "\n".join(lines)
 

@@ -126,16 +126,33 @@ def test_a_guard_of_the_repository_asks_until_it_is_trusted(project):
     assert "its words, as they are now, are not trusted" in str(answer)
 
 
-def test_switching_on_says_whether_it_refuses_already(project):
-    """In a file that git tracks a new guard asks until it is trusted."""
-    project.remembers("Never force push to main", id="abcd1234")
-    project.commit()
+def test_a_guard_that_a_person_set_here_is_trusted_here(project):
+    """In a file that git tracks, before or after; by its words alone, and none beside
+    it of the same id."""
+    project.remembers(RULE, id="abcd1234")
     said = project.ok("guard", "abcd1234", "--command", "git push -f*").out
-    assert said.startswith("from now on asked about")
-    assert "mem guard --trust" in said
-    project.ok("guard", "--trust")
-    again = project.ok("guard", "abcd1234", "--command", "git push -f*").out
-    assert again.startswith("from now on denied")
+    assert said.startswith("from now on denied")
+    project.commit()
+    for agent in ("claude", "codex"):
+        assert decision(call(project, FORCED, agent)) == "deny"
+    double = project.read().replace("git push -f", "git tag -d")
+    project.write("docs/MEMORY.md", double)
+    project.commit()
+    project.ok("guard", "abcd1234", "--off")
+    project.ok("guard", "abcd1234", "--command", "git push -f*")
+    assert decision(call(project, FORCED)) == "deny"
+    below = str(project.root / "docs")
+    assert decision(call(project, "git tag -d*", cwd=below)) == "ask"
+    project.memory(project.read().replace("push -f*", "push -f *"))
+    assert decision(call(project, FORCED)) == "ask"
+
+
+def test_a_guard_that_was_set_to_ask_is_not_trusted_to_refuse(project):
+    project.remembers(RULE, id="abcd1234")
+    project.ok("guard", "abcd1234", "--ask", "--command", "git push -f*")
+    project.memory(project.read().replace("guard: ask", "guard: deny"))
+    project.commit()
+    assert decision(call(project, FORCED)) == "ask"
 
 
 def test_a_guard_that_was_unpacked_asks_until_a_person_says_more(project):
