@@ -25,6 +25,7 @@ OFF = "MEM_HOOK"  # "off" in the environment of agents that mem itself starts
 SECONDS = 2.0  # after so long a hook for an agent gives up, without a word
 START_SECONDS = 4.0  # nobody types yet
 GIT_SECONDS = 15.0
+LONG_BYTES = 1_000_000  # what agents say may take long to read above that
 LAST_WORDS = 0.1  # seconds for that line: a disk that hangs is not waited for
 BEAT_SECONDS = 60
 SPOOLED = ("pre-compact", "session-end")  # events that are noted and not answered
@@ -102,10 +103,15 @@ def _served(
     if agent not in DECISIONS:
         return f"unknown agent {agent[:50]!a}"
     data = read_stdin()
+    # Guards are asked about what nobody can read, or not in time.
+    unread = HookCall(session="", cwd=os.getcwd(), harness=agent)
+    if verb == "pre-tool" and len(data) > LONG_BYTES:
+        owed: list[str] = []
+        _event(verb, unread, clock, [], owed.append)
+        pending += [Pending(verb=verb, session="", text=text) for text in owed]
     call = parse_payload(data, verb)
     if call is None:
-        if verb == "pre-tool":  # guards are asked about what nobody can read
-            unread = HookCall(session="", cwd=os.getcwd(), harness=agent)
+        if verb == "pre-tool":
             _event(verb, unread, clock, pending)
         return f"{len(data)} bytes that are no call"
     call = call._replace(harness=agent)

@@ -63,6 +63,25 @@ def test_a_hook_without_time_asks_where_guards_are_in_force(project):
     assert call(project, endless, env=soon) == ""
 
 
+def test_a_call_that_is_too_long_to_read_in_time_is_asked_about(
+    project, monkeypatch, capfd
+):
+    """What is owed is known before it is read, and said where guards are in force."""
+    guarded(project)
+    given = {"command": FORCED, "edits": [{"a": {}}] * 300_000}
+    answer = call(project, "", tool_input=given, env={"MEM_HOOK_SECONDS": "60"})
+    assert decision(answer) == "deny"
+    line = json.dumps({"tool_input": given}).encode()
+    monkeypatch.chdir(project.root)
+    monkeypatch.setattr("memcli.hooks.protocol.read_stdin", lambda: line)
+    monkeypatch.setattr("memcli.hooks.calls.parse_payload", lambda *_: 1 / 0)
+    main(["pre-tool", "--harness", "claude"])
+    assert decision(json.loads(capfd.readouterr().out)) == "ask"
+    project.memory("")
+    main(["pre-tool", "--harness", "claude"])
+    assert not capfd.readouterr().out
+
+
 @pytest.mark.parametrize(
     "where",
     [
