@@ -146,7 +146,7 @@ _ROWS = {
     ", ".join(EDITORS): _EDITOR,
     "sd": Writer(files=_replaced, unless="-p|--preview"),
     "awk, gawk, yq": _OPERANDS._replace(when="-i.*|--in-?place.*|inplace"),
-    "sponge, tee, touch, truncate": _OPERANDS,
+    "sponge, tee, touch, truncate, dos2unix, unix2dos, pyupgrade": _OPERANDS,
     "gzip, gunzip": _OPERANDS._replace(
         unless="-[a-zA-Z0-9]*[cltk].*|--(?:to-)?stdout|--list|--test|--keep"
     ),
@@ -158,13 +158,13 @@ _ROWS = {
     "autopep8, autoflake, clang-format, docformatter, pg_format, yapf": _OPERANDS._replace(
         when="-[a-z]*i.*|--in-place"
     ),
-    "gofmt, goimports, shfmt, prettier, eslint, ruff": _OPERANDS._replace(
+    "gofmt, goimports, shfmt, prettier, eslint, ruff, 2to3": _OPERANDS._replace(
         when="-w|--write|--fix.*|--unsafe-fixes|format",
         unless="--check|--diff|-d|--fix-dry-run",
     ),
     "mv, git mv": Writer(files=_targets, takes=_sources, into=_TARGET),
     "cp": Writer(files=_targets, brings=_copied_trees, into=_TARGET),
-    "ln, install, scp": Writer(files=_targets, into=_TARGET),
+    "ln, link, install, scp": Writer(files=_targets, into=_TARGET),
     "rsync": Writer(
         files=_targets, brings=_copied_trees, unless="-[a-zA-Z]*n[a-zA-Z]*|--dry-run"
     ),
@@ -188,6 +188,9 @@ _ROWS = {
     "git apply": Writer(
         brings=_folder, unless="--check|--(?:num)?stat|--summary|--cached"
     ),
+    "git bundle": Writer(files=_edited, when="create"),
+    "git config": Writer(files=_folder, into="-f|--file", when="(?:-f|--file).*"),
+    "protoc": Writer(brings=_folder, into=r"--\w+_out", when=r"--\w+_out.*"),
     "git am": Writer(brings=_folder, unless="--abort|--quit|--skip|--continue"),
     "grep, egrep, rg, ag, git grep, ls, git ls-files, ps": _LOOKER,
     # What these run is the same program by another name: patterns tell them apart.

@@ -260,6 +260,17 @@ def client(project) -> Project:
 WRITING = r"""
 rm -rf gen
 rm -rf ./gen/
+dos2unix gen/api.py
+pyupgrade --py311-plus gen/api.py
+2to3 -w gen/api.py
+protoc --python_out=gen a.proto
+link other/api.py gen/api.py
+git config -f gen/api.py a.b c
+git bundle create gen/api.py HEAD
+flock /tmp/lock -c 'rm gen/api.py'
+git rebase --exec 'rm gen/api.py' main
+git submodule foreach 'rm gen/api.py'
+git bisect run rm gen/api.py
 mv gen old
 mv src/main.py gen
 git -C gen rm api.py
