@@ -106,9 +106,7 @@ def _served(
     # Guards are asked about what nobody can read, or not in time.
     unread = HookCall(session="", cwd=os.getcwd(), harness=agent)
     if verb == "pre-tool" and len(data) > LONG_BYTES:
-        owed: list[str] = []
-        _event(verb, unread, clock, [], owed.append)
-        pending += [Pending(verb=verb, session="", text=text) for text in owed]
+        _event(verb, unread, clock, [], partial(_owe, pending))
     call = parse_payload(data, verb)
     if call is None:
         if verb == "pre-tool":
@@ -121,6 +119,11 @@ def _served(
     if not os.fork():  # agents end at once, and do not wait
         _detached(lambda: _event(verb, call, clock, []))
     return ""
+
+
+def _owe(pending: list[Pending], text: str) -> None:
+    """Keep what is answered before a tool when the time is over."""
+    pending[:] = [Pending(verb="pre-tool", session="", text=text)]
 
 
 def _begun(verb: str, call: HookCall) -> list[Pending]:
@@ -322,8 +325,7 @@ def _event(
 
     def owe(told: Told) -> None:
         if verb == "pre-tool":
-            text = answer(verb, told, call.event, agent=call.harness)
-            pending[:] = [Pending(verb=verb, session=call.session, text=text)]
+            _owe(pending, answer(verb, told, call.event, agent=call.harness))
 
     with HookApp(Options(quiet=True), os.environ, cwd, HookProject) as app:
         app.half, app.almost = clock
