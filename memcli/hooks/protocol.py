@@ -89,7 +89,7 @@ def _served(
 ) -> str:
     if verb == "worker" or verb.startswith("git"):
         return _behind(verb, rest)
-    from memcli.hooks.calls import DECISIONS, EVENTS, HookCall, parse_payload
+    from memcli.hooks.calls import DECISIONS, EVENTS, HookCall
 
     events = (*EVENTS, *SPOOLED, LISTED)
     if verb not in events:
@@ -104,10 +104,9 @@ def _served(
         return f"unknown agent {agent[:50]!a}"
     data = read_stdin()
     # Guards are asked about what nobody can read, or not in time.
+    owe = partial(_owe, pending)
     unread = HookCall(session="", cwd=os.getcwd(), harness=agent)
-    if verb == "pre-tool" and len(data) > LONG_BYTES:
-        _event(verb, unread, clock, [], partial(_owe, pending))
-    call = parse_payload(data, verb)
+    call = _parsed(data, verb, lambda: _event(verb, unread, clock, [], owe))
     if call is None:
         if verb == "pre-tool":
             _event(verb, unread, clock, pending)
@@ -119,6 +118,15 @@ def _served(
     if not os.fork():  # agents end at once, and do not wait
         _detached(lambda: _event(verb, call, clock, []))
     return ""
+
+
+def _parsed(data: bytes, verb: str, ask: Callable[[], object]) -> HookCall | None:
+    """The call, after a question about one that it may take too long to read."""
+    from memcli.hooks.calls import parse_payload
+
+    if verb == "pre-tool" and len(data) > LONG_BYTES:
+        ask()
+    return parse_payload(data, verb)
 
 
 def _owe(pending: list[Pending], text: str) -> None:
