@@ -313,12 +313,10 @@ COMMANDS = (
               |[\w.+-]{1,40}@[\w-]{1,40}\.)
         """,
     ),
-)
-SHOUTED = (
-    # A name that counts in capital letters only; its hint is looked for as written.
+    # A name that counts in capital letters only.
     HintedRule(
         "jailbreak",
-        ("DAN",),
+        ("^dan",),
         r"""
             \b(?-i:DAN)·mode\b | \b(?:as|like|are|called)·(?-i:DAN)\b
         """,

@@ -7,7 +7,7 @@ from functools import cache
 
 from memcli.text import matching
 from memcli.text.foreign_orders import FOREIGN_ORDERS
-from memcli.text.injection_rules import COMMANDS, PARTS, SHOUTED
+from memcli.text.injection_rules import COMMANDS, PARTS
 from memcli.text.lookalikes import LOOKALIKES
 from memcli.text.matching import (
     Hints,
@@ -103,13 +103,9 @@ def _shape(char: str) -> str:
 
 
 @cache
-def _rules() -> tuple[Hints, Hints, Hints]:
-    """The rules by their hints: commands, what other languages say, what is shouted."""
-    return (
-        matching.indexed(COMMANDS),
-        matching.indexed(FOREIGN_ORDERS),
-        matching.indexed(SHOUTED),
-    )
+def _rules() -> Hints:
+    """The rules by their hints, those in English first."""
+    return matching.indexed(COMMANDS + FOREIGN_ORDERS)
 
 
 @cache
@@ -121,18 +117,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @cache
 def _sought() -> Literals:
-    commands, foreign, shouted = _rules()
-    return Literals(shouted.at, (*commands.at, *foreign.at))
+    return Literals((), _rules().at)
 
 
 def _commands(text: str) -> Iterator[Span]:
-    commands, foreign, shouted = _rules()
-    low = lowered(text)
     there = _sought().within(text)
-    for hints, asked in ((commands, low), (foreign, low), (shouted, text)):
-        for kind, rule, _ in due(hints, asked, there):
-            for match in _compiled(rule).finditer(text):
-                yield Span(kind, match.start(), match.end())
+    for kind, rule, _ in due(_rules(), lowered(text), there):
+        for match in _compiled(rule).finditer(text):
+            yield Span(kind, match.start(), match.end())
     if _single_letters().search(text):
         yield from _spaced_commands(text)
 
