@@ -63,6 +63,7 @@ USED_IN = {
     "rich": {"views/*"},
     "tomllib": {
         "bans/suggest",
+        "cli/spellings",
         "index/manifests",
         "project/config",
         "install/harness",

@@ -11,7 +11,7 @@ import typer
 import typer.core
 
 from memcli import __version__
-from memcli.cli import options, spellings
+from memcli.cli import options
 from memcli.cli.boundary import fail, guarded
 from memcli.errors import UsageError
 from memcli.views.text import columns, put, say
@@ -125,6 +125,8 @@ def run(arguments: Sequence[str]) -> int:
 def _renewed(error: Any, arguments: Sequence[str]) -> list[str]:
     """The line with an option of an earlier version as it is written now, which is
     said; empty where no such option is why it failed."""
+    from memcli.cli import spellings
+
     option = getattr(error, "option_name", "")
     form = spellings.earlier(arguments[0], option)
     if not form:
@@ -136,11 +138,14 @@ def _renewed(error: Any, arguments: Sequence[str]) -> list[str]:
 
 def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
     """What is wrong with a command line, and a hint: the nearest option first."""
+    from memcli.cli import spellings
+
+    first = arguments[0]
+    option = getattr(error, "option_name", "")
     command = next(filter(commands().__contains__, arguments), "")
-    is_early = arguments[0] != command
-    if meant := spellings.MEANT.get(arguments[0]):
-        return f"no such command {arguments[0]!r}", meant
-    if (option := getattr(error, "option_name", "")) and command and is_early:
+    if meant := spellings.MEANT.get(first):
+        return f"no such command {first!r}", meant
+    if option and command not in ("", first):
         rest = [word for word in arguments if word != command]
         what = f"{option}: options of a command go behind it"
         return what, shlex.join(["mem", command, *rest])
@@ -148,10 +153,14 @@ def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
         return f"no such option: {option}", f"it is now {now}"
     near = getattr(error, "possibilities", ())
     text = _unknown(option, near) if option and near else error.format_message()
-    hint = "mem --help" if is_early else f"mem {command} --help"
+    return text[:1].lower() + text[1:].rstrip("."), _help(error, command, option, first)
+
+
+def _help(error: Any, command: str, option: str, first: str) -> str:
+    """What to ask for help; an option that --json replaces is that."""
     if option == "--format" and "--json" in _options(error):
-        hint = f"mem {command} --json"
-    return text[:1].lower() + text[1:].rstrip("."), hint
+        return f"mem {command} --json"
+    return f"mem {command} --help" if command == first else "mem --help"
 
 
 def _options(error: Any) -> set[str]:

@@ -1,74 +1,17 @@
 """Options of earlier versions: how each is written now. A line that uses one goes on
 to work, and says so."""
 
+import tomllib
 from collections.abc import Sequence
 
-# What other tools call a verb: what it is here.
-MEANT = {
-    "delete": "mem retire ID",
-    "rm": "mem retire ID",
-    "remove": "mem retire ID",
-    "search": 'mem recall "what you look for"',
-    "find": 'mem recall "what you look for"',
-    "status": "mem health",
-    "history": "mem log ID, or mem recall --history only",
-    "uninstall": "mem init --remove",
-}
-# By command; {} is the value. A form that begins with `mem` is another command's.
-EARLIER: dict[str, dict[str, str]] = {
-    "recall": {
-        "--detail": "--set detail={}",
-        "--exit-code": "--check",
-        "--no-refresh": "--set refresh=false",
-        "--walk": "--set walk={}",
-    },
-    "list": {"--recent": "--limit {}"},
-    "add": {"--priority": "--importance {}"},
-    "edit": {
-        "--add-path": "--path {}",
-        "--guard": "mem guard --{}",
-        "--remove-path": "--path !{}",
-    },
-    "guard": {"--try-file": "--try {}"},
-    "extract": {
-        "--list": "--show sessions",
-        "--no-reinforce": "--set reinforce_mode=off",
-        "--recommend": "--assume recommendation={}",
-        "--show-prompt": "--show prompt",
-        "--show-turns": "--show turns",
-    },
-    "reinforce": {
-        "--failed": "{}=failed",
-        "--rate": "{}",
-        "--success": "{}=worked",
-        "--transcript": "--session {}",
-    },
-    "compact": {
-        "--consolidate": "--set consolidate=true",
-        "--contradictions": "--set contradictions={}",
-        "--promote-global": "--set promote_global=true",
-        "--semantic": "--set semantic=true",
-    },
-    "retire-stage": {"--detect-only": "--check"},
-    "health": {"--html": "--out {}", "--min": "--check --set health_min={}"},
-    "diff": {"--exit-code": "--check"},
-    "export": {"--target": "{}"},
-    "index": {"--push": "--shared"},
-    "init": {"--home-git": "mem sync --git"},
-}
+from memcli.text.matching import table
+
+_TABLES = tomllib.loads(table("cli/spellings.toml"))
+MEANT: dict[str, str] = _TABLES["meant"]
+EARLIER: dict[str, dict[str, str]] = _TABLES["earlier"]
+MOVED: dict[str, dict[str, str]] = _TABLES["moved"]
 # Every command that filters.
 _FILTERED = {"--no-global": "--level project --level job --level task"}
-# By command, what a line that cannot be written over is told.
-MOVED: dict[str, dict[str, str]] = {
-    "recall": {"--ids-out": "mem recall --json"},
-    "browse": {"--print": "mem browse | cat"},
-    "guard": {"--git-dir": "--trust"},
-    "extract": {"--moment": "--scope SCOPE"},
-    "reinforce": {
-        "--explicit": "mem reinforce ID=remember",
-        "--ids": "mem reinforce - < FILE",
-    },
-}
 
 
 def earlier(command: str, option: str) -> str:
