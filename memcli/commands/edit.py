@@ -186,12 +186,9 @@ def _new_body(body: str, request: EditRequest) -> str:
 def _new_values(app: App, entry: Entry, request: EditRequest) -> dict[str, Any]:
     """The keys of the front matter that change; a value of None takes one out."""
     values: dict[str, Any] = {}
-    if request.importance is not None:
-        values["importance"] = request.importance
-    if request.kind:
-        values["kind"] = request.kind
-    if request.domain:
-        values["domain"] = request.domain
+    for key in ("importance", "kind", "domain"):
+        if (value := getattr(request, key)) not in (None, ""):
+            values[key] = value
     if request.confirm:
         values |= _confirmed(app, entry)
     if request.rests_on:

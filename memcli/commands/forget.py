@@ -87,19 +87,15 @@ def forget(app: App, ids: Sequence[str]) -> ForgottenReport:
         if not removed:
             raise UsageError("a section of prose is yours: take it out", "mem edit ID")
         lines.extend(line for gone in removed for line in _words(gone.entry))
-        patches = [
-            *filter(None, (_cleared(app, file, removed, lines) for file in files))
-        ]
-        patches += _from_moments(app, lines)
+        cleared = (_cleared(app, file, removed, lines) for file in files)
+        patches = (*filter(None, cleared), *_from_moments(app, lines))
         # Before the files: whoever is killed here still finds the entries, and goes on.
         marks = _marks(app, removed)
         said.extend(_from_history(app, marks))
         if not app.dry_run:
             _from_state(app, removed, lines, marks)
         rows = tuple((entry.id, file.path, entry.title) for entry, file in removed)
-        return ForgottenReport(
-            entries=rows, dry_run=app.dry_run, patches=tuple(patches)
-        )
+        return ForgottenReport(entries=rows, dry_run=app.dry_run, patches=patches)
 
     report = app.write(plan, VERB)
     if not app.dry_run:
@@ -107,10 +103,7 @@ def forget(app: App, ids: Sequence[str]) -> ForgottenReport:
         _from_exports(app, lines)
     written = {patch.path for patch in report.patches}
     left = [*_left(app, removed, lines), *_left_below(app, removed, lines, written)]
-    if commits := " ".join(name[2:] for name in said if name.startswith("c:")):
-        clearing = "git filter-repo --replace-message FILE, then push --force"
-        left.append(f"git's history says it in {commits}: {clearing}")
-    return report._replace(exchanges=len(said), left=tuple(left))
+    return report._replace(exchanges=len(said), left=(*left, *_left_in_git(said)))
 
 
 def _entries(files: Iterable[KnownFile]) -> Iterator[_Removed]:
@@ -391,6 +384,13 @@ def _left(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> Iterat
         )
     if app.project.config.store_url or app.project.environ.get("MEM_STORE_URL"):
         yield "a shared index that was pushed: mem index --shared"
+
+
+def _left_in_git(handles: Sequence[str]) -> Iterator[str]:
+    """The commits among what history said."""
+    if commits := " ".join(name[2:] for name in handles if name.startswith("c:")):
+        clearing = "git filter-repo --replace-message FILE, then push --force"
+        yield f"git's history says it in {commits}: {clearing}"
 
 
 def _left_below(

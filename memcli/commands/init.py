@@ -249,17 +249,32 @@ def _learner(project: Project, name: str) -> Target:
 def _check(project: Project, request: InitRequest) -> None:
     """Raise UsageError for options that do not go together."""
     one_of("--learn-with", request.learn_with, ("", *LEARNERS))
-    if request.learn_with and request.remove:
-        what = "--learn-with does not go with --remove"
-        raise UsageError(what, "change llm in your config.toml")
-    if request.source and not request.ci:
-        raise UsageError("--from says what CI installs", "mem init --ci --from SPEC")
-    if request.user and request.shared:
-        raise UsageError("--user and --shared name two places", "give one of them")
     names_place = request.user or request.shared
-    if names_place and not (request.wired or request.remove):
-        what = "--user and --shared say where hooks go"
-        raise UsageError(what, "add --claude or --codex")
+    changes_hooks = request.wired or request.remove
+    for is_wrong, what, hint in (
+        (
+            request.learn_with and request.remove,
+            "--learn-with does not go with --remove",
+            "change llm in your config.toml",
+        ),
+        (
+            request.source and not request.ci,
+            "--from says what CI installs",
+            "mem init --ci --from SPEC",
+        ),
+        (
+            request.user and request.shared,
+            "--user and --shared name two places",
+            "give one of them",
+        ),
+        (
+            names_place and not changes_hooks,
+            "--user and --shared say where hooks go",
+            "add --claude or --codex",
+        ),
+    ):
+        if is_wrong:
+            raise UsageError(what, hint)
     if not request.is_anywhere:
         need_root(project)
 

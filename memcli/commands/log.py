@@ -46,17 +46,8 @@ class LogReport(NamedTuple):
 
     id: str
     title: str
-    rows: tuple[LogRow, ...]
+    rows: Iterable[LogRow]
     related: tuple[str, ...] = ()
-
-
-class LifeStory(NamedTuple):
-    """What a report has, its rows told one by one while git is read."""
-
-    id: str
-    title: str
-    rows: Iterator[LogRow]
-    related: tuple[str, ...]
 
 
 class Revision(NamedTuple):
@@ -74,16 +65,12 @@ def log(app: App, prefix: str) -> LogReport:
     """What was done to the entry whose id is or begins with `prefix`. Raises
     UsageError."""
     story = follow(app, prefix)
-    return LogReport(
-        id=story.id,
-        title=story.title,
-        rows=tuple(story.rows),
-        related=story.related,
-    )
+    return story._replace(rows=tuple(story.rows))
 
 
-def follow(app: App, prefix: str) -> LifeStory:
-    """The same, the newest row at once. Raises UsageError."""
+def follow(app: App, prefix: str) -> LogReport:
+    """The same, the newest row at once, the others one by one while git is read. Raises
+    UsageError."""
     if git.work_tree(need_root(app.project)) is None:
         raise UsageError(
             "there is no git repository here", "mem show tells what the file says"
@@ -93,7 +80,7 @@ def follow(app: App, prefix: str) -> LifeStory:
     name = the_one(prefix, {entry for entry, _ in known}) if known else prefix
     rows = (row for _, row in _events(app.project, name))
     newest = next(rows, None) or _standing(app, prefix, name)
-    return LifeStory(
+    return LogReport(
         id=name,
         title=newest.title,
         rows=chain([newest], rows),
@@ -138,11 +125,10 @@ def replacements(app: App, names: Collection[str]) -> dict[str, list[str]]:
     return related
 
 
-def lives(project: Project, name: str = "") -> dict[str, list[LogRow]]:
-    """What was done to every entry (to that one) of the repository's files, newest
-    first."""
+def lives(project: Project) -> dict[str, list[LogRow]]:
+    """What was done to every entry of the repository's files, newest first."""
     rows = defaultdict[str, list[LogRow]](list)
-    for entry, row in _events(project, name):
+    for entry, row in _events(project, ""):
         rows[entry].append(row)
     return rows
 

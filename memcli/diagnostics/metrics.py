@@ -309,15 +309,15 @@ def coherence(
     likenesses = [each.likeness for each in neighbours.pairs if each[:2] not in twins]
     sampled = neighbours.size * neighbours.most
     share = sum(likenesses) / sampled
-    earned = sum(_earned(likeness / neighbours.akin) for likeness in likenesses)
+    akin = neighbours.akin
+    # A neighbour earns 1 at most, however similar it is.
+    earned = sum(min(1.0, max(0.0, likeness / akin)) for likeness in likenesses)
 
     compared = count(len(by_id), *LIVE)
     if len(by_id) > SAMPLE:
         compared = f"{SAMPLE} of {compared}"
     reason = f"{compared} are {share:.0%} like their nearest {neighbours.how}"
-    reason += (
-        f" ({neighbours.akin:.0%} is related); {_copies_text(twins)} a near-duplicate."
-    )
+    reason += f" ({akin:.0%} is related); {_copies_text(twins)} a near-duplicate."
     remedy = "mem compact" if _share_a_shelf(neighbours) else ""
     return Metric(100 * earned / sampled, reason, remedy)
 
@@ -353,11 +353,6 @@ def _nearest(
         akin=AKIN_COSINE if has_vectors else AKIN,
         how="by their vectors" if has_vectors else "by their words",
     )
-
-
-def _earned(share: float) -> float:
-    """What a neighbour earns: at most 1, however similar it is."""
-    return min(1.0, max(0.0, share))
 
 
 def _copies_text(twins: Iterable[tuple[int, int]]) -> str:

@@ -262,20 +262,18 @@ def kind_of(text: str) -> str:
     """A policy forbids or demands, a preference says how a thing is to be done, and
     all else is a fact. What begins with code or a link tells of that."""
     plain = re.sub(r"`[^`]*`", "`x`", text).replace("**", "")
-    clauses = [part for part in _clause_end().split(plain) if part and part.strip()]
+    clauses = list(filter(str.strip, filter(None, _clause_end().split(plain))))
     lows = [words.fold(clause) for clause in clauses if not _is_compound(clause)]
     if any(map(_forbids, lows)) or any(map(_demand().search, clauses)):
         return "policy"
     if plain.lstrip(_MARKS)[:1] in ("`", "["):
         return "fact"
-    asks = any(words.begins("begins: prefers", low) for low in lows)
-    if (
-        asks
+    asks = (
+        any(words.begins("begins: prefers", low) for low in lows)
         or any(map(_order().search, clauses))
         or words.holds_letters("must", words.fold(plain))
-    ):
-        return "preference"
-    return "fact"
+    )
+    return "preference" if asks else "fact"
 
 
 def _is_compound(clause: str) -> bool:

@@ -158,7 +158,7 @@ def _missing_commits(record: HistoryRecord, root: Path) -> _Missing | None:
     head = git.head_of(top) if top is not None else ""
     if top is None or not head:
         return None
-    shallow = (git.common_dir(top) or top).joinpath("shallow").is_file()
+    shallow = git.is_shallow(top)
     deepened = record.note("shallow") and not shallow  # what was missing has come
     known = "" if deepened else record.note("head")
     if head == known:

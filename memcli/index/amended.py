@@ -14,7 +14,7 @@ from memcli.index.change import says_so
 from memcli.index.fulltext import idf
 from memcli.index.lexical import content_stems
 from memcli.index.record import RecordContents
-from memcli.memory.docs import DocPlace, PastStretch, Rarity
+from memcli.memory.docs import Doc, DocPlace, PastStretch, Rarity
 from memcli.memory.words import stem
 from memcli.storage.files import ONE_OF
 
@@ -119,8 +119,7 @@ def _by_words(
     for at, other in combinations(dated, 2):
         older = near[at].doc
         newer = near[other].doc
-        by_git = older.source == "commit" and newer.unit in naming
-        if newer.date == older.date or newer.unit == older.unit or by_git:
+        if not _may_change(older, newer, naming):
             continue
         both = words[at] & words[other]
         shared = sum(rarity(word) ** 2 for word in both)
@@ -130,6 +129,13 @@ def _by_words(
         is_about = answers or newer.source == "session"
         if alike and is_about and says_so(_text(near[other]), both, task):
             yield at, other
+
+
+def _may_change(older: Doc, newer: Doc, naming: Collection[str]) -> bool:
+    """Whether the words of the newer may tell that it changes the older: git tells of
+    a commit."""
+    by_git = older.source == "commit" and newer.unit in naming
+    return newer.date != older.date and newer.unit != older.unit and not by_git
 
 
 def _by_entries(

@@ -323,26 +323,31 @@ def update(
     pairs, fresh = _named(index.db, seen["chunk"])
     named = {anchor for _, anchor in pairs}
     known = _known(index.db)
-    untold = {each: fate.at for each, fate in known.items() if fate.state == UNTOLD}
-    # a new commit, or time for what there was none for
-    is_new = head != seen["head"]
-    is_due = is_new or (again and bool(untold))
-    if is_due or fresh:
+    untold = _untold(known)
+    # a new commit or entry, or time for what there was none for
+    is_new = bool(fresh) or head != seen["head"]
+    if is_new or (again and untold):
         tree = Codebase(top, root, deadline)
         tree.questions = round(seconds * QUESTIONS)
         tree.count = count
-        if not (is_new or fresh):
-            tree.asked = untold
+        tree.asked = {} if is_new else untold
         _date(tree, pairs, index.db)
         known = tree.fates(named, known, seen["head"])
         pairs |= tree.since
-        seen["unread"] = sorted(tree.declared.unread.items())
-    fates = {anchor: known[anchor] for anchor in named}
-    if is_due or fresh:
+        seen = {"unread": sorted(tree.declared.unread.items()), "head": head}
         # busy: the next one does it
         with suppress(sqlite3.OperationalError), changing(index.db):
-            _keep(index.db, pairs, fates, {**seen, "head": head})
-    return _summed(pairs, fates)
+            _keep(index.db, pairs, _fates(named, known), seen)
+    return _summed(pairs, _fates(named, known))
+
+
+def _untold(known: Mapping[Anchor, Fate]) -> dict[Anchor, int]:
+    """The names that there was no time for, and where to go on."""
+    return {each: fate.at for each, fate in known.items() if fate.state == UNTOLD}
+
+
+def _fates(named: Iterable[Anchor], known: Mapping[Anchor, Fate]) -> dict[Anchor, Fate]:
+    return {anchor: known[anchor] for anchor in named}
 
 
 def _date(tree: Codebase, pairs: Mapping[Pair, int], db: sqlite3.Connection) -> None:

@@ -67,20 +67,19 @@ class Codebase(WorkTree):
                 fates[anchor] = self._held(anchor, known)
             elif anchor.kind != "name" and self.has(anchor):
                 fates[anchor] = Fate(HERE)
-        words = {anchor for anchor in named if anchor.kind == "name"}
+        words = set(_of_kind("name", named))
         return fates | self._words_here(words, known, head)
 
     def _told_by_history(self, missing: Sequence[Anchor]) -> dict[Anchor, Fate]:
         """What git says of names that the work tree has not; nothing of those that it
         cannot tell of."""
-        scripts = [anchor for anchor in missing if anchor.kind == "script"]
-        names = [anchor for anchor in missing if anchor.kind == "name"]
+        scripts = _of_kind("script", missing)
+        names = _of_kind("name", missing)
         since = self.spoken_of(missing)
         fates = removed_places(self, missing, since)
         fates |= self.declared.removed(scripts, since)
-        said = {
-            each: at for each, at in oldest(self.since).items() if each.kind == "name"
-        }
+        first = oldest(self.since)
+        said = {each: first[each] for each in _of_kind("name", first)}
         fates |= removed_words(self, names, said, self.asked)
         # What is not in this part of the history may be in the other.
         unsure = {*scripts, *names} if self.has_gaps else set()
@@ -215,3 +214,7 @@ def _broken(tree: Codebase, citation: Citation) -> Fate:
             return later
         later = Fate(GONE, commit=commit.name, day=commit.day)
     return later
+
+
+def _of_kind(kind: str, anchors: Iterable[Anchor]) -> list[Anchor]:
+    return [anchor for anchor in anchors if anchor.kind == kind]

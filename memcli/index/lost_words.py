@@ -47,28 +47,31 @@ def removed_words(
     memory. `since` is of all names, so that every check looks at the same commits; what
     there is no time for is untold, and `asked` of how many commits it was looked for
     at."""
-    left = set(missing)
+    wanted = set(missing)
     how = f"--max-count={MOST_COMMITS}", "--", ":(glob)**/*.md"
-    memory = tree.log(*how) if left else None
+    memory = tree.log(*how) if wanted else None
     if memory is None:
         return {}
-    fates = {}
+    fates = dict[Anchor, Fate]()
     history = _SearchedHistory(tree)
     number = 0
     try:
         places = _looked_at([commit.at for commit in memory], since)
         for number, place in enumerate(places):
             tree.count("commit", number, len(places))
-            spoken = {each for each in left if since.get(each, UNKNOWN) <= place}
-            due = {each for each in spoken if asked.get(each, 0) <= number}
+            due = {
+                each
+                for each in wanted - fates.keys()
+                if since.get(each, UNKNOWN) <= place and asked.get(each, 0) <= number
+            }
             stood = history.standing(tree.line[place], due)
-            for anchor, fate in history.last_seen(stood, place):
-                fates[anchor] = fate
-                left.discard(anchor)
+            fates.update(history.last_seen(stood, place))
     except _Unanswered:
-        done = {anchor: max(number, asked.get(anchor, 0)) for anchor in left}
-        return fates | {each: Fate(UNTOLD, at=at) for each, at in done.items()}
-    return fates | dict.fromkeys(left, Fate(NEVER))
+        return fates | {
+            each: Fate(UNTOLD, at=max(number, asked.get(each, 0)))
+            for each in wanted - fates.keys()
+        }
+    return dict.fromkeys(wanted, Fate(NEVER)) | fates
 
 
 def _looked_at(commits: list[int], since: Mapping[Anchor, int]) -> list[int]:

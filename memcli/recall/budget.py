@@ -230,11 +230,7 @@ def compose(
     filling.fill("baseline", pools.baseline, rooms.baseline)
     filling.fill("workflows", pools.workflows, rooms.workflows)
     filling.fill("episodes", pools.episodes, rooms.episodes)
-    ranked = [
-        item
-        for item in pools.ranked
-        if filling.taken.isdisjoint((item.key, *item.duplicates))
-    ]
+    ranked = _without(pools.ranked, filling.taken)
     # Room is kept for history only where it has anything to say at all.
     history = pools.history
     has_history = history is not None and history.speaks(min(filling.left, UNLIMITED))
@@ -251,6 +247,11 @@ def compose(
     others = [item.text for item in chosen if item.kind != "episode"]
     items = tuple(_without_said(item, others) for item in chosen)
     return Block(items, Budget(limit, tokens(write(items, more)), more))
+
+
+def _without(items: Sequence[Hit], taken: set[str]) -> list[Hit]:
+    """The items that are not taken, nor another of which they are a duplicate."""
+    return [item for item in items if taken.isdisjoint((item.key, *item.duplicates))]
 
 
 def _without_said(item: Hit, others: Sequence[str]) -> Hit:
@@ -282,15 +283,12 @@ def compose_beside(
     )
     first = compose(mine, limit=own_limit)
     shown = {item.key for item in first.items}
-    ranked = [
-        item for item in pools.ranked if shown.isdisjoint((item.key, *item.duplicates))
-    ]
     others = Pools(
         institutional=part(norms, mine=False),
         baseline=part(standing, mine=False),
         workflows=pools.workflows,
         episodes=pools.episodes,
-        ranked=ranked,
+        ranked=_without(pools.ranked, shown),
     )
     second = within(others._replace(history=pools.history))
     order = list(TITLES)  # of lines that point, too

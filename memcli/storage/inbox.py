@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from memcli.named import NamedTuple
-from memcli.storage.state import State
+from memcli.storage.state import StatePart
 
 
 class Proposed(NamedTuple):
@@ -18,30 +18,15 @@ class Proposed(NamedTuple):
     text: str
 
 
-class Inbox:
-    """What the sessions of one project proposed. It changes things in the running
-    transaction."""
-
-    def __init__(self, state: State) -> None:
-        self.ask = state.ask
-        self.note = state.note
+class Inbox(StatePart):
+    """What the sessions of one project proposed."""
 
     def every(self) -> list[Proposed]:
         """All that was ever proposed and is remembered, the newest first."""
         columns = ", ".join(Proposed._fields)
         query = f"SELECT {columns} FROM proposals WHERE project = ?"
         rows = self.ask(f"{query} ORDER BY since DESC, id")
-        return [
-            Proposed(
-                id=name,
-                session=session,
-                became=became,
-                since=since,
-                named=named,
-                text=text,
-            )
-            for name, session, became, since, named, text in rows
-        ]
+        return list(map(Proposed._make, rows))
 
     def untold(self, session: str, since: str, most: int) -> list[Proposed]:
         """The newest that wait since a day or later, come from another session and were

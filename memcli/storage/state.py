@@ -347,13 +347,17 @@ class Spooled(NamedTuple):
     tries: int = 0
 
 
-class SessionLog:
-    """What the sessions of one project were told. It changes things in the running
+class StatePart:
+    """A part of what is known of one project. It changes things in the running
     transaction."""
 
     def __init__(self, state: State) -> None:
         self.ask = state.ask
         self.note = state.note
+
+
+class SessionLog(StatePart):
+    """What the sessions of one project were told."""
 
     def shown(self, session: str, event: str = "") -> set[str]:
         """The ids that stand in a session's context, told on any event or on one."""
@@ -384,9 +388,7 @@ class SessionLog:
         names one."""
         where = "project = ? AND substr(session, 1, ?) = ? ORDER BY rowid"
         query = f"SELECT {', '.join(HookTelling._fields)} FROM told WHERE {where}"
-        return [
-            HookTelling._make(row) for row in self.ask(query, len(session), session)
-        ]
+        return list(map(HookTelling._make, self.ask(query, len(session), session)))
 
     def started(self, session: str, source: str = "") -> int | None:
         """The size of the transcript when a start (of any source) was last answered, or
@@ -450,13 +452,9 @@ class SessionLog:
         return lines
 
 
-class Spool:
+class Spool(StatePart):
     """The sessions of one project that wait to be learned from, and when hooks were
     last called."""
-
-    def __init__(self, state: State) -> None:
-        self.ask = state.ask
-        self.note = state.note
 
     def add(self, item: Spooled) -> None:
         """Let a session wait to be learned from. One that has ended stays so, and is

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from memcli.commands.edit import EditReport
     from memcli.commands.forget import ForgottenReport
     from memcli.commands.history import ForgetReport
-    from memcli.commands.log import LifeStory
+    from memcli.commands.log import LogReport
     from memcli.commands.retire import RetireReport
     from memcli.commands.show import ListReport, ShowReport
     from memcli.commands.told import ToldReport
@@ -296,7 +296,7 @@ def why_text(report: WhyReport) -> str:
     return for_display("\n".join(lines))
 
 
-def log_lines(story: LifeStory) -> Iterator[str]:
+def log_lines(story: LogReport) -> Iterator[str]:
     """A line for each thing that happened, the newest first, as it is found."""
     known = ", ".join([f"id {story.id[:8]}", *story.related])
     head = for_display(f"{story.title} ({known})")

@@ -45,17 +45,11 @@ def read(lines: Lines, into: Gather) -> None:
             into.called_session(record.get("customTitle") or record.get("aiTitle"))
         if kind not in ("user", "assistant", "result"):
             continue
-        place = into.event(line, record)
         if kind != "result":
             beside = record.get("isSidechain") is True
             agents.add(speakers.name(record.get("agentId")) if beside else "")
-            if place:
-                _message(record, place, blocks)
-        elif place and record.get("is_error") is True:
-            # Another result repeats the last answer.
-            subtype = str(record.get("subtype"))[:100]
-            text = speakers.texts(record.get("result")) or subtype
-            into.put_in(text, place, error=True)
+        if place := into.event(line, record):
+            _message(record, place, blocks)
     if len(agents) == 1:
         into.id = agents.pop()
 
@@ -64,7 +58,13 @@ def _message(record: Record, place: TurnPlace, blocks: Blocks) -> None:
     message = mapping(record.get("message"))
     content = message.get("content")
     api_error = bool(record.get("isApiErrorMessage"))
-    if record["type"] == "user":
+    if record["type"] == "result":
+        # Another result repeats the last answer.
+        if record.get("is_error") is True:
+            subtype = str(record.get("subtype"))[:100]
+            text = speakers.texts(record.get("result")) or subtype
+            blocks.into.put_in(text, place, error=True)
+    elif record["type"] == "user":
         by_others = value_at(record, "origin", "kind") not in (None, "human")
         is_person = message.get("role") in (None, "user") and not by_others
         typed = is_person and not any(map(record.get, NOT_TYPED))
