@@ -395,14 +395,6 @@ def test_manner_is_private_and_rules_of_the_product_are_not():
     assert not lesson.about_person and lesson.scope != "escalation"
 
 
-def test_an_answer_to_a_question_is_learned_with_it():
-    """Short answers say little without what was asked."""
-    asked = agent("Should ids be random numbers, or hashes of the location?")
-    answer = human("Hashes of the location, not random ones.")
-    (proposal,) = proposed(asked, answer, agent("Done."))
-    assert "random numbers" in proposal.body and proposal.kind == "decision"
-
-
 def test_what_points_is_resolved_or_left():
     """ "This" is told with what stands before it."""
     text = "The cart clock is frozen in tests. This must never be changed, because the CI depends on it."

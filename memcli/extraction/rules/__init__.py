@@ -180,11 +180,10 @@ def first_clauses(text: str, longest: int) -> str:
 
 def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
     """A statement of a person as a finding: its scope and kind by what it shows."""
-    body = _told(statement, turns)
     found = Finding(
         scope="observations",
         title=title(statement.text),
-        body=body,
+        body=statement.body,
         turn=statement.turn,
         importance=SURE,
         priority="medium",
@@ -193,7 +192,7 @@ def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
     if "manner" in statement.shows:
         return found._replace(kind="preference", about_person=True)
     if statement.shows & {"conceded", "corrects"}:
-        paths, globs = about(turns, statement.turn, body)
+        paths, globs = about(turns, statement.turn, statement.body)
         return found._replace(
             scope="corrective",
             kind="pitfall",
@@ -206,24 +205,9 @@ def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
     if statement.shows & _ORDERS:
         named = about(turns, statement.turn, low, named_only=True)[1]
         return found._replace(kind="policy", commands=named)
-    if statement.shows & {"chosen", "instead"}:
+    if "instead" in statement.shows:
         return found._replace(scope="project", kind="decision", type="declarative")
     return found._replace(scope="project", kind="fact", type="declarative")
-
-
-def _told(statement: Statement, turns: Sequence[Turn]) -> str:
-    """The body of a statement, behind the question that it answers or, where it points
-    back, what it points to."""
-    before = next((t for t in reversed(turns[: statement.turn]) if spoken(t)), None)
-    said = sentences(before.text) if before is not None else []
-    if "chosen" in statement.shows:
-        said = [each for each in said if each.asks]
-    elif "points" not in statement.shows or not statement.body.startswith(
-        statement.text
-    ):
-        return statement.body
-    meant = [each.text for each in said if len(content(each.low)) >= 3]
-    return " ".join([*meant[-1:], statement.body])[: words.LONGEST]
 
 
 def corrections(turns: Sequence[Turn]) -> list[tuple[int, str]]:

@@ -70,7 +70,7 @@ _ANYWHERE = (
     "wants",
     "wishes",
 )
-_FIRST = ("corrects", "points", "prefers")
+_FIRST = ("corrects", "prefers")
 _UNLESS = {
     "for good": {"once", "happened"},  # "From now on ..., CI fails otherwise"
     "picks": {"prefers", "wishes"},  # "I prefer this one"
@@ -82,7 +82,7 @@ _LASTS = {"always", "for good", "language", "prefers"}
 _DEMANDS = {"corrects", "instead", "must", "tried", "wants", "wishes"}
 _GROUNDS = {"conceded", "corrects", "general", "uses"}
 _LASTING = _LASTS | {"forbids", "uses"}  # counts in what is no single remark, too
-_SAYS = _LASTS | _DEMANDS | {"chosen", "conceded", "forbids", "manner", "uses"}
+_SAYS = _LASTS | _DEMANDS | {"conceded", "forbids", "manner", "uses"}
 
 
 class Statement(NamedTuple):
@@ -272,25 +272,15 @@ def _whole(
 ) -> Statement | None:
     """A turn as one statement; None where a title cannot say all its rules."""
     sure = sorted(n for n in surest if is_rule(said[n].shows)) or surest[:1]
-    shows = _united(said[n] for n in sure)
-    told = _naming(said, of_a_rule=is_rule(shows))
-    title = _title(said, told) or _title(said, sure)
+    telling = [n for n, one in enumerate(said) if one.says_much and not one.is_of_now]
+    title = _title(said, telling) or _title(said, sure)
     if not title:
         return None
     body = " ".join(one.text for one in said)
+    shows = _united(said[n] for n in sure)
     if is_rule(shows):  # "No, only these. And never ..." puts right what was done
         shows |= {"corrects"} & _united(said)
     return Statement(turn=index, text=title, body=body, shows=shows)
-
-
-def _naming(said: Sequence[_SaidSentence], *, of_a_rule: bool) -> list[int]:
-    """The sentences that a turn is called by: those that say something, and of a rule
-    none that puts right what is done now."""
-    return [
-        n
-        for n, one in enumerate(said)
-        if one.says_much and not (of_a_rule and one.is_of_now)
-    ]
 
 
 def _united(said: Iterable[_SaidSentence]) -> frozenset[str]:
@@ -363,43 +353,19 @@ def _says_much(low: str) -> bool:
 
 
 def _around(turns: Sequence[Turn], index: int) -> frozenset[str]:
-    """What a turn that is about one thing shows beside its words: a question with
-    alternatives before it, an agent that concedes after it."""
-    later = (turns[at] for at in range(index + 1, len(turns)))
-    after = next(filter(words.spoken, later), None)
-    signs = {
-        "chosen": _answers_a_choice(turns, index),
-        "conceded": after is not None
-        and words.says("conceding", words.fold(after.text[:300])),
-        "whole": True,
-    }
-    return frozenset(sign for sign, is_there in signs.items() if is_there)
-
-
-def _answers_a_choice(turns: Sequence[Turn], index: int) -> bool:
-    """Whether what was said last is an agent's question with alternatives, and a turn
-    names what it asks about: "option 2" says nothing later."""
-    turn = turns[index]
-    before = (turns[at] for at in range(index - 1, -1, -1))
-    heard = (earlier for earlier in before if earlier.human or words.spoken(earlier))
-    last = next(heard, None)
-    if last is None or last.human:
-        return False
-    tail = last.text[-400:].rstrip("*_ \n")
-    asked = words.fold(tail)
-    about = content(asked) & content(words.fold(turn.text[:WHOLE]))
-    is_choice = tail.endswith(("?", "？")) and words.says("alternatives", asked)
-    return is_choice and len(about) >= SHORTEST
+    """What a turn that is about one thing shows beside its words: an agent that
+    concedes after it."""
+    after = next(filter(words.spoken, turns[index + 1 :]), None)
+    low = words.fold(after.text[:300]) if after is not None else ""
+    concedes = {"conceded"} if words.says("conceding", low) else set()
+    return frozenset({"whole"} | concedes)
 
 
 def _with_neighbours(said: Sequence[_SaidSentence], n: int) -> str:
-    """A sentence with the ones beside it that go on about it."""
-    first = last = n
-    if n and "points" in said[n].shows and _goes_on(said[n - 1], said[n]):
-        first -= 1
-    if n + 1 < len(said) and _goes_on(said[n + 1], said[n]):
-        last += 1
-    return " ".join(one.text for one in said[first : last + 1])[:WHOLE]
+    """A sentence with the one behind it that goes on about it."""
+    around = said[n : n + 2]
+    goes_on = len(around) > 1 and _goes_on(around[1], around[0])
+    return " ".join(one.text for one in around[: 1 + goes_on])[:WHOLE]
 
 
 def _goes_on(one: _SaidSentence, other: _SaidSentence) -> bool:
