@@ -132,6 +132,11 @@ def ended(project, path):
     settle(project)
 
 
+def rest(path):
+    """A session that nothing was written to for an hour."""
+    os.utime(path, (time.time() - 3600,) * 2)
+
+
 def transcript(project, *said, edited=""):
     """A session of Claude Code in which a person said these things; the first had a
     file edited."""
@@ -684,7 +689,7 @@ def test_a_session_nobody_told_of_is_swept_up_by_the_next_start(shop):
     """A crash fires no hook: the next start learns from sessions that have rested for
     half an hour."""
     path = transcript(shop, "Write a test.", WISH)
-    os.utime(path, (time.time() - 3600,) * 2)
+    rest(path)
     call(shop, "session-start", source="startup", session_id="next")
     settle(shop)
     assert "pytest" in shop.read()
@@ -734,7 +739,7 @@ def test_a_killed_hook_loses_nothing(shop, after):
     time.sleep(after)
     process.kill()
     process.wait()
-    os.utime(path, (time.time() - 3600,) * 2)
+    rest(path)
     call(shop, "session-start", source="startup", session_id="next")
     until = time.monotonic() + PATIENT
     text = ""
@@ -1173,7 +1178,7 @@ def test_a_commit_learns_from_sessions_that_have_ended(shop):
     """After a commit sessions that rest are learned from, behind git's back."""
     with_hooks(shop)
     path = transcript(shop, "Write a test.", WISH)
-    os.utime(path, (time.time() - 3600,) * 2)
+    rest(path)
     shop.write("code.py", "1\n")
     shop.commit("code")
     settle(shop)

@@ -164,6 +164,11 @@ def edit(project, rate=1):
     ]
 
 
+def turns_asked(desk):
+    """The requests in which a model may use tools, as text."""
+    return [json.dumps(body) for body in desk.model.asked if body.get("tools")]
+
+
 def session_of(done):
     if named := re.search(r"(?m)^session id: (\S+)", done.stderr):  # Codex
         return named[1]
@@ -186,7 +191,7 @@ def test_a_sub_agent_is_told_the_standing_rules(desk, agent):
         ],
     }[agent]
     desk.turn(agent, "MAIN ask somebody")
-    asked = [json.dumps(body) for body in desk.model.asked if body.get("tools")]
+    asked = turns_asked(desk)
     (sub,) = (text for text in asked if "MAIN ask somebody" not in text)
     assert sub.count("Money is Decimal") == 1
 
@@ -227,8 +232,7 @@ def crowded(desk, *old):
 
 def counts(desk, text):
     """How often a text stands in each request of the main loop."""
-    asked = [body for body in desk.model.asked if body.get("tools")]
-    return [json.dumps(body).count(text) for body in asked]
+    return [asked.count(text) for asked in turns_asked(desk)]
 
 
 @pytest.mark.parametrize(
@@ -332,7 +336,7 @@ def test_claude_is_answered_by_the_server_of_its_session(desk):
     desk.model.replies = [*edit(desk.project)[:2], *calls, "Done."]
     prompt = MIDNIGHT
     assert desk.claude(prompt).returncode == 0
-    asked = [json.dumps(body) for body in desk.model.asked if body.get("tools")]
+    asked = turns_asked(desk)
     assert "mcp__mem__hook" not in "".join(asked)
     main = [text for text in asked if '"MAIN why' in text]
     for words, times in {
@@ -397,7 +401,7 @@ def test_claude_tells_each_of_two_sessions_at_once(desk):
     with ThreadPoolExecutor() as pool:
         told = list(pool.map(desk.claude, prompts))
     assert [done.returncode for done in told] == [0, 0]
-    main = [json.dumps(body) for body in desk.model.asked if body.get("tools")]
+    main = turns_asked(desk)
     for prompt in prompts:
         (asked,) = (text for text in main if prompt in text)
         for words in ("freeze the clock", "Money is Decimal"):

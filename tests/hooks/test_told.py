@@ -57,6 +57,15 @@ def shop(project, monkeypatch):
     return project
 
 
+def draw_widgets(shop):
+    """Commit what history has of other things."""
+    for number in range(30):
+        shop.write(f"src/part{number}.py", f"value = {number}\n")
+        shop.commit(
+            f"Part {number}: widget number {number} is drawn from its own table"
+        )
+
+
 def learn(project, path):
     with project.app() as app:
         pipeline.run(app, ExtractRequest(transcripts=(str(path),)))
@@ -248,11 +257,7 @@ def test_history_is_told_when_it_is_clearly_about_a_prompt(
     """An excerpt of a commit, once, and before entries; no subject that says no more,
     no file name. A question is answered by what has most of it, also in a name's
     parts."""
-    for number in range(30):
-        shop.write(f"src/part{number}.py", f"value = {number}\n")
-        shop.commit(
-            f"Part {number}: widget number {number} is drawn from its own table"
-        )
+    draw_widgets(shop)
     shop.memory(shop.entry("Payment provider webhooks", entry) if entry else "")
     shop.commit(commit)
     shop.ok("index", "--history")
@@ -275,11 +280,7 @@ def test_what_a_later_commit_amends_is_told_no_more(shop):
     old = "retry policy of the payment gateway: backoff ceiling 60 seconds, attempts, idle timeout"
     path = shop.home / ".claude/projects/x/older.jsonl"
     held(path, "older", shop.root, [("user", old)], day="2026-03-04")
-    for number in range(30):
-        shop.write(f"src/part{number}.py", f"value = {number}\n")
-        shop.commit(
-            f"Part {number}: widget number {number} is drawn from its own table"
-        )
+    draw_widgets(shop)
     why = "Amend the retry policy of the payment gateway: the backoff ceiling is 30 seconds"
     shop.remembers("Retry policy of the payment gateway", old, session_id="older")
     asked = "which backoff ceiling has the retry policy of the payment gateway?"
@@ -546,11 +547,7 @@ def test_a_start_names_no_heading_of_a_list(project):
 
 def test_history_is_told_in_a_hurry(shop):
     """When half of the time is over before anything was found, history by words is."""
-    for number in range(30):
-        shop.write(f"src/part{number}.py", f"value = {number}\n")
-        shop.commit(
-            f"Part {number}: widget number {number} is drawn from its own table"
-        )
+    draw_widgets(shop)
     shop.commit(WHY)
     shop.mem("index", "--history")
     late = (

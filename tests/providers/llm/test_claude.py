@@ -211,6 +211,9 @@ def gone(pid):
     return False
 
 
+reads_proc = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="reads /proc"
+)
 SLEEPER = """
 import subprocess
 child = subprocess.Popen(["/bin/sleep", "60"])
@@ -219,7 +222,7 @@ child.wait()
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
+@reads_proc
 def test_a_hanging_command_is_killed_with_its_children(fake):
     """When its time is over; the folder is gone, too."""
     fake.does(SLEEPER)
@@ -234,7 +237,7 @@ def test_a_reply_without_an_end_is_cut(fake):
     assert "said more than 16 MB" in refused(fake.model(), Ask("s", "p")).what
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
+@reads_proc
 def test_what_an_answer_left_running_is_ended(fake):
     """A child that keeps the pipe holds the answer up no longer than its parent."""
     left = SLEEPER.replace("child.wait()", "")
@@ -243,7 +246,7 @@ def test_what_an_answer_left_running_is_ended(fake):
     assert gone(int(Path(f"{fake.notes}.pid").read_text()))
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
+@reads_proc
 def test_what_runs_ends_with_us(fake):
     """Closing the model, as an interrupted run does, leaves no process behind."""
     fake.does(SLEEPER)
