@@ -146,8 +146,8 @@ class ShowReport(NamedTuple):
     relations: tuple[tuple[str, str, str], ...]
     copies: tuple[str, ...]
     gone: str
-    raw: str
-    around: str
+    raw: str = ""
+    around: str = ""
 
 
 def show(app: App, prefix: str, *, proxy: bool = False) -> ShowReport:
@@ -172,8 +172,7 @@ def _show(app: App, prefix: str, *, proxy: bool) -> ShowReport:
         memory = _read(app, row.path)
         for entry in (*memory.entries, *parser.sections(memory)):
             if entry.start == best.offset and words.clean(entry.id) == plain_id(name):
-                report = _report(app, entry._replace(id=name), row, places)
-                return report._replace(
+                return _report(app, entry._replace(id=name), row, places)._replace(
                     raw=memory.text[entry.start : entry.end],
                     around=best.around.partition(view.AROUND)[0],
                 )
@@ -222,8 +221,6 @@ def _report(
         relations=tuple(app.index.entries.relations(entry.id)),
         copies=copies,
         gone=lost.text if lost else "",
-        raw="",
-        around="",
     )
 
 

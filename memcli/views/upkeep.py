@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from memcli.text import matching
 from memcli.text.controls import for_display
 from memcli.text.secrets import redact_secrets
 from memcli.views.entries import Keys, written_lines
@@ -66,42 +67,8 @@ def retire_stage_text(report: StageReport) -> str:
     return for_display("\n".join(lines))
 
 
-# What happened in a file, in words. {0} and {1} are the entries named, {first} the
-# first and {others} the rest; {sections}, {episodes} and {versions} count them.
-EVENT_WORDS = {
-    "contradiction": "{0} and {1} say the opposite: mem show them, then mem retire one",
-    "loss": "{why} would leave it: refused without --allow-loss",
-    "alike but different": "{0} and {1} look alike but differ ({why}): kept apart",
-    "unsure": (
-        "{0} and {1} say the opposite, and the model is not sure: mem show them, then"
-        " mem retire one"
-    ),
-    "both hold": "{0} and {1} hold both, says the model",
-    "names the project": "{0} names the project ({why}): not promoted",
-    "not shown": "{0} is not promoted: it holds {why}",
-    "not asked": "{why}",
-    "skipped": "{0}: {why}",
-    "left": "{why}",
-    "dropped": "dropped of what the model proposed: {why}",
-    "renamed": "{0}: {why}",
-    "merged": "merged {others} into {first}",
-    "same id": "merged {versions} of {first}",
-    "retired": "archived {first}, retired: {why}",
-    "stale": "archived {first}, stale: {why}",
-    "promoted": "promoted {others} to the project as {first}",
-    "reinforced by recurrence": "reinforced {first}: it recurs in {others}",
-    "decayed": "lowered {first} and {others}: they say the opposite",
-    "superseded": "retired {others}, superseded by {first}",
-    "learned": "learned {first} from {others}: {why}",
-    "updated": "updated {first} from {others}",
-    "reinforced": "reinforced {first} from {others}",
-    "consolidated": "consolidated {episodes}",
-    "promoted everywhere": "promoted {others} to every project as {first}",
-    "stage": "{why}",
-    "used": "counted {why} of {first}",
-    "adopted": "made {sections} of prose into entries",
-    "twice in the archive": "{0} stood twice, as it was: it stands once",
-}
+_EVENTS = matching.table("views/events.txt").splitlines()[1:]
+EVENT_WORDS = dict(line.split(": ", 1) for line in _EVENTS)
 
 
 def event_lines(events: Iterable[Event]) -> list[str]:
