@@ -90,6 +90,7 @@ def test_what_is_likely_is_proposed(text):
 
 
 IDLE = [
+    "Always good, less surprises.", "Immer gut, weniger Ärger.", "Always nice to see that.",
     "Don't worry about it.", '"Our dates are always stored in UTC."', "Thanks, looks great!",
     "Can you run the tests now?", "commit", "yes please", "continue",
     "I'll make sure that all callers of the table know about it.",
