@@ -419,7 +419,7 @@ complete -c mem -n '__fish_seen_subcommand_from init' -l quiet -s q -d 'Only err
 complete -c mem -n '__fish_seen_subcommand_from init' -l help -s h -d 'Show this message and exit'
 
 complete -c mem -n '__fish_seen_subcommand_from index' -l check -d 'Write nothing; exit 1 when it is stale'
-complete -c mem -n '__fish_seen_subcommand_from index' -l rebuild -d 'Start over from the files'
+complete -c mem -n '__fish_seen_subcommand_from index' -l rebuild -d 'Start over from the files; of history, read all commits again'
 complete -c mem -n '__fish_seen_subcommand_from index' -l trust -d 'Take over the vectors of an index that you did not make'
 complete -c mem -n '__fish_seen_subcommand_from index' -l shared -d 'Send what changed to the shared index, too'
 complete -c mem -n '__fish_seen_subcommand_from index' -l archived -d 'With --shared: the archives, too'

@@ -420,7 +420,9 @@ def forget(
 
     An entry's words leave files, archives, history, index, undo and state on this
     machine; what cannot be reached is named. Of history, what was said and committed
-    goes; what was learned stays."""
+    goes and is not read again, with what was proposed and waits; what was learned
+    stays. The commits that --all or --before took, which git still has, come back by
+    mem index --history --rebuild."""
     if not ids:
         from memcli.commands import history
 

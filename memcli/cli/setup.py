@@ -125,7 +125,9 @@ def index(
     mem: App,
     progress: Progress,
     check: bool = flag("--check", "Write nothing; exit 1 when it is stale."),
-    rebuild: bool = flag("--rebuild", "Start over from the files."),
+    rebuild: bool = flag(
+        "--rebuild", "Start over from the files; of history, read all commits again."
+    ),
     trust: bool = flag(
         "--trust", "Take over the vectors of an index that you did not make."
     ),
@@ -139,7 +141,7 @@ def index(
     """Bring the index to the state of the memory files."""
     _check_flags(check=check, writes=shared or trust, unsent=archived and not shared)
     if history or key:
-        return add_history(mem, progress, key)
+        return add_history(mem, progress, key, again=rebuild)
     if trust:
         _take_over_vectors(mem)
     from memcli.commands import index as command
@@ -184,7 +186,9 @@ def _take_over_vectors(mem: App) -> None:
         mem.notes.append(f"vectors taken over: {number:,}")
 
 
-def add_history(mem: App, progress: Progress, key: str = "") -> int:
+def add_history(
+    mem: App, progress: Progress, key: str = "", *, again: bool = False
+) -> int:
     """Add all of history that there is; what came of it in one line."""
     from memcli.commands import history as command
 
@@ -195,7 +199,7 @@ def add_history(mem: App, progress: Progress, key: str = "") -> int:
         number = command.take_over(mem, key)
         say(f"took over {number} exchanges and commits", quiet=quiet)
     with progress:
-        report = command.add_history(mem)
+        report = command.add_history(mem, again=again)
     for path, why in (*report.looked.unread, *report.added.problems):
         say(f"mem: {path}: {why}", quiet=quiet)
     if mem.options.json or not quiet:

@@ -3,7 +3,6 @@
 import os
 import re
 import secrets
-import shutil
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -14,7 +13,7 @@ from typing import NamedTuple
 from memcli.app import App, Options
 from memcli.commands import export as exporting
 from memcli.commands.edit import refresh_found, writable
-from memcli.commands.history import work_trees
+from memcli.commands.history import forget_pages, work_trees
 from memcli.errors import DataError, UsageError
 from memcli.history.record import HistoryRecord, opened, says
 from memcli.install import git_hooks
@@ -25,7 +24,7 @@ from memcli.memory.values import Entry, Patch, listed, plain_id
 from memcli.project import git
 from memcli.project.context import read_all, text_to_write
 from memcli.project.record import FOLDER, path_of
-from memcli.storage.files import SMALL_BYTES, cache_dir, read_text, state_dir
+from memcli.storage.files import SMALL_BYTES, read_text, state_dir
 
 Marks = Sequence[tuple[bool, tuple[str, str, str]]]
 """(salt, mark, day) of each line that is forgotten, and whether everywhere."""
@@ -160,7 +159,7 @@ def _from_the_rest(app: App, ids: Sequence[str], lines: Sequence[str]) -> None:
 
     app.workspace.forget_undo([*ids, *lines], clean)
     _from_index(app)
-    _from_caches()
+    forget_pages()
 
 
 def is_home(path: str) -> bool:
@@ -327,12 +326,6 @@ def _other_trees(app: App) -> Iterator[App]:
             environ = {**app.project.environ, "MEM_ROOT": str(place)}
             with App(Options(quiet=True), environ, place) as other:
                 yield other
-
-
-def _from_caches() -> None:
-    """Delete the pages and the files of past commits; they are made again on request."""
-    for folder in ("browse", "at"):
-        shutil.rmtree(cache_dir() / folder, ignore_errors=True)
 
 
 def _from_exports(app: App, lines: Sequence[str]) -> None:

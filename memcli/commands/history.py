@@ -5,6 +5,7 @@ import datetime
 import os
 import re
 import shlex
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -24,9 +25,11 @@ from memcli.project import git
 from memcli.project.context import read_all
 from memcli.project.record import FOLDER, record_path
 from memcli.sessions.discover import Discovery, discover
-from memcli.storage.files import state_dir
+from memcli.storage.files import cache_dir, state_dir
+from memcli.storage.inbox import Inbox
 
 HANDLES = "mem recall --history only TASK"
+AGAIN = "mem index --history --rebuild"
 _WITHOUT = "run it inside one, or name it with --root"
 
 
@@ -51,6 +54,8 @@ class ForgetReport(NamedTuple):
     dry_run: bool
     commits: int = 0
     """How many of the units are commits."""
+    again: str = ""
+    """The command that reads the commits again; without it nothing is."""
 
 
 class Correction(NamedTuple):
@@ -95,8 +100,9 @@ class ReplayReport(NamedTuple):
     telling: ToldPrompts = ToldPrompts()
 
 
-def add_history(app: App) -> HistoryReport:
-    """Add all that agents and git still have of this repository. Raises UsageError."""
+def add_history(app: App, *, again: bool = False) -> HistoryReport:
+    """Add all that agents and git still have of this repository, `again` the commits
+    that were forgotten by their day. Raises UsageError."""
     path = record_path(app.project)
     root = app.project.root
     if path is None or root is None:
@@ -111,6 +117,8 @@ def add_history(app: App) -> HistoryReport:
         raise UsageError(what, _WITHOUT if wanted else "mem index --help")
     begun = time.monotonic()
     with _record(app, make=True) as record:
+        if again:
+            record.read_commits_again()
         looked = _discovered(app, root, record)
         config = app.project.config
         today = app.project.now
@@ -229,12 +237,22 @@ def forget(
             record.forget(
                 unit=units[0] if session else "", before=before, all_until=until
             )
+            with app.state() as state:
+                Inbox(state).forget_sessions(units, every=all)
+            forget_pages()
     return ForgetReport(
         units=tuple(units),
         entries=tuple(_learned(app, units)),
         dry_run=app.dry_run,
         commits=len(commits),
+        again="" if session else AGAIN,
     )
+
+
+def forget_pages() -> None:
+    """Delete the pages and the files of past commits; they are made again on request."""
+    for folder in ("browse", "at"):
+        shutil.rmtree(cache_dir() / folder, ignore_errors=True)
 
 
 def _unit(named: str) -> str:

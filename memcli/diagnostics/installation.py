@@ -164,6 +164,8 @@ def _record(path: Path) -> Check:
             assert record is not None
             fault = sqlite.fault(record.db)
             counts = record.counts()
+            sessions_out = record.forgotten("session")
+            commits_out = record.forgotten("commit")
     except DataError as error:
         return failure("history", error.what, hint=error.hint, path=str(path))
     if fault:
@@ -172,7 +174,14 @@ def _record(path: Path) -> Check:
             "history", f"the record is damaged: {fault}", hint=hint, path=str(path)
         )
     detail = f"{count(counts['sessions'], 'session')} and {count(counts['commits'], 'commit')}"
-    return passed("history", detail, path=str(path))
+    if not (sessions_out or commits_out):
+        return passed("history", detail, path=str(path))
+    out = f"{count(sessions_out, 'session')} and {count(commits_out, 'commit')}"
+    detail += f"; forgotten, so not read again: {out}"
+    hint = (
+        "mem index --history --rebuild reads the commits again" if commits_out else ""
+    )
+    return remark("history", detail, hint=hint, path=str(path))
 
 
 def _root(path: Path) -> str:

@@ -108,16 +108,20 @@ class HistoryRecord(RecordContents):
 
     def add(self, docs: Iterable[Doc]) -> int:
         """Add what is not there yet and was not forgotten; how many were added."""
-        forgotten = self.note("forgotten_before")
-        whole = self.note("forgotten_all")
+        before = self.note("forgotten_before")
+        until = self.note("forgotten_all")
+        again = self.note("commits_again")
         pruned = self.note("pruned_before")
         words = self.words_forgotten()
         pending: list[_Words] = []
         count = 0
         for doc in docs:
-            old = doc.date <= whole or (doc.source == "session" and doc.date < pruned)
+            is_session = doc.source == "session"
+            is_old = doc.date < before or doc.date <= until
+            is_out = (is_session or not again) and is_old
+            is_pruned = is_session and doc.date < pruned
             gone = self.rows("SELECT 1 FROM forgotten WHERE unit = ?", doc.unit)
-            if not (old or doc.date < forgotten or gone or says(doc, words)):
+            if not (is_out or is_pruned or gone or says(doc, words)):
                 count += self._put(doc, pending)
             if len(pending) > BATCH:
                 self._index(pending)
@@ -198,7 +202,9 @@ class HistoryRecord(RecordContents):
         """Delete for good a session or commit, what is older than a day, or all; the
         units."""
         where = "unit = ?" if unit else "date < ?" if before else "? = ''"
-        rows = self.rows(f"SELECT id, unit FROM docs WHERE {where}", unit or before)
+        query = f"SELECT id, unit, source FROM docs WHERE {where}"
+        rows = self.rows(query, unit or before)
+        units = {row[1]: row[2] for row in rows}
         with transaction(self.db):
             if unit:
                 self.db.execute("INSERT OR IGNORE INTO forgotten VALUES (?)", (unit,))
@@ -207,8 +213,22 @@ class HistoryRecord(RecordContents):
                     "forgotten_before", max(self.note("forgotten_before"), before)
                 )
                 self.keep("forgotten_all", max(self.note("forgotten_all"), all_until))
+                self.keep("commits_again", "")
+            for source, number in Counter(units.values()).items():
+                self.keep(f"forgotten_{source}", str(self.forgotten(source) + number))
         self.forget_docs([row[0] for row in rows])
-        return list(dict.fromkeys(row[1] for row in rows))
+        return list(units)
+
+    def forgotten(self, source: str) -> int:
+        """How many sessions, or commits, were forgotten and are not read again."""
+        return int(self.note(f"forgotten_{source}") or 0)
+
+    def read_commits_again(self) -> None:
+        """Let commits come back that were forgotten by their day: git has them."""
+        with transaction(self.db):
+            self.keep("commits_again", "yes")
+            self.keep("forgotten_commit", "")
+            self.keep("head", "")
 
     def forget_docs(self, ids: Collection[int]) -> None:
         """Delete some exchanges and commits for good, with their words."""

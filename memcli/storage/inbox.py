@@ -1,6 +1,6 @@
 """What sessions proposed, as the state file keeps it."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from memcli.named import NamedTuple
 from memcli.storage.state import StatePart
@@ -19,7 +19,8 @@ class Proposed(NamedTuple):
 
 
 class Inbox(StatePart):
-    """What the sessions of one project proposed."""
+    """What the sessions of one project proposed. It changes things in the running
+    transaction."""
 
     def every(self) -> list[Proposed]:
         """All that was ever proposed and is remembered, the newest first."""
@@ -62,3 +63,13 @@ class Inbox(StatePart):
         """Forget proposals and their words."""
         for name in proposals:
             self.ask("DELETE FROM proposals WHERE project = ? AND id = ?", name)
+
+    def forget_sessions(self, sessions: Container[str], *, every: bool) -> None:
+        """Forget what these sessions proposed, or `every` one, and their tasks."""
+        rows = self.ask("SELECT path, session FROM extracted WHERE project = ?")
+        for path, session in rows.fetchall():
+            if every or session in sessions:
+                blank = "UPDATE extracted SET task = '' WHERE project = ? AND path = ?"
+                self.ask(blank, path)
+        gone = [row.id for row in self.every() if every or row.session in sessions]
+        self.state.forget_entries(gone, (), everywhere=False)

@@ -354,6 +354,10 @@ def forget_text(report: ForgetReport) -> str:
     if len(units) == 1:
         what = units[0]
     lines = [f"{'would forget' if report.dry_run else 'forgot'} {what}"]
+    if report.again:
+        lines.append(
+            f"none of it is read again; the commits come back by {report.again}"
+        )
     if report.entries:
         lines.append("learned from it, and still in memory (mem retire ID):")
         lines += [

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from memcli import Memory
 from memcli.app import Options, opened
 from memcli.cli.serve import perform
@@ -61,6 +63,20 @@ def test_a_slip_is_proposed_and_not_written(project):
     shown = project.mem("inbox").out
     assert proposal["id"][:8] in shown
     assert "mem keep ID" in shown
+
+
+@pytest.mark.parametrize("what", [("--session", "s-1"), ("--all",)])
+def test_what_a_forgotten_session_proposed_goes_with_it(project, what):
+    """And its task, the page that showed it, and the bytes of the state file."""
+    learn(project)
+    page = Path(project.mem("browse").out.strip())
+    assert page.exists()
+    project.mem("forget", *what, "--dry-run")
+    assert waiting(project) and page.exists()
+    project.mem("forget", *what)
+    assert not waiting(project) and not page.exists()
+    state = (state_dir() / "state.db").read_bytes()
+    assert b"Use pnpm" not in state and b"checkout page" not in state
 
 
 def test_the_same_session_proposes_it_once(project):

@@ -260,11 +260,13 @@ def test_what_was_forgotten_is_gone_from_the_file_and_never_read_again(record):
     assert record.add(docs) == 0
     assert record.forget(before="2026-12-31") == ["two"]
     assert record.add(docs) == 0 and record.counts()["exchanges"] == 0
+    committed = docs[0]._replace(source="commit", unit="c0ffee1", key="c:c0ffee1")
     record.forget(all_until="2026-12-31")
-    assert (
-        record.add([docs[0]._replace(source="commit", unit="c0ffee1", key="c:c0ffee1")])
-        == 0
-    )
+    assert record.add([committed]) == 0
+    record.read_commits_again()
+    assert record.add([committed, *docs]) == 1
+    record.forget(all_until="2026-12-31")
+    assert record.add([committed]) == 0
 
 
 def test_the_bounds_hold(record):
