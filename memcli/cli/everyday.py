@@ -401,9 +401,9 @@ def undo(mem: App) -> int:
     report = command.undo(mem)
     root = str(mem.project.root or mem.project.home)
     in_words = mem.dry_run and not mem.options.json
-    if in_words and report.waiting:
-        put("\n".join(view.waiting_lines(report, "would wait")))
-    if report.patches or not (in_words and report.waiting):
+    waiting = view.waiting_lines(report, "would wait") if in_words else []
+    put("\n".join(waiting))
+    if report.patches or not waiting:
         wrote(mem, report, lambda report: view.undo_text(report, root))
     return 0 if report.verb else 1
 

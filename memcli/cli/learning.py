@@ -137,7 +137,11 @@ def _learn(mem: App, progress: Progress, request: "ExtractRequest") -> int:
         put("\n".join(report.prompts))
         nothing = "" if report.prompts else "mem: nothing would be sent"
         say(nothing, quiet=mem.options.quiet)
-    else:
+        return ProviderError.code if any_failed else code
+    in_words = mem.dry_run and not mem.options.json
+    proposed = view.proposed_lines(outcome) if in_words else []
+    put("\n".join(proposed))
+    if outcome.patches or not proposed:
         wrote(mem, outcome, view.extract_text, view.extract_keys)
     return ProviderError.code if any_failed else code
 

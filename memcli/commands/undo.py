@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.commands import drop, keep
+from memcli.extraction import extract, proposals
+from memcli.extraction.proposals import Proposal
 from memcli.install.targets import REMOVAL, wiring_again
 from memcli.memory.values import Patch
 from memcli.storage.workspace import LastWrite
@@ -12,7 +14,8 @@ from memcli.storage.workspace import LastWrite
 
 class UndoReport(NamedTuple):
     """The write taken back (`verb` "" for none), its files, the verb that is
-    `earlier`, and the ids of the proposals that wait again."""
+    `earlier`, the ids of the proposals that wait again, and the titles of those that
+    wait no more."""
 
     verb: str = ""
     time: str = ""
@@ -20,6 +23,7 @@ class UndoReport(NamedTuple):
     patches: tuple[Patch, ...] = ()
     earlier: str = ""
     waiting: tuple[str, ...] = ()
+    unproposed: tuple[str, ...] = ()
 
 
 def undo(app: App) -> UndoReport:
@@ -40,6 +44,9 @@ def undo(app: App) -> UndoReport:
         earlier = earlier_write.verb if earlier_write and earlier_write.patches else ""
     if last_write.verb in (drop.VERB, keep.VERB):
         waiting = keep.wait_again(app, last_write.note)
+    unproposed: list[Proposal] = []
+    if last_write.verb == extract.VERB and last_write.note:
+        unproposed = proposals.take_back(app, last_write.note)
     return UndoReport(
         verb=last_write.verb,
         time=last_write.time,
@@ -47,6 +54,7 @@ def undo(app: App) -> UndoReport:
         patches=last_write.patches,
         earlier=earlier,
         waiting=waiting,
+        unproposed=tuple(each.title for each in unproposed),
     )
 
 

@@ -68,6 +68,10 @@ class ExtractRequest(NamedTuple):
     show_prompt: bool = False
 
 
+VERB = "extract"
+"""The name of the write in its undo record, whose note has what it proposed."""
+
+
 class Learned(NamedTuple):
     """What one session gave; `known`: nothing new; `cut`: not looked at; `more`: over
     the most."""
@@ -437,7 +441,12 @@ class _Extraction:
                 self.before.setdefault(name, patch.before)
             return outcome._replace(patches=patches)
 
-        outcome = self.app.write(plan, "extract", dry_run=self.dry_run)
+        outcome = self.app.write(
+            plan,
+            VERB,
+            dry_run=self.dry_run,
+            note=lambda outcome: [draft.id for draft in outcome.proposed],
+        )
         self.after.update(outcome.texts)
         return outcome
 

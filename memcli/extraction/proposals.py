@@ -220,6 +220,15 @@ def _remembered(app: App) -> list[Proposal]:
     return proposals
 
 
+def take_back(app: App, ids: Sequence[str]) -> list[Proposal]:
+    """The proposals of these that wait; they do no more, and may be proposed again."""
+    gone = [one for one in waiting(app) if one.id in ids]
+    if not app.dry_run:
+        with app.state() as state, state.transaction():
+            Inbox(state).forget(one.id for one in gone)
+    return gone
+
+
 def chosen(app: App, ids: Sequence[str]) -> list[Proposal]:
     """The waiting proposals that beginnings of ids name. Raises UsageError for none or
     several."""

@@ -225,8 +225,9 @@ def undo_text(report: UndoReport, root: str) -> str:
 
 
 def waiting_lines(report: UndoReport, waits: str) -> list[str]:
-    """The proposals that come back."""
-    return [f"{name[:8]} {waits} again: mem inbox" for name in report.waiting]
+    """The proposals that come back, and those that go."""
+    again = [f"{name[:8]} {waits} again: mem inbox" for name in report.waiting]
+    return again + [f"proposed no more: {title}" for title in report.unproposed]
 
 
 def _changed_entries(patch: Patch) -> Iterator[tuple[str, str]]:

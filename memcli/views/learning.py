@@ -75,9 +75,16 @@ def extract_text(done: AfterSession) -> str:
         counts = sorted(Counter(event.what for event in done.compacted).items())
         merged = ", ".join(f"{what} {number}" for what, number in counts)
         lines.append(f"compacted: {merged}")
-    if report.sessions:
+    is_told = report.engine != "rules" or not any(s.events for s in report.sessions)
+    if report.sessions and is_told:
         lines.append(f"engine {report.engine}: {report.why}")
     return for_display("\n".join(lines))
+
+
+def proposed_lines(done: AfterSession) -> list[str]:
+    """What a run that writes nothing would let wait for a yes."""
+    titles = (title for each in done.extract.sessions for title in each.proposed)
+    return [f"would propose: {title}" for title in map(for_display, titles)]
 
 
 def _session_lines(session: Learned) -> list[str]:

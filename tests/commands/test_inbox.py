@@ -79,6 +79,13 @@ def test_what_a_forgotten_session_proposed_goes_with_it(project, what):
     assert b"Use pnpm" not in state and b"checkout page" not in state
 
 
+def test_a_dry_run_names_what_it_would_propose(project):
+    """On a line of its own, and nothing waits."""
+    dry = project.ok("extract", saved(project, slip(project), "s-1.jsonl"), "--dry-run")
+    assert dry.out == "would propose: Npm is not ours. Use pnpm\n"
+    assert (dry.err, waiting(project)) == ("", [])
+
+
 def test_the_same_session_proposes_it_once(project):
     """Read again, grown or not, it leaves no second one."""
     learn(project)
@@ -143,6 +150,20 @@ def test_undo_of_a_keep_lets_the_proposal_wait_again(project):
     assert not project.entries()
     project.ok("keep", first)
     assert [entry.id for entry in project.entries()] == [before[0]["id"]]
+
+
+def test_undo_of_an_extract_takes_its_proposals(project):
+    """A dry run says so and takes none; another session's stay."""
+    learn(project, session="s-0", text="Not mocha. Use vitest for tests.")
+    other = waiting(project)
+    both = slip(project).user("From now on, always run make lint before you push.")
+    project.ok("extract", saved(project, both, "s-1.jsonl"))
+    (mine,) = (one for one in waiting(project) if one not in other)
+    gone = f"proposed no more: {mine['title']}"
+    assert gone in project.ok("undo", "--dry-run").out
+    assert len(waiting(project)) == 2
+    assert gone in project.ok("undo").out
+    assert waiting(project) == other
 
 
 def test_undo_of_a_drop_takes_back_no_write_before_it(project):
