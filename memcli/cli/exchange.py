@@ -76,7 +76,10 @@ def sync_(
     report = repository.sync(
         dry_run=mem.dry_run, allow_loss=allow_loss, taken_back=mem.taken_back()
     )
-    wrote(mem, report, view.sync_text)
+    sending = view.leaving_text(report) if not mem.options.json else ""
+    put(sending)
+    if report.patches or not sending:
+        wrote(mem, report, view.sync_text)
 
 
 @command("import", dry=True)

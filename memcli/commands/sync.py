@@ -60,6 +60,7 @@ _LOCKS = [
 _FETCH = ("fetch", "-q", "--prune", "--no-tags", "--no-recurse-submodules")
 _ELSEWHERE = "name a repository that holds nothing else: mem sync --git URL"
 _ADDRESS = "mem sync --git URL, of an empty private repository"
+_LATER = "what is here is committed: mem sync, later"
 _AGAIN = "see what git says of it, then: mem sync"
 _RESOLVE = "resolve it, then: mem sync"
 _LOSS = (
@@ -79,12 +80,13 @@ Texts = Mapping[str, str]
 
 class SyncReport(NamedTuple):
     """What was written, how many commits were sent and taken in, and whether there is
-    an `address` that they go to."""
+    an `address` that they go to; the files that a dry run would send."""
 
     patches: tuple[Patch, ...]
     sent: int
     taken: int
     address: bool = True
+    leaving: tuple[str, ...] = ()
 
 
 class HomeRepository:
@@ -113,12 +115,17 @@ class HomeRepository:
         if url and local.exists():
             url = os.path.realpath(local)
         self._read()
+        before = self._git("config", "remote.origin.url")[1].strip()
+        if url:
+            _require_fetched(*self._git("ls-remote", "-q", "--", url), hint=_ADDRESS)
         if not dry_run:
             self._make(url)
         kept = " and ".join(f"~/{name}" for name in NAMES)
         what = f"keeps {kept} in {self.folder}"
         if url:
             what += f"; mem sync exchanges it with {redact_secrets(url)}"
+        if before and url and before != url and self._has_remote():
+            what += f" (was: {redact_secrets(before)})"
         next = "bring it in step: mem sync"
         if not (url or self._has_remote()):
             next = f"nothing leaves this machine until it has an address: {_ADDRESS}"
@@ -184,11 +191,20 @@ class HomeRepository:
                 head = self._written(patches, texts, head, theirs if taken else head)
             _refuse_conflicts(texts, _RESOLVE)
             sent = 0
+            leaving = tuple[str, ...]()
             address = self._has_remote()
             if address:
                 _require_fetched(failed, why)
                 sent = self._sent(head, theirs, dry_run=dry_run)
-        return SyncReport(patches=patches, sent=sent, taken=taken, address=address)
+                leaving = self._leaving(texts, theirs) if dry_run else ()
+        return SyncReport(
+            patches=patches, sent=sent, taken=taken, address=address, leaving=leaving
+        )
+
+    def _leaving(self, texts: Texts, theirs: str) -> tuple[str, ...]:
+        """The files that the other side has not as they will be here."""
+        known = self._contents(theirs)
+        return tuple(name for name, text in texts.items() if text != known.get(name))
 
     def _sent(self, head: str, theirs: str, *, dry_run: bool) -> int:
         """Push what the other side does not have; how many commits."""
@@ -386,9 +402,9 @@ def _both_lines(base: str, ours: str, theirs: str) -> tuple[str, int]:
     return git.merge_texts(base, ours, theirs, "--union")[0], 0
 
 
-def _require_fetched(code: int, why: str) -> None:
+def _require_fetched(code: int, why: str, *, hint: str = _LATER) -> None:
     if code:
-        raise ProviderError(why, "what is here is committed: mem sync, later")
+        raise ProviderError(why, hint)
 
 
 def _refuse_secrets(texts: Texts, hint: str) -> None:

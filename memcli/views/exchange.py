@@ -63,6 +63,12 @@ def _titled(rows: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
     return [{"title": title, "id": entry_id} for title, entry_id in rows]
 
 
+def leaving_text(report: SyncReport) -> str:
+    """What a sync would send."""
+    names = " and ".join(f"~/{name}" for name in report.leaving)
+    return names and f"would send {names}"
+
+
 def sync_text(report: SyncReport) -> str:
     """What a sync took in and sent."""
     changes = []

@@ -85,6 +85,30 @@ def test_without_an_address_nothing_is_called_in_step(project, remote, tmp_path)
     assert laptop.sync().out == "in step\n"
 
 
+def test_a_dry_run_says_what_would_leave(pair):
+    """Committed or not; nothing is committed by it."""
+    laptop, _ = pair
+    assert "nothing would change" in laptop.sync("--dry-run").err
+    laptop.learns()
+    dry = laptop.sync("--dry-run")
+    assert (dry.out, dry.err) == ("would send ~/MEMORY.md\n", "")
+    laptop.ok("sync")
+    assert "nothing would change" in laptop.sync("--dry-run").err
+
+
+def test_an_address_is_asked_before_it_takes_the_place_of_another(pair, remote):
+    """What does not answer is refused; the one before it is named."""
+    laptop, _ = pair
+    for options in ([], ["--dry-run"]):
+        gone = laptop.sync("--git", "../no-such.git", *options)
+        assert gone.code == 4 and "no-such.git" in gone.err, gone.err
+    assert laptop.sync().out == "in step\n"
+    other = remote.with_name("other.git")
+    laptop.project.git("init", "-q", "--bare", str(other))
+    assert f"was: {remote}" in laptop.sync("--git", str(other)).out
+    assert "was:" not in laptop.sync("--git", str(other)).out
+
+
 def test_two_machines_that_edited_at_once_hold_the_same(pair):
     """Entries by id, counts added up, prose with the lines of both; every byte, CRLF
     too."""
