@@ -268,7 +268,9 @@ def say_changes(mem: App, report: "Changes", *, remove: bool, of: str = "") -> N
     if not done and remove:
         done = (f"nothing {of}is left to take back",)
     words = "\n".join(map(text.in_one_line, done)) or "everything is in place already"
-    wrote(mem, report, lambda report: words)
+    in_words = mem.dry_run and not mem.options.json
+    if report.patches or not in_words:
+        wrote(mem, report, lambda report: words)
     if mem.dry_run:
         say(
             f"mem: dry run, nothing is written; it would say:\n{words}",

@@ -215,7 +215,9 @@ def _cleared(
     path = app.project.path_of(file.path)
     known = app.project.found(file.path)
     after = edited(file.memory, changes).text
-    return Patch(known.path if known else path, file.memory.text, after)
+    place = known.path if known else path
+    is_kept = bool(after) or os.path.islink(place) or _is_tracked(app, file.path)
+    return Patch(place, file.memory.text, after if is_kept else None)
 
 
 def _from_moments(app: App, lines: Sequence[str]) -> Iterator[Patch]:

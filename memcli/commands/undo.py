@@ -9,6 +9,7 @@ from memcli.extraction import extract, proposals
 from memcli.extraction.proposals import Proposal
 from memcli.install.targets import REMOVAL, wiring_again
 from memcli.memory.values import Patch
+from memcli.project import git
 from memcli.storage.workspace import LastWrite
 
 
@@ -40,6 +41,7 @@ def undo(app: App) -> UndoReport:
     if not app.dry_run:
         with _around(app, last_write):
             files = app.workspace.undo()
+        _hide_index(app)
         earlier_write = app.workspace.last_write()
         earlier = earlier_write.verb if earlier_write and earlier_write.patches else ""
     if last_write.verb in (drop.VERB, keep.VERB):
@@ -56,6 +58,13 @@ def undo(app: App) -> UndoReport:
         waiting=waiting,
         unproposed=tuple(each.title for each in unproposed),
     )
+
+
+def _hide_index(app: App) -> None:
+    """Let git go on ignoring an index that stays when the ignore lines went."""
+    root = app.project.root
+    if root is not None and (root / ".memory.db").exists():
+        git.exclude(root)
 
 
 def _around(app: App, last: LastWrite) -> AbstractContextManager[None]:

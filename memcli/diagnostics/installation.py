@@ -130,22 +130,27 @@ def _auto_memory(path: Path) -> Iterator[Check]:
 
 
 def check_history(scene: Scene) -> Iterator[Check]:
-    """This repository's record, and those of repositories that are gone."""
+    """This repository's record; without one, those of repositories that are gone, of
+    which it may be one that was moved."""
     project = scene.app.project
     hint = "mem index --history"
     path = path_of(project.root)
     if not project.config.history:
         yield remark("history", "switched off (history = false)")
     elif path is None or not path.exists():
-        yield remark(
-            "history", "nothing of what was said and committed is kept yet", hint=hint
-        )
+        what = "nothing of what was said and committed is kept yet"
+        yield remark("history", what, hint=hint)
+        yield from _orphaned()
     else:
         yield _record(path)
+
+
+def _orphaned() -> Iterator[Check]:
+    """The records of repositories that are gone, in one row."""
     orphaned = {}
     for record in sorted((state_dir() / FOLDER).glob("*.db")):
         root = _root(record)
-        if record != path and root and not os.path.isdir(root):
+        if root and not os.path.isdir(root):
             orphaned[record] = root
     if orphaned:
         records_named = [f"{record.stem} ({root})" for record, root in orphaned.items()]
@@ -153,7 +158,7 @@ def check_history(scene: Scene) -> Iterator[Check]:
         yield remark(
             "history",
             f"{records}: {', '.join(records_named[:5])}",
-            hint=f"in the repository's new place: {hint} --from KEY; else delete the file",
+            hint="if one of them is this one, moved: mem index --history --from KEY",
             path=str(next(iter(orphaned))),
         )
 

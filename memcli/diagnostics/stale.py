@@ -148,7 +148,11 @@ def mend_names(scene: Scene) -> Mended:
         done = [f"{event.path}: {event.detail}" for event in work.changes.done]
         return Mended(done, read.patches(work.changes.texts()))
 
-    return scene.app.write(plan, "doctor") if _gone(scene) else Mended()
+    mended = scene.app.write(plan, "doctor") if _gone(scene) else Mended()
+    if mended.done and not scene.app.dry_run:
+        scene.app.project.relist()
+        _gone(scene)  # the rows are of what stands there now
+    return mended
 
 
 def _followed(scene: Scene) -> tuple[CompactFiles, Compaction]:

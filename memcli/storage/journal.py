@@ -69,7 +69,7 @@ class WriteRecord(NamedTuple):
                 None if text is None else clean(text.decode()).encode()
                 for text in (step.before, step.after)
             )
-            if before != after:
+            if (before or b"") != (after or b""):  # an empty file is nothing to undo
                 steps.append(step._replace(before=before, after=after))
         return self._replace(steps=tuple(steps), temps=(), made=(), note=())
 

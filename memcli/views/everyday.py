@@ -207,7 +207,7 @@ def undo_text(report: UndoReport, root: str) -> str:
     lines += [f"  and {len(named) - 3} more"] if len(named) > 3 else []
     if any(map(_wired_merges, report.patches)):
         lines.append(
-            "the merge driver in git's settings and the index stay:"
+            "the merge driver in git's settings and the index, which git ignores, stay:"
             " mem init --remove takes them"
         )
     lines += waiting_lines(report, "waits")

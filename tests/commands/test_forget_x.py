@@ -103,6 +103,18 @@ def test_what_was_written_beside_a_forgotten_entry_can_be_taken_back(project):
     assert not any("hammer" in path.read_text() for path in project.root.glob("*.md"))
 
 
+@pytest.mark.parametrize("tracked", [False, True])
+def test_a_file_that_forgetting_leaves_empty_goes_unless_git_has_it(project, tracked):
+    """Its archive likewise; undo takes back nothing that would be empty."""
+    project.ok("add", "Freeze the clock in cart tests")
+    if tracked:
+        project.commit()
+    project.ok("forget", project.entries()[0].id[:8])
+    assert (project.root / "MEMORY.md").exists() is tracked
+    assert "keeps no words" in project.ends(5, "undo").err
+    assert "nothing to undo" in project.ends(1, "undo").out
+
+
 def test_files_that_were_exported_are_named_with_what_clears_them(project):
     project.ok("add", "The vault of the shop opens with a hammer")
     project.ok("export", "json", "--out", "out.json")

@@ -131,7 +131,8 @@ def test_renames_are_followed_and_undone(project):
     project.mem("index")
     assert "src/shop.py" in project.mem("doctor", "--fix", "--dry-run").out
     assert project.data() == before
-    project.mem("doctor", "--fix")
+    rows = project.mem("doctor", "--fix", "--json").json["checks"]
+    assert [row["status"] for row in rows if row["name"] == "stale"] == ["PASS"]
     after = project.read()
     assert after.count("src/shop.py") == 2 and "src/cart.py" not in after
     assert told(project) == {}

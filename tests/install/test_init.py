@@ -87,6 +87,18 @@ def test_remove_restores_every_byte(project, text):
     assert snapshot(project.root) == before
 
 
+def test_a_dry_run_of_a_removal_says_one_thing(project):
+    """Also where no file changes, but something beside them goes."""
+    project.ok("init")
+    project.ok("add", "Use uv")
+    project.ok("undo")
+    project.ok("undo")
+    project.ok("index")
+    dry = project.ok("init", "--remove", "--dry-run")
+    assert "merge driver" in dry.err
+    assert "nothing would change" not in dry.err
+
+
 def test_from_is_for_the_workflow_alone(project):
     """Without one it would go without a word."""
     before = snapshot(project.root)
@@ -117,7 +129,10 @@ def test_undo_of_a_removal_says_that_it_is_one(project):
 def test_remove_keeps_a_memory_that_was_written_to(project):
     """Only an empty MEMORY.md goes; with the index, its ignore lines do, too."""
     project.mem("init")
+    project.mem("index")
     assert "stay: mem init --remove takes them" in project.mem("undo").out
+    assert (project.root / ".memory.db").exists()
+    assert project.git("status", "--porcelain") == ""
     project.mem("add", "Use uv")
     project.mem("index")
     assert "stays: MEMORY.md" in project.mem("init", "--remove").err
