@@ -196,15 +196,10 @@ class HomeRepository:
             if address:
                 _require_fetched(failed, why)
                 sent = self._sent(head, theirs, dry_run=dry_run)
-                leaving = self._leaving(texts, theirs) if dry_run else ()
+                leaving = _leaving(texts, self._contents(theirs)) if dry_run else ()
         return SyncReport(
             patches=patches, sent=sent, taken=taken, address=address, leaving=leaving
         )
-
-    def _leaving(self, texts: Texts, theirs: str) -> tuple[str, ...]:
-        """The files that the other side has not as they will be here."""
-        known = self._contents(theirs)
-        return tuple(name for name, text in texts.items() if text != known.get(name))
 
     def _sent(self, head: str, theirs: str, *, dry_run: bool) -> int:
         """Push what the other side does not have; how many commits."""
@@ -375,6 +370,11 @@ class HomeRepository:
         self._git("update-ref", "-d", BEFORE)
         self._git("read-tree", commit)
         return commit
+
+
+def _leaving(texts: Texts, theirs: Texts) -> tuple[str, ...]:
+    """The files that the other side has not as they will be here."""
+    return tuple(name for name, text in texts.items() if text != theirs.get(name))
 
 
 def _let_in(texts: Texts, mine: Texts, taken_back: TakenBackDoor) -> Texts:

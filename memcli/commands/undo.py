@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from memcli.app import App
 from memcli.commands import drop, keep
-from memcli.extraction import extract, proposals
+from memcli.extraction import proposals
 from memcli.extraction.proposals import Proposal
 from memcli.install.targets import REMOVAL, wiring_again
 from memcli.memory.values import Patch
@@ -47,7 +47,7 @@ def undo(app: App) -> UndoReport:
     if last_write.verb in (drop.VERB, keep.VERB):
         waiting = keep.wait_again(app, last_write.note)
     unproposed: list[Proposal] = []
-    if last_write.verb == extract.VERB and last_write.note:
+    if last_write.verb == proposals.VERB and last_write.note:
         unproposed = proposals.take_back(app, last_write.note)
     return UndoReport(
         verb=last_write.verb,

@@ -68,13 +68,8 @@ class ExtractRequest(NamedTuple):
     show_prompt: bool = False
 
 
-VERB = "extract"
-"""The name of the write in its undo record, whose note has what it proposed."""
-
-
 class Learned(NamedTuple):
-    """What one session gave; `known`: nothing new; `cut`: not looked at; `more`: over
-    the most."""
+    """What one session gave; `known`: nothing new; `cut`: not looked at."""
 
     turns: int
     session: str
@@ -88,7 +83,7 @@ class Learned(NamedTuple):
     skipped: tuple[Skipped, ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
     cut: tuple[str, ...] = ()
-    more: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()  # over the most of a session
     proposed: tuple[str, ...] = ()  # the titles of what waits for a yes
     refused: tuple[str, ...] = ()  # what was taken back, and what would write it
 
@@ -128,7 +123,6 @@ def extract(
     run = _Extraction(app, request, model, llm=engine == "llm", dry_run=dry_run)
     run.begin = begin
     more = run.all()
-    path_of = app.project.path_of
     return ExtractReport(
         sessions=tuple(run.learned),
         engine=engine,
@@ -137,7 +131,7 @@ def extract(
         problems=tuple(run.problems),
         prompts=tuple(run.shown),
         patches=tuple(
-            Patch(path_of(name), run.before[name], text)
+            Patch(app.project.path_of(name), run.before[name], text)
             for name, text in sorted(run.after.items())
         ),
         turns=run.turns,
@@ -442,10 +436,7 @@ class _Extraction:
             return outcome._replace(patches=patches)
 
         outcome = self.app.write(
-            plan,
-            VERB,
-            dry_run=self.dry_run,
-            note=lambda outcome: [draft.id for draft in outcome.proposed],
+            plan, "extract", dry_run=self.dry_run, note=placement.Outcome.proposed_ids
         )
         self.after.update(outcome.texts)
         return outcome

@@ -106,6 +106,10 @@ class Outcome(NamedTuple):
     proposed: tuple[FindingDraft, ...] = ()
     refused: tuple[str, ...] = ()
 
+    def proposed_ids(self) -> list[str]:
+        """The ids of what waits for a yes."""
+        return [draft.id for draft in self.proposed]
+
 
 def plan(
     drafts: Sequence[FindingDraft], context: Context, known: Sequence[KnownFile]

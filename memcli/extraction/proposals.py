@@ -22,6 +22,7 @@ from memcli.storage.state import State
 
 DAYS = 30  # for which a proposal waits
 MOST = 50  # of a repository wait at once; the oldest run out
+VERB = "extract"  # the write whose undo record notes what it proposed
 AROUND = 400  # characters of the turn that are kept beside a proposal
 REMEMBERED = 1000  # that are over are remembered, so that none comes back
 
