@@ -81,7 +81,7 @@ def run(app: App, request: ImportRequest) -> ImportReport:
         "import",
     )
     skipped = [problem for one in sources for problem in one.problems]
-    return report._replace(skipped=(*unknown, *skipped))
+    return report._replace(skipped=(*unknown, *skipped, *report.skipped))
 
 
 def _sources_of(
@@ -245,9 +245,19 @@ def _plan(
         refused=_sources(judged["refused"]),
         injected=_sources(judged["injected"]),
         private=_sources(judged["private"]),
-        skipped=(),
+        skipped=tuple(map(_as_command, judged["injected"])),
         patches=(_patch(memory, path, new_drafts, level, today),) if new_drafts else (),
         taken_back=tuple(refusals),
+    )
+
+
+def _as_command(draft: ImportDraft) -> Problem:
+    words = draft.text or draft.title
+    return Problem(
+        path=draft.source.partition(":")[2],
+        line=draft.line,
+        message=f"reads like commands to an agent, not imported: {shortened(words)!r}",
+        severity="unreadable",
     )
 
 

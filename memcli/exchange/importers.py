@@ -74,6 +74,7 @@ class ImportDraft(NamedTuple):
     tags: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     private: bool = False
+    line: int = 1
 
     @property
     def id(self) -> str:
@@ -122,12 +123,12 @@ def rules(name: str, text: str, importing: str = "") -> Iterator[ImportDraft]:
     body = _cut(_own_section(), body, " end -->")
     body = _cut(_comment(), body, "-->")
     body = _import_line().sub(lambda line: "" if line["alone"] else line[0], body)
-    for draft in _drafts(RULES, name, body):
+    for draft in _drafts(RULES, name, body, text):
         yield draft._replace(tags=_tags(draft.key[2]), paths=paths)
 
 
-def _drafts(form: str, name: str, body: str) -> Iterator[ImportDraft]:
-    """A draft for each unit of a text."""
+def _drafts(form: str, name: str, body: str, text: str) -> Iterator[ImportDraft]:
+    """A draft for each unit of the body of a text."""
     for unit in rule_units.units(body, name):
         yield ImportDraft(
             source=f"{form}:{name}",
@@ -136,6 +137,7 @@ def _drafts(form: str, name: str, body: str) -> Iterator[ImportDraft]:
             text=unit.text,
             kind=unit.kind,
             created=unit.date,
+            line=text.count("\n", 0, max(text.find(unit.begins), 0)) + 1,
         )
 
 
@@ -175,7 +177,7 @@ def topics(files: Mapping[str, str]) -> Iterator[ImportDraft]:
             body = _pointer().sub(
                 lambda line: "" if line[1] in known_names else line[0], body
             )
-        yield from _drafts(CLAUDE, name, body)
+        yield from _drafts(CLAUDE, name, body, text)
 
 
 def _more(values: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -13,10 +13,11 @@ from typing import NamedTuple
 from memcli.extraction.rules import words
 from memcli.memory import grammar, parser, prose
 from memcli.memory.dates import date_in
+from memcli.text.injections import find_injections
 from memcli.text.matching import verbose
 
 TITLE = 100
-RULE_WORDS = 4  # An item of fewer words that forbids nothing is no rule by itself
+RULE_WORDS = 4  # Prose of fewer words that forbids nothing is no rule by itself
 ABOUT_WORDS = 3  # A heading of fewer words does not say what its text is about
 _MARKS = "#>*-+ \t"
 _MARKUP = re.compile(r"\s*(```|~~~|([-*_=])\2{2,}\s*$)")
@@ -25,13 +26,14 @@ _MARKUP = re.compile(r"\s*(```|~~~|([-*_=])\2{2,}\s*$)")
 
 class RuleUnit(NamedTuple):
     """What becomes one entry; `path` are the headings above it, `date` is of one of
-    them."""
+    them, `begins` is its first line as it stands in the text."""
 
     title: str
     text: str
     kind: str
     path: tuple[str, ...] = ()
     date: str = ""
+    begins: str = ""
 
 
 class _RuleBlock(NamedTuple):
@@ -93,12 +95,12 @@ def _clause_end() -> str:
 @verbose(ignore_case=True)
 def _order() -> str:
     """What an order to go by begins with in English ("read, write" only lists), and a
-    "should" anywhere."""
+    "should" or "ask before" anywhere."""
     return r"""
-        \b (?: should | ought \s to | make \s sure ) \b
+        \b (?: should | ought \s to | make \s sure | ask \s before ) \b
       | \A \W* (?: (?: and | please | then ) \s )?
         (?: prefer | use | keep | write | run | make | add | put | name | follow | ensure
-          | check ) \b (?! [-,] | \s of \b )
+          | check ) \s (?! of \b )
     """
 
 
@@ -164,11 +166,12 @@ def _parted(
 
 
 def _stands(block: _RuleBlock) -> bool:
-    """Whether a block is a rule that is understood without what is around it."""
+    """Whether a block is a rule that is understood without what is around it, or tries
+    to command the agent, so that it is left out alone."""
     kind = "fact" if block.sort == "other" else kind_of(block.words)
-    is_long = len(block.words.split()) >= RULE_WORDS
-    is_way = kind == "preference" and is_long and block.sort != "step"
-    return kind == "policy" or is_way
+    is_whole = block.sort == "item" or len(block.words.split()) >= RULE_WORDS
+    is_way = kind == "preference" and is_whole and block.sort != "step"
+    return kind == "policy" or is_way or bool(find_injections(block.words))
 
 
 def _rule(block: _RuleBlock, heading: str, lead: _RuleBlock | None = None) -> RuleUnit:
@@ -186,8 +189,9 @@ def _rule(block: _RuleBlock, heading: str, lead: _RuleBlock | None = None) -> Ru
         before = f"{heading} > "
     whole = before + title
     if len(whole) <= TITLE or not before:
-        return RuleUnit(title=shortened(whole), text=remainder, kind=kind)
-    return RuleUnit(title=shortened(whole), text=text, kind=kind)
+        text = remainder
+    begins = block.text.partition("\n")[0]
+    return RuleUnit(title=shortened(whole), text=text, kind=kind, begins=begins)
 
 
 def _whole(path: tuple[str, ...], text: str) -> RuleUnit:
@@ -200,7 +204,9 @@ def _whole(path: tuple[str, ...], text: str) -> RuleUnit:
     is_title = " ".join(text.split()) == title
     if kind == "fact" and _commands().search(text):
         kind = "workflow"
-    return RuleUnit(title=title, text="" if is_title else text, kind=kind)
+    begins = text.strip().partition("\n")[0]
+    text = "" if is_title else text
+    return RuleUnit(title=title, text=text, kind=kind, begins=begins)
 
 
 def _groups(body: str) -> list[list[_RuleBlock]]:

@@ -35,7 +35,6 @@ def import_text(report: ImportReport) -> str:
     lines += first(similar)
     left_out = {
         "holds a secret: not imported": report.refused,
-        "reads like commands to an agent: not imported": report.injected,
         "is about one person: imported with --level global alone": report.private,
     }
     for why, sources in left_out.items():
