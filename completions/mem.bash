@@ -75,11 +75,11 @@ _mem() {
         ;;
     edit)
         case $prev in
-        --title | --body | --path | --importance | --domain | --rests-on | --task) : ;;
+        --title | --body | --tag | --path | --command | --importance | --domain | --rests-on | --task) : ;;
         --kind) _mem_words "policy workflow pitfall architecture decision preference fact episode" ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) if [[ $cur == -* ]]; then _mem_words "--title --body --path --kind --importance --domain --confirm --rests-on --dry-run -n --task --root --set --json --quiet -q --help -h"; else _mem_ids "list"; fi ;;
+        *) if [[ $cur == -* ]]; then _mem_words "--title --body --tag --path --command --kind --importance --domain --confirm --rests-on --dry-run -n --task --root --set --json --quiet -q --help -h"; else _mem_ids "list"; fi ;;
         esac
         ;;
     show)

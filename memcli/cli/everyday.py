@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 Number = int | None
 ID = argument("ID", "The id of an entry or section of prose, or its beginning.")
+TAG = many("TAG", "A tag; may be given more than once.")
+ABOUT = many("GLOB", "Shell commands it is about.", "--command")
 AT = option(
     "MOMENT", "As of a commit, a tag, a date, or 30d ago.", "--at", panel=FILTER
 )
@@ -97,11 +99,11 @@ def add(
     level: str = option("LEVEL", "project, job, task or global."),
     job: str = option("NAME", "The job to write to."),
     task_name: str = option("NAME", "The task to write to.", "--task"),
-    about: Names = many("GLOB", "Shell commands it is about.", "--command"),
+    about: Names = ABOUT,
     kind: str = option("KIND", "policy, workflow, pitfall, decision, ..."),
     type: str = option("TYPE", "By kind when not given."),
     title: str = option("TEXT", "A title, instead of the first line."),
-    tag: Names = many("TAG", "A tag; may be given more than once."),
+    tag: Names = TAG,
     importance: Names = many(
         "PRIORITY",
         "0 to 1, or permanent, critical, high, pin, medium, normal; or both.",
@@ -178,7 +180,9 @@ def edit(
     body: str | None = option(
         "TEXT", "Another text; - reads it from stdin.", default=None
     ),
+    tag: Names = TAG,
     path: Names = many("GLOB", "A file more that it is about; '!GLOB': no longer."),
+    about: Names = ABOUT,
     kind: str = option("KIND", "Another kind."),
     importance: float | None = number("--importance", "0 to 1.", 0, 1),
     domain: str = option("DOMAIN", "task (passes with its stage) or team."),
@@ -199,17 +203,18 @@ def edit(
         id=id,
         title=title or "",
         body=text,
-        paths=tuple(glob for glob in path if glob[:1] != "!"),
+        tags=tuple(filter(None, ",".join(tag).split(","))),
+        paths=tuple(path),
+        commands=tuple(about),
         kind=kind,
         importance=importance,
-        without=tuple(glob[1:] for glob in path if glob[:1] == "!"),
         domain=domain,
         confirm=confirm,
         rests_on=tuple(rests_on or ()),
     )
     report = edit(mem, request)
     wrote(mem, report, view.edit_text, view.edit_keys)
-    boundary.name_unmatched(mem, request.paths)
+    boundary.name_unmatched(mem, (glob for glob in path if glob[:1] != "!"))
 
 
 @command("show")

@@ -6,14 +6,17 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memcli.app import App
 from memcli.commands.add import (
+    IMPORTANCE_OF_KIND,
     cited,
     cited_anew,
     globs_below,
+    in_lines,
     refuse_long,
     refuse_secrets,
 )
@@ -21,6 +24,7 @@ from memcli.errors import DataError, MemError, RefusedError, UsageError, one_of
 from memcli.extraction.drafts import confirmed
 from memcli.index.upkeep import Located, locate_one, twins
 from memcli.memory.changes import EntryChange, edited
+from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import DOMAINS, KINDS, Entry, Patch, plain_id
 from memcli.memory.words import body_of
@@ -44,15 +48,16 @@ _FIELDS = (
 
 class EditRequest(NamedTuple):
     """What to change of the entry `id`. If nothing is given, a person changes it in
-    an editor."""
+    an editor. Of tags, paths and commands one more each; "!GLOB" is one no longer."""
 
     id: str
     title: str = ""
     body: str | None = None
+    tags: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
     kind: str = ""
     importance: float | None = None
-    without: tuple[str, ...] = ()
     domain: str = ""
     confirm: bool = False
     rests_on: tuple[str, ...] = ()
@@ -186,15 +191,30 @@ def _new_body(body: str, request: EditRequest) -> str:
 def _new_values(app: App, entry: Entry, request: EditRequest) -> dict[str, Any]:
     """The keys of the front matter that change; a value of None takes one out."""
     values: dict[str, Any] = {}
-    for key in ("importance", "kind", "domain"):
-        if (value := getattr(request, key)) not in (None, ""):
-            values[key] = value
+    if request.kind:
+        values |= _of_kind(entry, request.kind)
+    if request.importance is not None:
+        values["importance"] = request.importance
+    if request.domain:
+        values["domain"] = request.domain
     if request.confirm:
         values |= _confirmed(app, entry)
     if request.rests_on:
         values["rests_on"] = list(cited(app.project, request.rests_on))
-    if request.paths or request.without:
-        values["paths"] = _new_paths(app, entry, request) or None
+    for key in ("tags", "paths", "commands"):
+        if given := in_lines(getattr(request, key)):
+            values[key] = _listed(app, entry, key, given) or None
+    return values
+
+
+def _of_kind(entry: Entry, kind: str) -> dict[str, Any]:
+    """A kind with the type and the importance that it sets, where those of the entry
+    are what its kind of before sets."""
+    values: dict[str, Any] = {"kind": kind}
+    if entry.type == TYPE_OF_KIND.get(entry.kind, "declarative"):
+        values["type"] = TYPE_OF_KIND.get(kind, "declarative")
+    if entry.importance == IMPORTANCE_OF_KIND.get(entry.kind, 0.5):
+        values["importance"] = IMPORTANCE_OF_KIND.get(kind, 0.5)
     return values
 
 
@@ -207,16 +227,21 @@ def _confirmed(app: App, entry: Entry) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 
-def _new_paths(app: App, entry: Entry, request: EditRequest) -> list[str]:
-    paths = [*entry.extra.get("paths", ()), *globs_below(app.project, request.paths)]
-    for path in request.without:
-        if path not in paths:
-            none = f"it has none: mem show {request.id}"
-            hint = f"it has {', '.join(paths)}" if paths else none
-            what = f"--path !{path}: {request.id} has no such path"
+def _listed(app: App, entry: Entry, key: str, given: Iterable[str]) -> list[str]:
+    """The tags, paths or commands of an entry, with those `given`, and without those
+    behind a `!`."""
+    added = [text for text in given if text[:1] != "!"]
+    if key == "paths":
+        added = list(globs_below(app.project, added))
+    known = [*entry.extra.get(key, ()), *added]
+    gone = [text[1:] for text in given if text[:1] == "!"]
+    for text in gone:
+        if text not in known:
+            none = f"it has none: mem show {entry.id[:8]}"
+            hint = f"it has {', '.join(known)}" if known else none
+            what = f"--{key[:-1]} !{text}: {entry.id[:8]} has no such {key[:-1]}"
             raise UsageError(what, hint)
-    left = [path for path in paths if path not in request.without]
-    return list(dict.fromkeys(left))
+    return list(dict.fromkeys(text for text in known if text not in gone))
 
 
 def _edited_copy(app: App, standing: _Standing) -> str:

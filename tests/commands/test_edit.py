@@ -105,6 +105,21 @@ def test_options_change_values_without_an_editor(project):
         project.ends(2, "add", "Else", "--path", away)
     assert project.mem("edit", "bbbb", "--title", "Best").out.endswith("): title\n")
     assert project.mem("edit", "bbbb", "--path", "!src/*.py").out.endswith("): paths\n")
+    project.ok("edit", "bbbb", "--tag", "a,b", "--command", "git push *")
+    project.ok("edit", "bbbb", "--tag", "!a")
+    entry = project.entries()[1]
+    assert (entry.extra["tags"], entry.extra["commands"]) == (["b"], ["git push *"])
+    project.ends(2, "edit", "bbbb", "--command", "!make")
+
+
+def test_a_kind_brings_its_type_and_importance(project):
+    """But for those that a person chose."""
+    project.ok("add", "Plain")
+    project.ok("add", "Chosen of old", "--type", "procedural", "--importance", "0.7")
+    for entry in project.entries():
+        project.ok("edit", entry.id, "--kind", "policy")
+    values = [(entry.type, entry.importance) for entry in project.entries()]
+    assert values == [("directive", 0.95), ("procedural", 0.7)]
 
 
 @pytest.mark.parametrize("option", ["--title", "--body"])
