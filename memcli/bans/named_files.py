@@ -1,7 +1,7 @@
 """The files that a text names, in code or plain. Pure."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from memcli.bans.clauses import is_rule, path_like, sentences, span
 from memcli.text.matching import verbose
@@ -27,10 +27,32 @@ def files_in(text: str) -> Iterator[str]:
 
 def files_of_rules(text: str) -> Iterator[str]:
     """The single files that each sentence names which forbids or demands something."""
-    for sentence in filter(NAMES_FILE.search, sentences(text)):
+    # a name that is no file's is met by no change of a file
+    marked = with_files(text, lambda name: True)
+    for sentence in filter(NAMES_FILE.search, sentences(marked)):
         globs = [glob for glob, _ in named_files(sentence)]
         if globs and is_rule(sentence):
             yield from filter(re.compile(r"[^*]*\.[^*/]+").fullmatch, globs)
+
+
+def with_files(text: str, is_file: Callable[[str], bool]) -> str:
+    """`text` in which a name that only its ending may tell from a word stands as that
+    of a file (`./intro.rst`), where it is one."""
+
+    def marked(found: re.Match[str]) -> str:
+        name = found[0]
+        is_plain = path_like().fullmatch(name) or not is_file(name)
+        return name if is_plain else f"./{name}"
+
+    return dotted_name().sub(marked, text)
+
+
+@verbose
+def dotted_name() -> str:
+    """A name with an ending, without a folder."""
+    return (
+        r"(?<! [\w@:/.-] ) [\w-]+ (?: \. [\w-]+ )* \. [a-z]\w{1,9} (?! [\w/(@] | \.\w )"
+    )
 
 
 def named_files(text: str) -> Iterator[tuple[str, bool]]:

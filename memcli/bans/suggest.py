@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from memcli.bans.clauses import parts_of, path_like, prose_of, reason
-from memcli.bans.named_files import files_in
+from memcli.bans.named_files import files_in, with_files
 from memcli.bans.patterns import matches, parse_pattern
 from memcli.bans.said_commands import KNOWN, SINGLE, named_commands, open_pattern
 from memcli.named import NamedTuple
@@ -153,13 +153,18 @@ def in_folders(made: Suggestion, folders: Sequence[str]) -> Suggestion:
 
 
 def with_folders(root: Path | None, *texts: str) -> Iterator[str]:
-    """Texts in which a path that is a folder below the root ends as one: `src/gen/`."""
+    """Texts in which a path that is a folder below the root ends as one: `src/gen/`,
+    and a file of the root stands as one, whatever its ending."""
+
+    def is_file(name: str) -> bool:
+        return root is not None and (root / name).is_file()
 
     def told(match: re.Match[str]) -> str:
         is_folder = root is not None and (root / match[0]).is_dir()
         return posixpath.join(match[0], "") if is_folder else match[0]
 
-    return (path_like().sub(told, text) for text in texts)
+    for text in texts:
+        yield path_like().sub(told, with_files(text, is_file))
 
 
 def _banned(clause: str) -> str:

@@ -83,6 +83,19 @@ def test_a_folder_that_exists_is_found_in_plain_text(project):
     assert "src/gen/**" in said and f"MEMORY.md:{line}," in said
 
 
+@pytest.mark.parametrize("rule", ["Never edit {} by hand", "Never edit `{}` by hand."])
+def test_a_file_that_exists_is_found_whatever_its_ending(project, rule):
+    """It is told before it is changed, and it may bind."""
+    project.write("intro.rst", "Hello\n")
+    project.ok("add", "--kind", "policy", rule.format("intro.rst"))
+    project.ok("add", "--kind", "policy", rule.format("other.rst"))
+    touched = {"file_path": str(project.root / "intro.rst")}
+    told = call(project, "", tool_name="Edit", tool_input=touched)
+    assert "intro.rst by hand" in str(told).replace("`", "")
+    suggested = project.mem("guard", "--suggest", "--json").json["suggestions"]
+    assert [each["paths"] for each in suggested] == [["intro.rst"]]
+
+
 def test_the_hook_refuses_with_title_place_and_a_way_out(project):
     """Claude Code's own words; a neighbour passes in silence."""
     entry = guarded(project)
