@@ -204,6 +204,21 @@ def missed(text: str, commands: Sequence[str]) -> str:
     return "git commit on that branch" if is_of_push and "commit" in verbs else ""
 
 
+def closer(title: str, body: str, commands: Sequence[str]) -> tuple[str, ...]:
+    """The patterns of what a lesson forbids, where others stop that and more."""
+    wide = [each for each in commands if _parses(each)]
+    named = (each for each in suggest(title, body).commands if each not in commands)
+    return tuple(
+        each
+        for each in named
+        if _narrows(each, [one for one in wide if _says_less(one, each)])
+    )
+
+
+def _says_less(pattern: str, than: str) -> bool:
+    return len(pattern.replace("*", " ").split()) < len(than.replace("*", " ").split())
+
+
 def for_entry(title: str, body: str, written: Suggestion) -> Suggestion:
     """The patterns of an entry that was learned: those that its words name go before
     those `written` of what was at hand, which never stop what the words prescribe."""

@@ -5,7 +5,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from memcli.app import App
-from memcli.bans.suggest import missed, suggest, with_folders
+from memcli.bans.suggest import closer, missed, suggest, with_folders
 from memcli.commands.add import refuse_secrets
 from memcli.commands.edit import refresh_found, writable
 from memcli.errors import UsageError
@@ -50,7 +50,8 @@ MOST_STOPPED = 20
 
 class ListedGuard(NamedTuple):
     """A guard as it is listed: `effect` is what it does on this machine (deny, ask or
-    nothing), `trust` own, trusted or untrusted; `faults` are "pattern: reason"."""
+    nothing), `trust` own, trusted or untrusted; `faults` are "pattern: reason"; `missed`
+    is what of its words it cannot match."""
 
     id: str
     title: str
@@ -64,6 +65,7 @@ class ListedGuard(NamedTuple):
     faults: tuple[str, ...]
     stopped: int
     last_stop: str
+    missed: str = ""
 
 
 class GuardsReport(NamedTuple):
@@ -74,7 +76,9 @@ class GuardsReport(NamedTuple):
 
 
 class SetGuardReport(NamedTuple):
-    """An entry whose guard was switched on or off ("off"), and the patches."""
+    """An entry whose guard was switched on or off ("off"), and the patches. `missed` is
+    what of its words the patterns cannot match, `closer` what they forbid where the
+    patterns stop more."""
 
     id: str
     title: str
@@ -84,6 +88,8 @@ class SetGuardReport(NamedTuple):
     paths: tuple[str, ...]
     unless: tuple[str, ...]
     patches: tuple[Patch, ...]
+    missed: str = ""
+    closer: tuple[str, ...] = ()
 
 
 class TryReport(NamedTuple):
@@ -205,15 +211,18 @@ def set_guard(
         changes.set((place.path, number), **values)
         written = parse(changes.texts()[place.path], place.path).entries[number]
         after = {**entry.extra, **values}
+        commands = texts_of(after.get("commands"))
         return SetGuardReport(
             id=entry.id,
             title=entry.title,
             place=f"{place.path}:{written.line}",
             mode=str(values["guard"] or "off"),
-            commands=texts_of(after.get("commands")),
+            commands=commands,
             paths=texts_of(after.get("paths")),
             unless=texts_of(after.get("unless")),
             patches=patches_of(app.project, changes),
+            missed=missed(title, commands),
+            closer=closer(title, body, commands),
         )
 
     report = app.write(plan, "guard")
@@ -370,13 +379,15 @@ def _listed(
         *(command.text for command in guard.allowed_commands),
         *guard.allowed_paths,
     ]
+    commands = tuple(command.text for command in guard.commands)
     return ListedGuard(
         id=plain_id(guard.entry),
         title=guard.title,
         mode=guard.mode,
         effect=effect,
         trust=_trust_of(own=is_mine, known=is_trusted),
-        commands=tuple(command.text for command in guard.commands),
+        commands=commands,
+        missed=missed(guard.title, commands),
         paths=guard.paths,
         unless=tuple(dict.fromkeys(allowed)),
         place=guard.place,

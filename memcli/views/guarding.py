@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from memcli.views.text import in_one_line, place
@@ -48,17 +49,16 @@ def _listed(guard: ListedGuard) -> list[str]:
 
 
 def _pattern_lines(guard: ListedGuard | SetGuardReport | Suggested) -> list[str]:
-    """What it is about: a line for its commands, its files and what it allows."""
+    """What it is about: a line for its commands, its files, what it allows, and what it
+    leaves of its words."""
     patterns = {
         "commands": guard.commands,
         "paths": guard.paths,
         "unless": guard.unless,
+        "does not stop": filter(None, (guard.missed,)),
     }
-    return [
-        f"    {name}: {', '.join(map(in_one_line, texts))}"
-        for name, texts in patterns.items()
-        if texts
-    ]
+    told = {name: ", ".join(map(in_one_line, each)) for name, each in patterns.items()}
+    return [f"    {name}: {texts}" for name, texts in told.items() if texts]
 
 
 def set_text(report: SetGuardReport) -> str:
@@ -69,6 +69,10 @@ def set_text(report: SetGuardReport) -> str:
     verb = "denied" if report.mode == "deny" else "asked about"
     lines = [f"from now on {verb}: {title} ({place(report.place)}, id {report.id[:8]})"]
     lines += _pattern_lines(report)
+    if report.closer:
+        given = " ".join(f"--command {shlex.quote(each)}" for each in report.closer)
+        narrow = f"mem guard {report.id[:8]} {given}"
+        lines.append(f"these stop more than the rule forbids; that alone: {narrow}")
     lines.append(f"lift it with: mem guard --off {report.id[:8]}")
     return "\n".join(lines)
 
@@ -100,8 +104,6 @@ def suggest_text(report: SuggestReport) -> str:
     for suggested in report.suggestions:
         lines.append(f"{in_one_line(suggested.title)} ({place(suggested.place)})")
         lines += _pattern_lines(suggested)
-        if suggested.missed:
-            lines.append(f"    does not stop: {suggested.missed}")
         if suggested.stopped:
             shown = ", ".join(map(in_one_line, suggested.stopped[:3]))
             lines.append(f"    would have stopped {len(suggested.stopped)}: {shown}")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -81,6 +82,22 @@ def test_a_folder_that_exists_is_found_in_plain_text(project):
     said = project.ok("guard", "abcd1234").out
     line = project.read().splitlines().index("## Never edit src/gen by hand") + 1
     assert "src/gen/**" in said and f"MEMORY.md:{line}," in said
+
+
+def test_what_its_patterns_miss_and_stop_beside_it_is_said(project):
+    """When it is switched on, and in the list."""
+    missed = "does not stop: git commit on that branch"
+    project.remembers("Never commit directly to main", id="abcd1234")
+    assert missed in project.ok("guard", "abcd1234").out
+    assert missed in project.ok("guard").out
+    project.remembers(
+        "Never force push to stable", id="bbbb1234", commands=["git push*"]
+    )
+    said = project.ok("guard", "bbbb1234").out
+    assert "stop more than the rule forbids" in said and "'git push --force" in said
+    narrow = said.partition("that alone: mem ")[2].splitlines()[0]
+    assert "stop more" not in project.ok(*shlex.split(narrow)).out
+    assert tried(project, "git push origin main").json["decision"] is None
 
 
 @pytest.mark.parametrize("rule", ["Never edit {} by hand", "Never edit `{}` by hand."])
