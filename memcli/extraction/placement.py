@@ -209,9 +209,13 @@ class _Placement:
                 f"{finding.retires} {instead}".strip(), texts
             ),
         )
+        likely = [*found.likely]
         for place in found.clear:
-            self._retire(live[place], draft)
-        for place in found.likely:
+            if binds(live[place].entry):  # a person's to lift
+                likely.append(place)
+            else:
+                self._retire(live[place], draft)
+        for place in likely:
             self._propose_to_retire(live[place].entry, draft)
         if not (found.clear or found.likely):
             self.dropped[UNKNOWN] += 1
@@ -230,7 +234,6 @@ class _Placement:
             and not one.archived
             and one.entry.kind != "episode"
             and one.entry.id not in self.touched
-            and not binds(one.entry)
         ]
 
     def _retire(self, one: KnownEntry, draft: FindingDraft, by: str = "") -> None:
@@ -304,7 +307,8 @@ class _Placement:
         are a series and stay."""
         place = self.context.targets[target][1]
         mine = draft_body(draft)
-        rivals = [one for one in self._retirable() if one.file.place == place]
+        free = [one for one in self._retirable() if not binds(one.entry)]
+        rivals = [one for one in free if one.file.place == place]
         old = [one for one in rivals if replaces(mine, one.entry.body)]
         return old[0] if len(old) == 1 else None
 

@@ -102,7 +102,16 @@ def no_longer() -> str:
                 what \s I \s (?: said | told \s you )
               | I \s misspoke | I \s was \s (?: wrong | mistaken ) )
             \s about \s (?P<wrong> [^,;]+? )
-            (?: [,;] \s (?: please \s )? forget \s (?: that | it | this ) (?: \s rule )? )? )
+          | (?P<rule> .+? ) \s
+            (?: is \s no \s longer \s true
+              | is (?: \s not | n['’]t ) \s true \s (?: anymore | any \s more | any \s longer )
+              | gilt \s nicht \s mehr | n['’]est \s plus \s (?: vrai | valable ) | ya \s no \s vale
+              | (?: is \s no \s longer \s (?: valid | needed )
+                  | no \s longer \s (?: holds | applies ) )
+                (?= [^\w]+ (?: please \s )? forget \b ) ) )         # else of a file, too
+        (?: \s? [,;.–—-]+ \s (?: please \s | bitte \s )?
+            (?: forget \s (?: that | it | this ) (?: \s rule )?
+              | vergiss \s (?: es | das ) | oublie (?: -l[ae] | \s ça ) | olvída l[ao] ) )?
         [.!]* \s* \Z
     """
 

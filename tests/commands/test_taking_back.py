@@ -30,6 +30,33 @@ def test_what_takes_back_is_no_lesson_and_no_title(project):
     assert "invoice" not in project.mem("recall", "which tests to run").out
 
 
+GONE = """
+Never force push to main is no longer true, forget it.
+"Never force push to main" no longer holds, forget that.
+Never force push to main is not true anymore.
+Never force push to main gilt nicht mehr, vergiss es.
+Never force push to main is no longer true. I will push it myself.
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("said", GONE)
+@pytest.mark.parametrize("guard", [{}, {"guard": "deny", "commands": ["git push -f*"]}])
+def test_a_rule_and_that_it_holds_no_more_is_no_lesson(project, said, guard):
+    """It retires the rule; a guard, or what is said beside more, waits for a person."""
+    rule = "Never force push to main"
+    project.memory(project.entry(rule, kind="policy", type="directive", **guard))
+    is_left = bool(guard) or said == GONE[-1]
+    talk = f"Fix the parser\nAssistant: Done.\nUser: {said}"
+    session(project, "talk", talk)
+    assert [title for title in titles(project) if "force" in title] == [rule] * is_left
+    waiting = project.mem("inbox", "--json").json["proposals"]
+    assert [row["kind"] for row in waiting] == ["retire"] * (
+        said in GONE[:-1] and is_left
+    )
+    for row in waiting:
+        assert "mem guard --off" in project.ends(5, "keep", row["id"]).err
+
+
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
