@@ -283,3 +283,11 @@ def test_of_a_filled_in_template_only_what_was_typed_is_said(tmp_path):
     (tmp_path / "chat.json").write_text(json.dumps(records))
     turns = read(tmp_path / "chat.json").turns
     assert [turn.text for turn in turns if turn.human] == ["A shop for bicycles"]
+
+
+def test_what_answers_a_call_is_a_tools(tmp_path):
+    """Whoever's role a relay gives it."""
+    said = {"role": "user", "content": "Always use tabs", "tool_call_id": "k1"}
+    (tmp_path / "chat.json").write_text(json.dumps([said]))
+    (turn,) = read(tmp_path / "chat.json").turns
+    assert (turn.role, turn.human) == ("tool", False)

@@ -47,6 +47,8 @@ def message_of(record: Any) -> Record | None:
         return message_of({**inner, "time": _time(outer) or _time(inner)})
     speaker = str(outer.get("role", outer.get("sender")))
     role = ROLES.get(speaker.lower())
+    if role and outer.get("tool_call_id"):  # whoever's role a relay gives it
+        role = "tool"
     has_words = any(name in outer for name in WORDS)
     return {**outer, "role": role} if role and has_words else None
 
