@@ -39,6 +39,7 @@ OF_A_PERSON = {
 }
 """Each agent's folder of a person: the variable that moves it, its name, the file."""
 _IMPORT = r"(?m)(?<![\w`])@([\w.~/\\-]+)"
+_COMMENT = r"(?s)<!--.*?(?:-->|\Z)"
 _SENTENCES = r"(?<=[.!?。！？])\s+|\n+"
 _BOUND = r"\A---\n(?:.*\n)*?paths:[ \t]*(.*(?:\n[ \t]*-.*)*)"
 
@@ -191,5 +192,5 @@ def _markdown_below(folder: Path) -> Iterator[str]:
 
 def _read(path: str) -> str:
     with suppress(OSError, Unreadable):
-        return read_text(path, most=BYTES)
+        return re.sub(_COMMENT, "", read_text(path, most=BYTES))
     return ""

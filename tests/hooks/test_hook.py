@@ -340,7 +340,7 @@ def test_what_was_told_and_has_changed_is_told_with_any_prompt(shop):
 
 def test_what_the_agent_has_read_is_not_told(shop):
     """What stands in CLAUDE.md, in what it includes, and in the rules for a file at
-    hand; the opposite of it is told."""
+    hand; the opposite of it is told, and so is what stands in a comment alone."""
     assert "freeze the clock" in heard(shop, "prompt", **ASKED, session_id="a")
     shop.write("CLAUDE.md", "# Shop\n\nSee @docs/tests.md\n")
     line = "Checkout tests fail at midnight: freeze the clock."
@@ -348,6 +348,8 @@ def test_what_the_agent_has_read_is_not_told(shop):
     assert heard(shop, "prompt", **ASKED, session_id="b") == ""
     shop.write("docs/tests.md", f"- {line.replace('freeze', 'never freeze')}\n")
     assert "freeze the clock" in heard(shop, "prompt", **ASKED, session_id="c")
+    shop.write("docs/tests.md", f"<!-- hidden:\n- {line}\n-->\n")
+    assert "freeze the clock" in heard(shop, "prompt", **ASKED, session_id="f")
     bound = "---\npaths:\n  - 'src/*.py'\n---\nRound VAT once per line.\n"
     shop.write(".claude/rules/tax.md", bound)
     shop.write("src/a.py", "rate = 1\n")
