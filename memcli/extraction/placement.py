@@ -5,6 +5,8 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import filterfalse
 from typing import Any, NamedTuple
 
 from memcli.extraction.drafts import (
@@ -23,7 +25,7 @@ from memcli.memory.changes import ChangeSet, new_values
 from memcli.memory.grammar import derived_id
 from memcli.memory.norms import with_bullets
 from memcli.memory.parser import KnownFile, parse
-from memcli.memory.tombstones import Forgotten, meant
+from memcli.memory.tombstones import Forgotten, meant, words_of
 from memcli.memory.values import Entry, Patch, Place, domain_of, listed, sessions_of
 from memcli.sessions.model import Finding, Session
 from memcli.sessions.speakers import line
@@ -35,6 +37,7 @@ from memcli.similarity.taken_back import (
     TakenBackDoor,
     echoes,
     replaces,
+    says_one,
     tombstones_of,
 )
 
@@ -42,6 +45,7 @@ NORM_LENGTH = 500
 # sessions an entry names; share of words from which texts are compared
 SOURCES = 5
 ROUGH = 0.5
+_SENTENCE = r"(?<=[.!?。！？])\s+"
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 TWICE = "said twice in this session"
 LEARNED = "learned already"
@@ -141,6 +145,7 @@ class _Placement:
         self.fresh: list[tuple[str, Claim]] = []
         self.proposed: list[FindingDraft] = []
         self.refused: list[str] = []
+        self.unsaid: list[list[str]] = []
         self.touched: set[str] = set()
         self.taken_back = TakenBackDoor(tombstones_of(known), context.forgotten)
         self.bullets = norms_of(known)
@@ -170,8 +175,7 @@ class _Placement:
         finding = draft.finding
         scope = BY_NAME[finding.scope]
         told = self.live.get(self.survivors.get(finding.reinforces, finding.reinforces))
-        if told is not None and told.file.writable:
-            # `remember this` of what is known
+        if told is not None and told.file.writable:  # `remember this` of what is known
             self._strengthen(told, draft, asked=True)
         elif finding.institutional and scope.norms and not finding.tainted:
             self._norm(draft, scope)
@@ -180,17 +184,30 @@ class _Placement:
             person = scope.name == "observations" and finding.about_person
             usual = "proxy" if person else scope.writes
             self._learn(draft, scope, draft.level or usual)
-        elif self.taken_back.of(f"## {finding.title}", id=draft.id):
-            self.dropped[THROWN] += 1
         else:
-            self._add(draft, scope, "episodes")
+            self._tell(draft, scope)
+
+    def _tell(self, draft: FindingDraft, scope: ExtractionScope) -> None:
+        """Write an episode without what was dropped of its session."""
+        title = draft.finding.title
+        is_dropped = partial(says_one, self.unsaid)
+        if is_dropped(title) or self.taken_back.of(f"## {title}", id=draft.id):
+            self.dropped[THROWN] += 1
+            return
+        sentences = filterfalse(is_dropped, re.split(_SENTENCE, draft.finding.body))
+        rows = filterfalse(is_dropped, draft.detail.splitlines())
+        finding = draft.finding._replace(body=" ".join(sentences))
+        told = draft._replace(finding=finding, detail="\n".join(rows))
+        self._add(told, scope, "episodes")
 
     def _take_back(self, draft: FindingDraft) -> None:
         """Retire the entry that is meant; where several may be, propose it of each."""
         finding = draft.finding
         live = self._retirable()
         if finding.retires_id:
-            self._retire_named(live, draft)
+            for one in live:
+                if one.entry.id == finding.retires_id:
+                    self._retire(one, draft)
             return
         instead = ""
         if _says_instead(finding):
@@ -220,11 +237,6 @@ class _Placement:
         if not (found.clear or found.likely):
             self.dropped[UNKNOWN] += 1
 
-    def _retire_named(self, live: Iterable[KnownEntry], draft: FindingDraft) -> None:
-        for one in live:
-            if one.entry.id == draft.finding.retires_id:
-                self._retire(one, draft)
-
     def _retirable(self) -> list[KnownEntry]:
         """The live entries that may be retired here and were not touched yet."""
         return [
@@ -237,8 +249,7 @@ class _Placement:
         ]
 
     def _retire(self, one: KnownEntry, draft: FindingDraft, by: str = "") -> None:
-        session = self.context.session
-        because = f"taken back in session {session.id[:8]}"
+        because = f"taken back in session {self.context.session.id[:8]}"
         values = {"status": "retired", "retired_because": because}
         if by or _says_instead(draft.finding):
             values["superseded_by"] = by or draft.id
@@ -281,6 +292,7 @@ class _Placement:
     def _refuse(self, draft: FindingDraft, refusal: Refusal | None) -> None:
         """Count what was taken back before, and say what would write it again."""
         self.dropped[THROWN] += 1
+        self.unsaid.append(words_of(draft.finding.title))
         if refusal is not None and not refusal.is_forgotten:
             again = f"mem add --again {shlex.quote(draft.finding.title)}"
             self.refused.append(f"{refusal}; {again}")
@@ -293,6 +305,7 @@ class _Placement:
         rival = self._rival(draft, target)
         if rival is not None and rival.entry.created_at > draft.day:
             self.dropped[OUTDATED] += 1
+            self.unsaid.append(words_of(draft.finding.title))
             return
         self.fresh.append((target, claim(draft_body(draft))))
         if draft.proposed:

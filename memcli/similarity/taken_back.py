@@ -136,6 +136,13 @@ def _says_again(line: str, words: frozenset[str], gist: Sequence[Claim]) -> bool
     return any(near_duplicate(gist_claim, theirs) for gist_claim in gist)
 
 
+def says_one(lessons: Iterable[Sequence[str]], text: str) -> bool:
+    """Whether a text says one of some lessons, given by their words, or a part of it."""
+    mine = {*words_of(text)}
+    shared = [(len(words), len(mine.intersection(words))) for words in lessons]
+    return any(1 < both == min(len(mine), size) for size, both in shared)
+
+
 def _summary(episode: Entry) -> list[str]:
     """The title and the lines of an episode's summary, without its detail."""
     return lines_of(episode.body.partition("\n### Detail")[0])

@@ -1,5 +1,7 @@
 """What a person takes back stays back: in a session, by retiring, by forgetting."""
 
+import json
+
 import pytest
 
 from memcli.storage.files import cache_dir
@@ -28,6 +30,22 @@ def test_what_takes_back_is_no_lesson_and_no_title(project):
     )
     assert titles(project) == []
     assert "invoice" not in project.mem("recall", "which tests to run").out
+
+
+def test_an_older_value_is_told_by_no_episode(project):
+    """Of a session that is read after the one that says what holds now."""
+    for day, port in ("20", 9090), ("02", 8080):
+        said = f"Remember this: the billing gateway listens on port {port}."
+        turn = {
+            "role": "user",
+            "content": said,
+            "timestamp": f"2026-01-{day}T10:00:00Z",
+        }
+        project.write(f"{port}.jsonl", json.dumps(turn) + "\n")
+        project.ok("extract", f"{port}.jsonl", "--engine", "rules")
+    told = [path.read_text() for path in project.root.rglob("*.md")]
+    assert any("9090" in text for text in told)
+    assert not any("8080" in text for text in told)
 
 
 GONE = """
