@@ -352,6 +352,7 @@ class StatePart:
     transaction."""
 
     def __init__(self, state: State) -> None:
+        self.state = state
         self.ask = state.ask
         self.note = state.note
 
