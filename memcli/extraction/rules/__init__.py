@@ -15,6 +15,7 @@ from memcli.extraction.rules.statements import (
     Statement,
     is_composed,
     likeliness,
+    own_sentences,
     stated,
 )
 from memcli.extraction.rules.words import (
@@ -126,7 +127,7 @@ def _reminders(turns: Sequence[Turn]) -> list[Finding]:
             continue
         if taken_back(turn.text) is not None or is_composed(turn.text):
             continue
-        said = sentences(turn.text, typed=True)
+        said = own_sentences(turn.text)
         asks = [n for n, one in enumerate(said) if not one.asks and one.reminds]
         for n in asks[:REMINDERS]:
             if text := _fact(said, n, before):

@@ -30,11 +30,25 @@ _REPORTED = r"""(?xi)
     | \[…[ ]\d+[ ]pasted[ ]lines | \b(?:error|failed|refused)[ ](?:to|with|when)\b
 """
 
-# What somebody else says: "the docs say: …".
+# What somebody else says: "the docs say: …", "somebody opened an issue: …".
 _SAID_ELSEWHERE = r"""(?xi)
-    (?<!\bi[ ]) \b (?: says? | said | states? | writes | wrote | reads
-      | sagen | sagt | steht | dice | dicen | dit | disent | diz | dizem ) \s? [:：] \s
+    (?<!\bi[ ]) \b
+    (?: says? | said | states? | writes | wrote | reads | opened | filed | posted
+      | reports? | reported | claims? | claimed | sagen | sagt | steht | schreibt | dice
+      | dicen | dit | disent | diz | dizem )
+    (?: \s [^\s:：.!?]+ ){0,5} \s? [:：] \s
 """
+
+# A quotation of more than a few words.
+_QUOTATION = r"""(?xi)
+    (?<![\w"]) " (?=\S) (?: [^"\s]+ \s+ ){4} [^"]{0,2000} " (?!\w)
+    | “ (?: [^”\s]+ \s+ ){4} [^”]{0,2000} ”
+    | „ (?: [^“”\s]+ \s+ ){4} [^“”]{0,2000} [“”]
+    | « \s? (?: [^»\s]+ \s+ ){4} [^»]{0,2000} »
+    | (?<!\w) ['‘] (?=\w) (?: [^\s]+ \s+ ){4} [^\n]{0,2000}? (?<=\S) ['’] (?!\w)
+    | 「 [^」]{8,2000} 」
+"""
+_LEFT_OUT = "[…]"
 
 _CLAUSES = r"[,;:，；：、]|\s[–—-]+\s"
 # Orders of other languages have it behind the verb; behind a German "nie" more
@@ -234,7 +248,6 @@ def _signs(sentence: SpokenSentence) -> dict[str, bool]:
         "always": any(map(_is_lasting_order, clauses)),
         "asks": sentence.asks or words.asks(low),
         "definite": regex(_DEFINITE).search(low) is not None,
-        "composed": regex(_SAID_ELSEWHERE).search(sentence.text) is not None,
         "forbids": any(map(_is_ban, clauses)),
         "language": words.says("in a language", low) and words.says("wording", low),
         "must": any(words.starts("begins: must", each) for each in clauses),
@@ -303,9 +316,10 @@ def _title(said: Sequence[_SaidSentence], group: Sequence[int]) -> str:
 def _said(turns: Sequence[Turn], index: int) -> list[_SaidSentence]:
     """The sentences of a turn that is no document, with what they show."""
     text = turns[index].text
-    spoken = sentences(text, typed=True)
+    spoken = own_sentences(text)
     said = [each for each in spoken if not (each.reminds or is_redacted(each.text))]
-    if any(each.mark == "#" for each in said):
+    is_asked_about = regex(_SAID_ELSEWHERE).search(text) and said and said[-1].asks
+    if is_asked_about or any(each.mark == "#" for each in said):
         return []
     shows = _led(said)
     is_short = sum(len(each.text) + 1 for each in said) <= WHOLE + 1
@@ -322,6 +336,12 @@ def _said(turns: Sequence[Turn], index: int) -> list[_SaidSentence]:
     ]
 
 
+def own_sentences(text: str) -> list[SpokenSentence]:
+    """The sentences of a turn that are the person's own, without what quotes."""
+    own = regex(_QUOTATION).sub(_LEFT_OUT, text)
+    return [one for one in sentences(own, typed=True) if _LEFT_OUT not in one.text]
+
+
 def _led(said: Sequence[SpokenSentence]) -> list[frozenset[str]]:
     """What each sentence shows; a "No." or "That's wrong." makes the next correct."""
     found = []
@@ -335,9 +355,10 @@ def _led(said: Sequence[SpokenSentence]) -> list[frozenset[str]]:
 
 
 def is_composed(text: str) -> bool:
-    """Whether a turn is too long to be typed, or tells of an error."""
+    """Whether a turn is too long to be typed, or tells what an error or others say."""
     is_long = text.strip().count("\n") > LINES or len(text) > TYPED
-    return is_long or is_reported(text)
+    is_told = is_reported(text) or regex(_SAID_ELSEWHERE).search(text) is not None
+    return is_long or is_told
 
 
 def is_reported(text: str) -> bool:
