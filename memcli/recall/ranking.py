@@ -205,6 +205,12 @@ def _same(
     other: tuple[Scored, frozenset[str]],
     alike: Callable[[str, str], bool],
 ) -> bool:
+    mine = one[0].item
+    theirs = other[0].item
+    # A repository's words do not hide the person's own.
+    crosses = (mine.level == "global") != (theirs.level == "global")
+    if crosses and mine.text != theirs.text:
+        return False
     a = len(one[1])
     b = len(other[1])
     if (
@@ -213,7 +219,7 @@ def _same(
         or overlap(one[1], other[1]) < MAYBE_ALIKE
     ):
         return False
-    return alike(one[0].item.text, other[0].item.text)
+    return alike(mine.text, theirs.text)
 
 
 def age_of(values: Mapping[str, Any], now: datetime.date) -> int:

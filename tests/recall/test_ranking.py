@@ -120,6 +120,17 @@ def test_near_duplicates_collapse_into_the_best():
     ]
 
 
+def test_a_repository_does_not_hide_the_persons_own():
+    """What one word makes another text stands beside it, whichever ranks higher; the
+    same text is told once."""
+    own, other = ranked(LONG, LONG + ".")
+    theirs = other._replace(item=other.item._replace(level="project"))
+    for hits in ((own, theirs), (theirs, own)):
+        assert len(diversify(hits, limit=10, weight=1.0, alike=alike)) == 2
+    same = theirs._replace(item=theirs.item._replace(text=LONG))
+    assert len(diversify((own, same), limit=10, weight=1.0, alike=alike)) == 1
+
+
 def test_mmr_prefers_what_is_unlike_the_hits_above():
     """With a low lambda a different hit overtakes one that repeats the words of the
     first."""
