@@ -41,6 +41,7 @@ from memcli.memory.parser import parse
 from memcli.memory.values import Patch, plain_id
 from memcli.memory.words import body_of
 from memcli.project.context import hold, nothing_written, patches_of
+from memcli.project.listing import UNLISTED
 from memcli.project.record import record_path
 from memcli.sessions.tools import ToolCall, tool_call
 
@@ -51,7 +52,8 @@ MOST_STOPPED = 20
 class ListedGuard(NamedTuple):
     """A guard as it is listed: `effect` is what it does on this machine (deny, ask or
     nothing), `trust` own, trusted or untrusted; `faults` are "pattern: reason"; `missed`
-    is what of its words it cannot match."""
+    is what of its words it cannot match; `in_view` is its file, else it is read for what
+    binds alone."""
 
     id: str
     title: str
@@ -66,6 +68,7 @@ class ListedGuard(NamedTuple):
     stopped: int
     last_stop: str
     missed: str = ""
+    in_view: bool = True
 
 
 class GuardsReport(NamedTuple):
@@ -369,6 +372,7 @@ def _listed(
     app: App, guard: Guard, trusted: frozenset[str], noted: Sequence[Stop]
 ) -> ListedGuard:
     is_mine = is_own(app, guard)
+    file = app.project.found(guard.path)
     stop_days = [each.at[:10] for each in noted if each.entry == guard.entry]
     is_trusted = guard.digest in trusted
     effect = ""
@@ -396,6 +400,7 @@ def _listed(
         ),
         stopped=len(stop_days),
         last_stop=max(stop_days, default=""),
+        in_view=file is None or file.place.of != UNLISTED,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from memcli.app import App
+from memcli.index.occasions import guards_by_file
 from memcli.project.listing import FoundFile
 from memcli.storage.files import Unreadable, decode_anyhow, open_file
 from memcli.text.matching import verbose
@@ -24,21 +25,11 @@ def unindexed_guards(app: App, changed: Sequence[FoundFile]) -> str:
     }
     if not doubtful:
         return ""
-    known = _known_guards(app)
+    known = guards_by_file(app.index.db)
     for file in app.project.listing.files:
         if file.name in doubtful and guards_in(file) > known.get(file.name, 0):
             return file.name
     return ""
-
-
-def _known_guards(app: App) -> dict[str, int]:
-    """How many entries of each indexed file bind."""
-    query = (
-        "SELECT path, count(*) FROM occasions JOIN chunks ON chunks.id = chunk"
-        " JOIN file_meta ON file_meta.id = source"
-        " WHERE what = 'guard' AND key = '*' GROUP BY path"
-    )
-    return dict(app.index.db.execute(query).fetchall())
 
 
 def guards_in(file: FoundFile) -> int:

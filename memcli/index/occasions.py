@@ -63,6 +63,16 @@ def has_guards(db: sqlite3.Connection) -> bool:
     return db.execute(query).fetchone() is not None
 
 
+def guards_by_file(db: sqlite3.Connection) -> dict[str, int]:
+    """How many entries of each indexed file bind."""
+    query = (
+        "SELECT path, count(*) FROM occasions JOIN chunks ON chunks.id = chunk"
+        " JOIN file_meta ON file_meta.id = source"
+        " WHERE what = 'guard' AND key = '*' GROUP BY path"
+    )
+    return dict(db.execute(query).fetchall())
+
+
 def _key_of_command(pattern: str) -> str:
     """The program of a pattern; "" where it is not told before a command is read."""
     from memcli.bans.patterns import parse_pattern  # few entries bind

@@ -4,8 +4,12 @@ import re
 from collections.abc import Sequence
 
 from memcli.index.view import AROUND, BULLETS, PASSAGE
-from memcli.memory.values import Entry
+from memcli.memory.grammar import CROWDED, is_crowded
+from memcli.memory.values import Entry, Place
 from memcli.memory.words import clean, sub_words
+from memcli.project.listing import UNLISTED
+from memcli.project.unlisted import OutOfView
+from memcli.storage.files import Unreadable, decode
 
 _LINKED = re.compile(r"[-*+] +\[[^\]\n]*\]\([^)\n]*\.md")
 
@@ -50,3 +54,15 @@ def _joins(before: Entry, unit: Entry) -> bool:
     ):
         return False
     return not _LINKED.match(before.body) and not _LINKED.match(unit.body)
+
+
+def indexable(data: bytes, place: Place) -> str:
+    """The text of a file of which all is indexed. Raises `Unreadable`."""
+    if place.of == UNLISTED:
+        raise OutOfView
+    text = decode(data)
+    if "\0" in text[:2]:  # as UTF-16 without its mark begins
+        raise Unreadable("is not UTF-8 text (byte 0)", 1)
+    if is_crowded(text):
+        raise Unreadable(CROWDED)
+    return text

@@ -15,18 +15,24 @@ from urllib.parse import unquote
 from memcli.index.database import Index, Progress, Refreshed, place_text
 from memcli.index.filters import MARKED, sealed
 from memcli.index.occasions import note_occasions
-from memcli.index.prose import passages
+from memcli.index.prose import indexable, passages
 from memcli.index.sql import first_column, json_list, newest_chunk, number_of
 from memcli.index.whole import changing
 from memcli.memory.binding import binds, bound
-from memcli.memory.grammar import CROWDED, DETAIL, is_crowded, uncrowded
+from memcli.memory.grammar import DETAIL, uncrowded
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.records import ruled_out
 from memcli.memory.tombstones import takes_back
 from memcli.memory.values import Entry, Problem, archive_of, plain_id
 from memcli.memory.words import MATTER, OVERLAP, SIZE, clean, each_text, sub_words
 from memcli.project.listing import Files, FoundFile, marks
-from memcli.storage.files import ONE_OF, Unreadable, decode, decode_anyhow, read_file
+from memcli.project.unlisted import OutOfView
+from memcli.storage.files import (
+    ONE_OF,
+    Unreadable,
+    decode_anyhow,
+    read_file,
+)
 from memcli.text.digests import digest
 from memcli.text.matching import table
 
@@ -220,15 +226,6 @@ def differing(index: Index, files: Files) -> tuple[list[str], list[str]]:
     return changed, gone
 
 
-def _indexable(data: bytes) -> str:
-    text = decode(data)
-    if "\0" in text[:2]:  # as UTF-16 without its mark begins
-        raise Unreadable("is not UTF-8 text (byte 0)", 1)
-    if is_crowded(text):
-        raise Unreadable(CROWDED)
-    return text
-
-
 class _Writer:
     def __init__(self, index: Index) -> None:
         self.index, self.db, self.vectors = index, index.db, index.vectors
@@ -357,7 +354,7 @@ class _Writer:
                 update = "UPDATE file_meta SET mtime = ?, size = ? WHERE id = ?"
                 self.db.execute(update, (mtime, size, known[0]))
                 return False
-            text = _indexable(data)
+            text = indexable(data, file.place)
         except Unreadable as error:
             self._refuse(file, state, error, data)
             return None
@@ -370,13 +367,14 @@ class _Writer:
         """Forget a file that cannot be read, and note why. What binds in it goes on to
         bind: as far as its bytes can be read, else as it was known."""
         message = str(error)
-        problem = Problem(file.name, error.line, message, severity="unreadable")
+        problem = Problem(file.name, error.line, message, severity=error.severity)
         source = self._note(file, state._replace(linked=""), [problem])
         self.db.execute("DELETE FROM relations WHERE source = ?", (source,))
         text = uncrowded(decode_anyhow(data or b""))
         binding = bound(text, file.name) if file.place.store == "memory" else []
         known = "SELECT chunk FROM occasions WHERE what = 'guard'"
-        kept = "" if binding else f" AND id NOT IN ({known})"
+        is_told = binding or isinstance(error, OutOfView)
+        kept = "" if is_told else f" AND id NOT IN ({known})"
         self._delete_chunks(f"source = ?{kept}", source)
         for entry in binding:
             self._insert(source, rows(entry, live=True))

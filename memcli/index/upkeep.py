@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
 from memcli.index import database, view
 from memcli.index.database import IN_MEMORY, Index, Progress, Refreshed
+from memcli.index.occasions import guards_by_file
 from memcli.index.view import Candidate
 from memcli.index.whole import changing
 from memcli.memory.values import plain_id
@@ -134,7 +135,14 @@ class ProjectIndex:
             return Refreshed()
         if wait is None:
             wait = BUILD_WAIT if self.index.empty() else RECALL_WAIT
-        return refresh(self.index, files, wait=wait, progress=progress, rebuild=rebuild)
+        done = refresh(self.index, files, wait=wait, progress=progress, rebuild=rebuild)
+        if not done.busy:
+            from memcli.project.unlisted import note_bound
+
+            bound = guards_by_file(self.index.db)
+            binding = [file for file in files if file.name in bound] if bound else []
+            note_bound(self.project.root or self.project.home, binding)
+        return done
 
     def embed(self, embedder: "Embedder | None", progress: Progress) -> bool:
         """Make the vectors of what was read; whether the embedder can be asked

@@ -11,6 +11,7 @@ from memcli.index.refresh import Row, rows
 from memcli.memory.parser import MemoryFile, sections
 from memcli.memory.values import Entry, Place
 from memcli.memory.words import each_text
+from memcli.project.listing import UNLISTED
 from memcli.text.controls import strip_controls, strip_private
 from memcli.text.secrets import redact_secrets
 
@@ -28,8 +29,12 @@ class Sent(NamedTuple):
 
 def leaves(place: Place, work_tree: str, *, archived: bool) -> bool:
     """Whether files of a place may be sent: no global level, no proxy, no other work
-    trees."""
-    if place.level == "global" or work_tree or "proxy" in (place.store, place.of):
+    trees, nothing out of view."""
+    if (
+        place.level == "global"
+        or work_tree
+        or {place.store, place.of} & {"proxy", UNLISTED}
+    ):
         return False
     return archived or place.store != "archive"
 

@@ -14,7 +14,15 @@ from memcli.memory.values import JOBS_DIRS, PHASES, Patch, Problem
 from memcli.named import NamedTuple
 from memcli.project import config, git, levels_on_disk
 from memcli.project.levels_on_disk import Names
-from memcli.project.listing import PRIVATE, FoundFile, Listing, shown
+from memcli.project.listing import (
+    GUARDED,
+    PRIVATE,
+    UNLISTED,
+    Files,
+    FoundFile,
+    Listing,
+    shown,
+)
 from memcli.project.roots import find_root, stands
 from memcli.storage.files import (
     MEMORY_BYTES,
@@ -23,6 +31,9 @@ from memcli.storage.files import (
     Unreadable,
     read_text,
     written_at,
+)
+from memcli.storage.files import (
+    folder_of as user_folder,
 )
 
 if TYPE_CHECKING:
@@ -127,9 +138,16 @@ class Project:
     def listing(self) -> Listing:
         """The memory files that exist, and the ones that were refused."""
         found = self.environ if self.config.found else None
-        return levels_on_disk.list_files(
+        listing = levels_on_disk.list_files(
             self.root, self.home, self.jobs_dirs, self.config.memory_files, found
         )
+        folders = user_folder("state"), f"{user_folder('cache')}/state"
+        if not any(os.path.exists(f"{folder}/{GUARDED}") for folder in folders):
+            return listing
+        from memcli.project.unlisted import unlisted  # where something binds
+
+        bound = unlisted(self.root or self.home, listing.files)
+        return listing._replace(files=Files([*listing.files.walks, bound]))
 
     @cached_property
     def _by_name(self) -> dict[str, FoundFile]:
@@ -237,6 +255,10 @@ def read_known(
     read = project.read_to_write if to_write else project.read
     for file in files:
         try:
+            if file.place.of == UNLISTED:
+                from memcli.project.unlisted import OutOfView
+
+                raise OutOfView
             yield KnownFile(
                 memory=read(file),
                 place=file.place,
@@ -255,12 +277,11 @@ def read_all(project: Project) -> "Iterator[KnownFile]":
 
 def unread(name: str, error: Unreadable) -> Problem:
     """The problem of a file that could not be read, or is not to be written."""
-    conflict = isinstance(error, Conflicted)
     return Problem(
         path=name,
         line=error.line,
         message=str(error),
-        severity="conflict" if conflict else "unreadable",
+        severity=error.severity,
     )
 
 

@@ -18,6 +18,8 @@ from memcli.project.git import common_dir, work_tree
 from memcli.storage.files import storable
 from memcli.text.digests import digest
 
+GUARDED = "guarded"  # the folder of the state that notes in which files something binds
+UNLISTED = "guard"  # the `of` of what is out of view, but goes on to bind
 PRIVATE = "~claude"  # the `tree` of Claude Code's own memory: never leaves this machine
 # how much of its MEMORY.md Claude Code reads by itself
 CLAUDE_LINES = 200
@@ -136,8 +138,8 @@ class Files:
     """Memory files in order, each once; `parts` are what they were found as."""
 
     def __init__(self, walks: Iterable[Sequence[Part]]) -> None:
-        self._walks = list(walks)
-        every = chain.from_iterable(self._walks)
+        self.walks = list(walks)
+        every = chain.from_iterable(self.walks)
         self.parts = [part if isinstance(part, Folder) else part[0] for part in every]
 
     def __bool__(self) -> bool:
@@ -155,7 +157,7 @@ class Files:
 
     def rows(self) -> Iterator[tuple[FoundFile, _Key]]:
         """Each file with what it is known by under any name."""
-        for walk in self._walks:
+        for walk in self.walks:
             names = set[str]()
             known_keys = set[_Key]()
             for part in walk:
@@ -169,7 +171,7 @@ class Files:
     def seen(self) -> str:
         """The fingerprint of all files: every field of each, and what it is known
         by."""
-        parts = map(_plain_part, chain.from_iterable(self._walks))
+        parts = map(_plain_part, chain.from_iterable(self.walks))
         return digest(marshal.dumps(list(parts), 2))
 
 

@@ -156,6 +156,8 @@ class Unreadable(OSError):
     """A file whose text cannot be had; `line` is that of the first bad byte, 1 when
     unknown."""
 
+    severity = "unreadable"
+
     def __init__(self, why: str, line: int = 1) -> None:
         super().__init__(why)
         self.line = line
@@ -163,6 +165,8 @@ class Unreadable(OSError):
 
 class Conflicted(Unreadable):
     """A file with conflict markers: it is left alone until a person resolves them."""
+
+    severity = "conflict"
 
     def __init__(self, line: int) -> None:
         super().__init__("has conflict markers", line)

@@ -42,6 +42,9 @@ def _listed(guard: ListedGuard) -> list[str]:
         f" ({place(guard.place)}, {guard.trust}, id {guard.id[:8]})"
     ]
     lines += _pattern_lines(guard)
+    if not guard.in_view:
+        lifting = f"mem guard --off {guard.id[:8]}"
+        lines.append(f"    its file is out of view, and binds until you say {lifting}")
     if guard.stopped:
         lines.append(f"    stopped {guard.stopped}×, last {guard.last_stop}")
     lines += [f"    binds nothing: {in_one_line(fault)}" for fault in guard.faults]

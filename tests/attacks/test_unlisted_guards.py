@@ -1,0 +1,112 @@
+"""Guards whose file is taken out of view: it binds as long as it is there."""
+
+import json
+import os
+
+import pytest
+
+from memcli.storage.files import state_dir
+from tests.commands.test_guard import FORCED, call, decision, guards
+from tests.conftest import Project
+
+pytestmark = pytest.mark.process
+NOTES = "docs/lessons/2020-01-01-a.md"
+
+
+def rules(project: Project, name: str) -> None:
+    """A guard in a file of its own, as the hooks know it."""
+    values = {"type": "directive", "guard": "deny", "commands": ["git push --force *"]}
+    project.write(name, project.entry("Never force", **values))
+    assert decision(call(project, FORCED)) == "deny"
+
+
+def unlink_it(project: Project) -> str:
+    project.memory("See [rules](notes/rules.md) for it\n")
+    rules(project, "notes/rules.md")
+    project.memory("See rules for it\n")
+    return "notes/rules.md"
+
+
+def ignore_it(project: Project) -> str:
+    rules(project, NOTES)
+    project.write(".gitignore", "docs/lessons/\n")
+    return NOTES
+
+
+def exclude_it(project: Project) -> str:
+    rules(project, NOTES)
+    project.write(".git/info/exclude", "docs/lessons/\n")
+    return NOTES
+
+
+def crowd_it_out(project: Project) -> str:
+    rules(project, NOTES)
+    for number in range(520):
+        project.write(f"docs/lessons/2026-01-01-{number}.md", "# A note\n")
+    return NOTES
+
+
+TAKEN = (unlink_it, ignore_it, exclude_it, crowd_it_out)
+
+
+@pytest.mark.parametrize("take_out", TAKEN, ids=lambda each: each.__name__)
+def test_a_file_out_of_view_goes_on_to_bind(project, take_out):
+    """Also with an index that is built anew, until a person lifts its guards."""
+    name = take_out(project)
+    assert decision(call(project, FORCED)) == "deny"
+    project.mem("index", "--rebuild")
+    assert decision(call(project, FORCED)) == "deny"
+    change = {"file_path": str(project.root / name), "content": "nothing"}
+    asked = call(project, "", tool_name="Write", tool_input=change)
+    assert decision(asked) == "ask"
+    (guard,) = guards(project)
+    assert guard["place"].startswith(name)
+    said = "its file is out of view, and binds until you say mem guard --off"
+    assert said in project.mem("guard").out
+    assert "out of view" in project.mem("doctor").out
+    project.ok("guard", "--off", guard["id"][:8])
+    assert call(project, FORCED) == ""
+    assert "read for its guards" not in project.mem("doctor").out
+
+
+def test_only_what_binds_is_read_of_a_file_out_of_view(project):
+    """No more of it is recalled, and nothing exported."""
+    rules(project, NOTES)
+    text = project.read(NOTES)
+    project.write(NOTES, f"# Flamingo\n\nPink.\n\n{text}{project.entry('Flamingo')}")
+    assert "Flamingo" in project.mem("recall", "flamingo").out
+    project.write(".gitignore", "docs/lessons/\n")
+    assert "lamingo" not in project.mem("recall", "flamingo").out
+    exported = project.mem("export", "--stdout").out
+    assert "lamingo" not in exported and "Never force" not in exported
+    assert decision(call(project, FORCED)) == "deny"
+
+
+def test_a_file_that_is_gone_binds_no_more(project):
+    """Nor one that is out of view as it comes back."""
+    project.memory("# Memory")
+    ignore_it(project)
+    text = project.data(NOTES)
+    (project.root / NOTES).unlink()
+    assert call(project, FORCED) == ""
+    project.write(NOTES, text)
+    assert call(project, FORCED) == ""
+
+
+@pytest.mark.parametrize("note", ["", "[", "{}", "[[]]", '[["/etc/passwd"]]'])
+def test_what_is_known_may_be_broken(project, note):
+    """Then what is in view binds, and is noted again."""
+    rules(project, NOTES)
+    (path,) = (state_dir() / "guarded").iterdir()
+    assert NOTES in json.dumps(json.loads(path.read_text()))
+    path.write_text(note)
+    assert decision(call(project, FORCED)) == "deny"
+    project.write("MEMORY.md", "# Memory\n")
+    assert decision(call(project, FORCED)) == "deny"
+    assert NOTES in path.read_text()
+
+
+def test_nothing_is_noted_where_nothing_binds(project):
+    project.remembers("A note")
+    project.ok("index")
+    assert not os.path.lexists(state_dir() / "guarded")
