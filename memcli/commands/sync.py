@@ -111,25 +111,30 @@ class HomeRepository:
         if url.startswith("-"):
             what = f"{url}: no address of a repository"
             raise UsageError(what, "mem sync --git URL")
-        local = self.project.cwd / url
-        if url and local.exists():
-            url = os.path.realpath(local)
         self._read()
-        before = self._git("config", "remote.origin.url")[1].strip()
-        if url:
-            _require_fetched(*self._git("ls-remote", "-q", "--", url), hint=_ADDRESS)
+        what = self._exchanged(url) if url else ""
         if not dry_run:
-            self._make(url)
+            self._make(url and self._resolved(url))
         kept = " and ".join(f"~/{name}" for name in NAMES)
-        what = f"keeps {kept} in {self.folder}"
-        if url:
-            what += f"; mem sync exchanges it with {redact_secrets(url)}"
-        if before and url and before != url and self._has_remote():
-            what += f" (was: {redact_secrets(before)})"
         next = "bring it in step: mem sync"
         if not (url or self._has_remote()):
             next = f"nothing leaves this machine until it has an address: {_ADDRESS}"
-        return Changes((what,), (), (next,))
+        return Changes((f"keeps {kept} in {self.folder}{what}",), (), (next,))
+
+    def _resolved(self, url: str) -> str:
+        local = self.project.cwd / url
+        return os.path.realpath(local) if local.exists() else url
+
+    def _exchanged(self, url: str) -> str:
+        """What is said of a new address, and of the one before it. Raises ProviderError
+        when nothing answers there."""
+        url = self._resolved(url)
+        before = self._git("config", "remote.origin.url")[1].strip()
+        _require_fetched(*self._git("ls-remote", "-q", "--", url), hint=_ADDRESS)
+        what = f"; mem sync exchanges it with {redact_secrets(url)}"
+        if before not in ("", url) and self._has_remote():
+            what += f" (was: {redact_secrets(before)})"
+        return what
 
     def _moved_aside(self, *, dry_run: bool) -> Changes:
         if not self.folder.exists():

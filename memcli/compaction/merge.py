@@ -387,9 +387,7 @@ class _Removals:
             self._say(left, f"stays taken back ({reason_of(stone)})", "restore")
             if left.body != base.body:
                 return [_retired(left, stone)]
-        if left.below in ("", base.below):
-            return []
-        return [_Block(gap=left.gap, below=left.below)]
+        return _new_prose(base, left)
 
     def _stone(self, id: str, remover: str) -> Entry | None:
         """The entry in the archive of the side that removed it, where that took it
@@ -406,6 +404,13 @@ class _Removals:
         means = "lifts it" if verb == "guard --off" else "brings it back"
         command = f"mem {verb} {block.id[:8]} {means}"
         self.notes.append(f"{block.entry.title!r} {what}: {command}")
+
+
+def _new_prose(base: _Block, left: _Block) -> list[_Block]:
+    """The prose below an entry that leaves, where a side has written it."""
+    if left.below in ("", base.below):
+        return []
+    return [_Block(gap=left.gap, below=left.below)]
 
 
 def _retired(block: _Block, stone: Entry) -> _Block:
