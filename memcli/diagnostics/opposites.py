@@ -19,8 +19,10 @@ def check_opposites(scene: Scene) -> Iterator[Check]:
 
 
 def _opposed(live: Sequence[PlacedEntry]) -> Iterator[Check]:
-    for first, second, _ in opposites(live):
+    for first, second, differs in opposites(live):
         titles = f"{first.entry.title!r} says the opposite of {second.entry.title!r}"
+        if differs == "marked" and first.entry.title == second.entry.title:
+            titles = f"{first.entry.title!r} has two versions from a merge: keep one"
         ids = (first.entry.id[:8], second.entry.id[:8])
         yield warning(
             "opposites",

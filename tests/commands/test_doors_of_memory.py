@@ -125,6 +125,16 @@ def test_a_merge_names_what_says_the_opposite(project):
     assert "8080" in process.stderr
 
 
+def test_two_versions_from_a_merge_are_called_so(project):
+    """An entry says not the opposite of itself."""
+    project.memory(
+        project.entry("Clock", "Frozen in the cart tests.", id="a"),
+        project.entry("Clock", "All order pages have it.", id="b", contradicts=["a"]),
+    )
+    (row,) = [row for row in project.checks() if row["name"] == "opposites"]
+    assert row["detail"].startswith("'Clock' has two versions from a merge: keep one")
+
+
 def test_all_who_name_opposites_name_the_same(project):
     """Doctor, health, a look of compact, the page and a diff: of what is said twice, of
     the user's own level, of what is marked. What was retired, episodes and prose count
