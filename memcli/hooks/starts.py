@@ -83,7 +83,9 @@ def _start(app: HookApp, log: SessionLog, call: HookCall) -> Start:
 
 
 def subagent_start(app: HookApp, state: State, call: HookCall) -> Told:
-    """The standing rules, once for each sub-agent."""
+    """The standing rules and lessons, once for each sub-agent; the context is its own,
+    also where the client does not name it."""
+    call = call._replace(agent=call.agent or "subagent")
     log = SessionLog(state)
     if log.started(call.context) is not None or not app.is_ready():
         return Told()

@@ -436,6 +436,9 @@ def test_a_sub_agent_is_told_the_standing_rules(shop):
     assert len(told(result)) <= 1200
     assert heard(shop, "subagent-start", agent_id="a1") == ""
     assert heard(shop, "subagent-start", agent_id="a2")
+    assert "Money is Decimal" in heard(shop, "subagent-start")  # a client without ids
+    events = {row["event"] for row in shop.mem("told", "--json").json["tellings"]}
+    assert events == {"subagent-start"}
 
 
 def test_the_person_sees_what_was_told(shop):
