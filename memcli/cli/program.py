@@ -1,5 +1,6 @@
 """The program `mem`: its commands by group, its help, and how one line runs."""
 
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from memcli import __version__
 from memcli.cli import options
 from memcli.cli.boundary import fail, guarded
 from memcli.errors import UsageError
+from memcli.project.keys import KEYS
 from memcli.views.text import columns, put, say
 
 GROUPS = {
@@ -151,6 +153,12 @@ def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
         return what, shlex.join(["mem", command, *rest])
     if now := spellings.MOVED.get(command, {}).get(option):
         return f"no such option: {option}", f"it is now {now}"
+    key = option.removeprefix("--").replace("-", "_")
+    if command and key in KEYS:
+        return f"no such option: {option}", f"mem {command} --set {key}=VALUE"
+    if command and (text := next(filter(_is_text, arguments), "")):
+        what = f"a text that begins with {text[0]} stands behind --"
+        return what, f"mem {command} -- {shlex.quote(text)}"
     near = getattr(error, "possibilities", ())
     text = _unknown(option, near) if option and near else error.format_message()
     return text[:1].lower() + text[1:].rstrip("."), _help(error, command, option, first)
@@ -161,6 +169,10 @@ def _help(error: Any, command: str, option: str, first: str) -> str:
     if option == "--format" and "--json" in _options(error):
         return f"mem {command} --json"
     return f"mem {command} --help" if command == first else "mem --help"
+
+
+def _is_text(word: str) -> bool:
+    return re.match(r"-[^=]* ", word) is not None
 
 
 def _options(error: Any) -> set[str]:

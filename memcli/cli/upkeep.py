@@ -59,6 +59,8 @@ def reinforce_(
     _name_unknown(mem, report.typed_unknown)
     code = name_problems(report.skipped, done=bool(report.patches))
     wrote(mem, report, view.reinforce_text)
+    if report.typed_unknown and len(report.typed_unknown) == len(ids):
+        return UsageError.code  # nothing was meant that is there
     return DataError.code if report.typed_unknown else code
 
 

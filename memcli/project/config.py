@@ -140,7 +140,8 @@ def _judged(origin: str, key: str, written: Any) -> Any:
         from difflib import get_close_matches
 
         near = get_close_matches(key, KEYS, 1)
-        hint = f"did you mean {near[0]!r}?" if near else "keys: " + ", ".join(KEYS)
+        meant = f"did you mean {near[0]!r}? " if near else ""
+        hint = f"{meant}docs/commands.md#configuration lists the keys"
         raise UsageError(f"unknown key {key[:60]!r}", hint)
     if origin == "project file" and not KEYS[key].anyone:
         hint = "set it in ~/.config/mem/config.toml or with --set, and remove it here"

@@ -70,7 +70,7 @@ def test_ids_that_are_typed_must_be_known(project):
     over."""
     project.memory(project.entry(id="abcd1234-x"), project.entry(id="abef"))
     project.ok("reinforce", "abcd")
-    project.ends(3, "reinforce", "ab")
+    project.ends(2, "reinforce", "ab")
     typed = project.ends(3, "reinforce", "nope", "abcd")
     assert "nope" in typed.err
     listed = "\n".join(
