@@ -31,6 +31,7 @@ from memcli.similarity.opposites import PlacedEntry, opposites, standing_in
 from memcli.similarity.taken_back import ECHO, echoes, replaces
 from memcli.storage.files import SMALL_BYTES, Conflicted, Unreadable, read_file
 from memcli.text.controls import strip_controls, strip_private
+from memcli.text.injections import find_injections
 from memcli.text.secrets import find_secrets
 
 IMPORTANCE_OF_KIND = {"policy": 0.95, "preference": 0.95, "pitfall": 0.8}
@@ -122,6 +123,11 @@ def add(app: App, request: AddRequest) -> AddReport:
         hint = 'mem add "what you learned", or - to read it from stdin'
         raise UsageError("there is nothing to remember", hint)
     refuse_secrets("\n\n".join((text, title, outcome, *sum(lists.values(), ()))))
+    if find_injections(f"{title}\n{text}"):
+        app.notes.append(
+            "this reads like a command to an agent, so recall leaves it out:"
+            " mem undo, and say it in other words"
+        )
     return app.write(lambda: _plan(app, request), "add")
 
 
