@@ -182,13 +182,17 @@ class Layers:
         self, bears: Callable[[Candidate], bool] = lambda c: True
     ) -> list[Hit]:
         """Policies, architecture and preferences of high priority, the most pressing
-        first."""
+        first; among those the person's own."""
         near = list(filter(bears, self.found.standing.pressing))
         score = self.search.standing(near)
-        kept = [
-            (_PRIORITY[c.values["priority"]], -score[c.entry], c.entry) for c in near
-        ]
-        return self.showing.each("baseline", [entry for *_, entry in sorted(kept)])
+        files = self.found.source.files
+
+        def place(c: Candidate) -> tuple[int, bool, float, str]:
+            is_others = files[c.source].place.level != "global"
+            return _PRIORITY[c.values["priority"]], is_others, -score[c.entry], c.entry
+
+        ordered = sorted(near, key=place)
+        return self.showing.each("baseline", [each.entry for each in ordered])
 
     def episodes(
         self, bears: Callable[[Candidate], bool] = lambda c: True

@@ -428,3 +428,15 @@ def test_a_path_that_names_no_file_is_said(project):
         assert ("Cart" in done.out) is pattern.startswith("src/")
     done = project.ok("add", "Zebras sleep", "--path", "sorce/**", "--path", "src/*.py")
     assert done.err == "mem: path sorce/**: there is no such file\n"
+
+
+def test_the_persons_own_rules_stand_before_a_repositorys(project):
+    """However many those are: they do not push them out of the room there is."""
+    rules = [f"Never touch the folder number{n} of the shop" for n in range(30)]
+    project.memory(
+        *(project.entry(rule, kind="policy", priority="critical") for rule in rules)
+    )
+    own = "Always ask before the shop is deployed"
+    project.ok("add", "--level", "global", "--kind", "policy", own)
+    told = project.ok("recall", "the shop", "--max-tokens", "900").out
+    assert own in told.partition("Never touch")[0]
