@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import chain
+from pathlib import Path
 from typing import NamedTuple
 
 from memcli.compaction.arrivals import Doors, let_in
@@ -112,29 +113,19 @@ class HomeRepository:
             what = f"{url}: no address of a repository"
             raise UsageError(what, "mem sync --git URL")
         self._read()
-        what = self._exchanged(url) if url else ""
+        before = self._git("config", "remote.origin.url")[1].strip()
+        what = ""
+        if url:
+            url = _address(self.project.cwd, url)
+            _require_fetched(*self._git("ls-remote", "-q", "--", url), hint=_ADDRESS)
+            what = _exchange(url, before if self._has_remote() else "")
         if not dry_run:
-            self._make(url and self._resolved(url))
+            self._make(url)
         kept = " and ".join(f"~/{name}" for name in NAMES)
         next = "bring it in step: mem sync"
         if not (url or self._has_remote()):
             next = f"nothing leaves this machine until it has an address: {_ADDRESS}"
         return Changes((f"keeps {kept} in {self.folder}{what}",), (), (next,))
-
-    def _resolved(self, url: str) -> str:
-        local = self.project.cwd / url
-        return os.path.realpath(local) if local.exists() else url
-
-    def _exchanged(self, url: str) -> str:
-        """What is said of a new address, and of the one before it. Raises ProviderError
-        when nothing answers there."""
-        url = self._resolved(url)
-        before = self._git("config", "remote.origin.url")[1].strip()
-        _require_fetched(*self._git("ls-remote", "-q", "--", url), hint=_ADDRESS)
-        what = f"; mem sync exchanges it with {redact_secrets(url)}"
-        if before not in ("", url) and self._has_remote():
-            what += f" (was: {redact_secrets(before)})"
-        return what
 
     def _moved_aside(self, *, dry_run: bool) -> Changes:
         if not self.folder.exists():
@@ -375,6 +366,18 @@ class HomeRepository:
         self._git("update-ref", "-d", BEFORE)
         self._git("read-tree", commit)
         return commit
+
+
+def _address(folder: Path, url: str) -> str:
+    """The whole path of a repository on this machine; another address as it is."""
+    local = folder / url
+    return os.path.realpath(local) if local.exists() else url
+
+
+def _exchange(url: str, before: str) -> str:
+    """What is said of an address, and of another one before it."""
+    was = f" (was: {redact_secrets(before)})" if before not in ("", url) else ""
+    return f"; mem sync exchanges it with {redact_secrets(url)}{was}"
 
 
 def _leaving(texts: Texts, theirs: Texts) -> tuple[str, ...]:

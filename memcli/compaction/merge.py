@@ -1,5 +1,4 @@
-"""Three-way merge of two memory files by entry id; git merges their prose
-(`merge_prose`).
+"""Three-way merge of two memory files by entry id; git merges their prose.
 
 The outcome does not depend on which side is ours, except for the order of entries
 and of list items."""
@@ -31,11 +30,9 @@ from memcli.text.matching import verbose
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
-
 MergeProse = Callable[[str, str, str], tuple[str, int]]
 """(base, ours, theirs) to the merged text and the number of conflicts left in it."""
 T = TypeVar("T")
-
 
 MOST_CHANGED = 2_000
 """So many entries that both sides changed are merged, each by a millisecond of work."""
@@ -393,11 +390,8 @@ class _Removals:
         """The entry in the archive of the side that removed it, where that took it
         back."""
         text = "" if self.is_archive else self.asked.archive_beside(remover)
-        stones: list[Entry] = [
-            entry
-            for entry in parse(text, "").entries
-            if entry.id == id and is_tombstone(entry, archived=True)
-        ]
+        archived = [entry for entry in parse(text, "").entries if entry.id == id]
+        stones = [entry for entry in archived if is_tombstone(entry, archived=True)]
         return stones[-1] if stones else None
 
     def _say(self, block: _Block, what: str, verb: str) -> None:

@@ -74,8 +74,7 @@ def receipt(session: Session, known: Iterable[KnownFile]) -> int:
 
 
 class Context(NamedTuple):
-    """What a session's entries name, where things go, how many episodes stay live in a
-    file."""
+    """What entries name, where things go, how many episodes stay live in a file."""
 
     session: Session
     task: str
@@ -209,22 +208,20 @@ class _Placement:
                 if one.entry.id == finding.retires_id:
                     self._retire(one, draft)
             return
-        instead = ""
+        instead = finding.body if _says_instead(finding) else ""
         if _says_instead(finding):
-            instead = finding.body
             mine = claim(draft_body(draft))
             live = [
                 one for one in live if not near_duplicate(mine, claim(one.entry.body))
             ]
         texts = [f"{one.entry.title}\n{one.entry.body}" for one in live]
+        asked = f"{finding.retires} {instead}".strip()
         found = meant(
             finding.retires,
             texts,
             every=finding.retires_all,
             instead=instead,
-            likeness=self.context.likeness(
-                f"{finding.retires} {instead}".strip(), texts
-            ),
+            likeness=self.context.likeness(asked, texts),
         )
         likely = [*found.likely]
         for place in found.clear:

@@ -66,11 +66,12 @@ def test_a_rule_and_that_it_holds_no_more_is_no_lesson(project, said, guard):
     is_left = bool(guard) or said == GONE[-1]
     talk = f"Fix the parser\nAssistant: Done.\nUser: {said}"
     session(project, "talk", talk)
-    assert [title for title in titles(project) if "force" in title] == [rule] * is_left
-    waiting = project.mem("inbox", "--json").json["proposals"]
-    assert [row["kind"] for row in waiting] == ["retire"] * (
-        said in GONE[:-1] and is_left
+    assert [title for title in titles(project) if "force" in title] == (
+        [rule] if is_left else []
     )
+    waiting = project.mem("inbox", "--json").json["proposals"]
+    waits = said in GONE[:-1] and is_left
+    assert [row["kind"] for row in waiting] == (["retire"] if waits else [])
     for row in waiting:
         assert "mem guard --off" in project.ends(5, "keep", row["id"]).err
 
