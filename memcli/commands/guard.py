@@ -229,10 +229,10 @@ def set_guard(
         )
 
     report = app.write(plan, "guard")
-    if report.mode == DENY and not app.dry_run:
-        # Who sets it has said its words: it refuses though git may track the file.
+    if not app.dry_run:
         app.project.relist()
         refresh_found(app)
+    if report.mode == DENY and not app.dry_run:  # who sets it has read its words
         guards = app.guarded(lambda: find_guards(app))
         _trust(app, [guard for guard in guards if guard.place == report.place])
     return report

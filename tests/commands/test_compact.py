@@ -186,7 +186,7 @@ def test_one_section_of_prose_is_adopted_alone(project):
     ports = next(
         line for line in project.mem("list").out.splitlines() if "Ports" in line
     )
-    result = project.ends(3, "reinforce", ports.split()[0])
+    result = project.ends(2, "reinforce", ports.split()[0])
     assert f"mem compact --adopt 'MEMORY.md#{ports.split()[0][:8]}'" in result.err
     project.ok("compact", "--adopt", "MEMORY.md#Ports")
     after = path.read_text()
@@ -208,7 +208,7 @@ def test_one_bullet_is_adopted_alone(project):
         "# Notes\n\n- The first of three.\n- The second one.\n- The last one.\n",
     )
     second = project.listed()[1]["id"][:8]
-    result = project.ends(3, "reinforce", second)
+    result = project.ends(2, "reinforce", second)
     assert f"mem compact --adopt 'MEMORY.md#{second}'" in result.err
     assert "no entry has that id" not in result.err
     project.ok("compact", "--adopt", f"MEMORY.md#{second}")

@@ -50,7 +50,7 @@ def test_a_slip_is_proposed_and_not_written(project):
     """It stands in no file and in no answer, but in the inbox, with the words
     around."""
     (session,) = learn(project).json["sessions"]
-    assert session["proposed"] == ["Npm is not ours. Use pnpm"]
+    assert session["proposed"] == ["Use pnpm"]
     assert not project.entries()
     (proposal,) = waiting(project)
     names = "id title text kind session_id source since".split()
@@ -82,7 +82,7 @@ def test_what_a_forgotten_session_proposed_goes_with_it(project, what):
 def test_a_dry_run_names_what_it_would_propose(project):
     """On a line of its own, and nothing waits."""
     dry = project.ok("extract", saved(project, slip(project), "s-1.jsonl"), "--dry-run")
-    assert dry.out == "would propose: Npm is not ours. Use pnpm\n"
+    assert dry.out == "would propose: Use pnpm\n"
     assert (dry.err, waiting(project)) == ("", [])
 
 
@@ -90,7 +90,7 @@ def test_the_same_session_proposes_it_once(project):
     """Read again, grown or not, it leaves no second one."""
     learn(project)
     learn(project)
-    given = slip(project).user("No, yarn is not ours. Use pnpm.").agent("Understood.")
+    given = slip(project).user("No, yarn is not ours. Use bun.").agent("Understood.")
     project.mem("extract", saved(project, given, "s-1.jsonl"))
     assert len(waiting(project)) == 2
 
