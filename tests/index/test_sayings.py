@@ -164,7 +164,7 @@ def test_a_check_that_is_not_done_goes_on(project, monkeypatch, late):
             self.tree.deadline = 0
         return ask(self, *words)
 
-    ask = _SearchedHistory._run
+    ask, questions = _SearchedHistory._run, anchors.QUESTIONS
     monkeypatch.setattr(_SearchedHistory, "_run", asked)
     if not late:
         monkeypatch.setattr(anchors, "QUESTIONS", 8 / 60)
@@ -177,6 +177,7 @@ def test_a_check_that_is_not_done_goes_on(project, monkeypatch, late):
     assert max(rounds) <= 9
     assert 2 < len(rounds) < 20
     assert found[0].count("gone since") < len(names) == found[-1].count("gone since")
-    monkeypatch.undo()
+    monkeypatch.setattr(_SearchedHistory, "_run", ask)
+    monkeypatch.setattr(anchors, "QUESTIONS", questions)
     project.mem("index", "--rebuild")
     assert told(project)["Rows"] == found[-1]
