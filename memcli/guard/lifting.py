@@ -94,9 +94,14 @@ def _weakened(
     for name in (".mem.toml", str(user_file(app.project.home, app.project.environ))):
         if _is_changed(path_of(name), call.files, call):
             yield name
+    yield from _unhooked(app, call, texts)
+
+
+def _unhooked(app: App, call: ToolCall, texts: Mapping[str, Any]) -> Iterator[str]:
+    """The files by whose change an agent may call no hook any more."""
     for path in _hooked(app):
-        is_named = any(_is_file(path, each) for each in call.files)
-        is_named = is_named or _is_brought(path, call)
+        is_one = any(_is_file(path, each) for each in call.files)
+        is_named = is_one or _is_brought(path, call)
         is_meant = is_named or _lies_within(path, call)
         if is_meant and _changes_hooks(path, texts, is_named=is_named):
             yield app.project.name_of(path)

@@ -164,7 +164,8 @@ def test_a_check_that_is_not_done_goes_on(project, monkeypatch, late):
             self.tree.deadline = 0
         return ask(self, *words)
 
-    ask, questions = _SearchedHistory._run, anchors.QUESTIONS
+    ask = _SearchedHistory._run
+    questions = anchors.QUESTIONS
     monkeypatch.setattr(_SearchedHistory, "_run", asked)
     if not late:
         monkeypatch.setattr(anchors, "QUESTIONS", 8 / 60)

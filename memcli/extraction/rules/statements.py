@@ -323,17 +323,22 @@ def _said(turns: Sequence[Turn], index: int) -> list[_SaidSentence]:
         return []
     shows = _led(said)
     is_short = sum(len(each.text) + 1 for each in said) <= WHOLE + 1
-    around = frozenset[str]()
-    if is_composed(text):
-        around = frozenset({"composed"})
-    elif is_short and not any(map(_is_aside, shows)):
-        around = _around(turns, index)
+    is_one_thing = is_short and not any(map(_is_aside, shows))
+    around = _beside(turns, index, is_one_thing=is_one_thing)
     return [
         _SaidSentence(
             text=each.text, low=each.low, is_prose=not each.mark, shows=marks | around
         )
         for each, marks in zip(said, shows, strict=True)
     ]
+
+
+def _beside(turns: Sequence[Turn], index: int, *, is_one_thing: bool) -> frozenset[str]:
+    """What each sentence of a turn shows by how the turn was made, or, where it says
+    one thing, by what stands before it."""
+    if is_composed(turns[index].text):
+        return frozenset({"composed"})
+    return _around(turns, index) if is_one_thing else frozenset()
 
 
 def own_sentences(text: str) -> list[SpokenSentence]:
