@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -20,7 +21,7 @@ LONGEST_FUNCTION = 50
 LONGEST_LINE = 130
 MOST_METHODS = 20
 P90 = 30
-CONTENT = {"memcli": 299_370, "tests": 229_030}
+CONTENT = {"memcli": 299_370, "tests": 229_080}
 """So many nodes of the syntax tree a folder may hold, a hundredth more than it does.
 What somebody adds is paid for by what goes: the figures are to be lowered. A commit that
 raises one says what was asked for that is worth it."""
@@ -136,6 +137,14 @@ def test_a_class_name_stands_once():
                     many.add(f"{_name(path)}: {node.name}")
     assert many == MANY_METHODS
     assert {name for name, places in found.items() if len(places) > 1} == TWICE
+
+
+@pytest.mark.unit
+def test_no_group_repeats_possessively():
+    """Python before 3.11.5, as Debian 12 has it, then finds what is not there (its issue
+    106052): an atomic group says the same, `(?> (?: … )* )`."""
+    possessive = re.compile(r"\)(?:[*+?]|\{+\d+,?\d*\}+)\+")
+    assert not [path for path in FILES if possessive.search(path.read_text())]
 
 
 def test_no_exception_from_the_rules_of_ruff_is_left_over():

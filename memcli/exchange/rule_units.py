@@ -314,7 +314,7 @@ def headline(text: str) -> tuple[str, str]:
 @verbose
 def _closed() -> str:
     """A text in which every bracket and every span of code is closed."""
-    return r"(?: [^`(] | ` [^`]* ` | \( (?: [^`()] | ` [^`]* ` )* \) )*+"
+    return r"(?> (?: [^`(] | ` [^`]* ` | \( (?: [^`()] | ` [^`]* ` )* \) )* )"
 
 
 def titled(text: str) -> tuple[str, str]:

@@ -208,7 +208,7 @@ def read_settings(path: Path, root: Path | None = None) -> TomlFile:
 @verbose
 def _dotted_key() -> str:
     """A key of too many parts, bare or in quotes."""
-    part = r"""(?: [\w-]++ | " (?: [^"\\\n] | \\. )*+ " | ' [^'\n]*+ ' )"""
+    part = r"""(?: [\w-]++ | " (?> (?: [^"\\\n] | \\. )* ) " | ' [^'\n]*+ ' )"""
     return rf"(?<![\w.\\-]) {part} (?: [ \t]*+ \. [ \t]*+ {part} ){{{MOST_DOTS}}}"
 
 

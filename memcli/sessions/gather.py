@@ -30,8 +30,8 @@ _LONG = 64 << 10
 _BASE64 = re.compile(rb'"[A-Za-z0-9+/_-]{2048,}+={0,2}"')
 
 _FLAT = r"""
-    \{ (?: (?!"type") "\w{1,40}" :
-        (?: "[^"\\]{0,4000}" | true | false | null | -?\d{1,20} ) , ){0,20}+
+    \{ (?> (?: (?!"type") "\w{1,40}" :
+        (?: "[^"\\]{0,4000}" | true | false | null | -?\d{1,20} ) , ){0,20} )
 """
 """A record up to its type: only plain values stand before it."""
 _WELL = r"""

@@ -247,7 +247,7 @@ _ACCENTS = r"\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff\u0f00-\u0fff"
 def _token() -> str:
     return rf"""
         # what most words are, as many as follow each other: known before all else is tried
-        (?P<plain> [ ]? (?<!\S) {_PLAIN_WORD} (?: [ ] {_PLAIN_WORD} )*+ )
+        (?P<plain> [ ]? (?<!\S) {_PLAIN_WORD} (?> (?: [ ] {_PLAIN_WORD} )* ) )
       | (?P<url> https?:// [^\s<>`"')\]]+ )
       | (?P<date> \d{{4}}-\d\d-\d\d (?: [T ]\d\d:\d\d (?: :\d\d )? Z? )? )
       | (?P<step> \0\d+ )

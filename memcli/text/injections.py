@@ -26,7 +26,7 @@ INJECTION_NOTICE = "[removed: reads like an instruction to the agent]"
 @verbose
 def _list_marks() -> str:
     """The marks of a list or a quotation before a sentence."""
-    return r"\s*+ (?: (?: [-*+>\#]{1,6} | \d{1,3}[.)] ) \s++ )*+"
+    return r"\s*+ (?> (?: (?: [-*+>\#]{1,6} | \d{1,3}[.)] ) \s++ )* )"
 
 
 @verbose
@@ -44,7 +44,7 @@ def _single_letters() -> str:
 @verbose
 def _spaced() -> str:
     """A run of letters that stand alone: `i g n o r e  a l l …`."""
-    return r" (?<!\w) (?: \w [^\w\n]{1,3} ){12,}+ \w? "
+    return r" (?<!\w) (?> (?: \w [^\w\n]{1,3} ){12,} ) \w? "
 
 
 @verbose(ignore_case=True)

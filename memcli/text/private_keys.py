@@ -21,7 +21,7 @@ def _key_mark() -> str:
 def _key_text() -> str:
     """Lines of base64 and what stands between them."""
     return r"""
-        (?: \\+[nrt] | [\s>|"'+,:] | [A-Za-z0-9+/=]{24,}+ )*+
+        (?> (?: \\+[nrt] | [\s>|"'+,:] | [A-Za-z0-9+/=]{24,}+ )* )
         (?: [A-Za-z0-9+/=]{1,23}+ (?=["'\s\\]*+\Z) )?
     """
 
@@ -64,7 +64,7 @@ def _end_of_key(text: str, begin: int, after: re.Match[str] | None) -> int:
 
 
 def _is_key_body(body: str) -> bool:
-    lines = regex(r"(?:\\+[nrt]|[\s>|\"'+,])++").split(body)
+    lines = regex(r"(?>(?:\\+[nrt]|[\s>|\"'+,])+)").split(body)
     full = regex(r"[A-Za-z0-9+/=]{16,}+")
     return (body[:1].isspace() or body[:1] == "\\") and any(map(full.fullmatch, lines))
 
