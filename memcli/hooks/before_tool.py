@@ -28,6 +28,7 @@ from memcli.project import git, globs
 from memcli.project.roots import roots_around
 from memcli.sessions.tools import (
     ToolCall,
+    is_reader,
     is_writer,
     places,
     shell_line,
@@ -122,14 +123,15 @@ def _told(
 
 
 def acting(call: HookCall) -> ToolCall:
-    """What a call may change; nothing where its tool is not known as one that does."""
+    """What a call may change: nothing where its tool says that it looks, and what is only
+    a place to ask about where its name says neither."""
     tool = tool_call(call.input, call.cwd, call.tool)
     if call.tool.endswith(CHECKING):
         return ToolCall()
     if tool.commands:
         return tool
     if not is_writer(call.tool):
-        return ToolCall()
+        return ToolCall() if is_reader(call.tool) else ToolCall(wholes=tool.files)
     if takes_away(call.tool):
         return tool._replace(wholes=tool.files, takes=tool.files)
     return tool

@@ -3,7 +3,6 @@ file goes on to bind as long as it is there."""
 
 import json
 import os
-import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -64,9 +63,9 @@ def unlisted(base: Path, listed: Files) -> list[Part]:
     for row in rows:
         with suppress(OSError, ValueError, TypeError):
             path, name, level, store, job, task, tree, inside = map(str, row)
-            status = os.stat(path)
-            if name in names or not stat.S_ISREG(status.st_mode):
+            if name in names:
                 continue
+            status = os.lstat(path)  # a link to itself is there, too
             place = Place(level=level, store=store, job=job, task=task, of=UNLISTED)
             file = FoundFile(
                 path=path,

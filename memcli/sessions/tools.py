@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memcli.sessions.model import Turn
     from memcli.text.shell import Reading, ShellCommand, Words
 
-LINES = ("command", "cmd", "script", "commands")
+LINES = ("command", "cmd", "script", "commands", "CommandLine", "cmdline", "argv")
 PATCH = "*** Begin Patch"
 PATCHES = ("patch", "input", "patchText")
 ARGUMENTS = frozenset({
@@ -172,6 +172,11 @@ def is_writer(tool: str) -> bool:
     return _edits().search(name) is not None or takes_away(name)
 
 
+def is_reader(tool: str) -> bool:
+    """Whether the name of a tool says that it only looks: none that is unknown does."""
+    return _looks().search(tool.rpartition("__")[2]) is not None
+
+
 def takes_away(tool: str) -> bool:
     """Whether a tool of this name moves or removes what it is given, with all that it
     holds."""
@@ -239,9 +244,10 @@ def _patched() -> str:
 @verbose(ignore_case=True)
 def _place() -> str:
     """What tools call a file, or several."""
-    return (
-        r"\w* (?: path | file | uri ) s? | path \w* | source | destination | from | to"
-    )
+    return r"""
+        \w* (?: path | file (?: name )? | uri ) s? | path \w*
+      | source | src | destination | dest | dst | target | output | from | to
+    """
 
 
 @verbose(ignore_case=True)
@@ -256,6 +262,18 @@ def _edits() -> str:
     return r"""
         edit (?! or ) | write | patch | replace | create (?: $ | .* file ) | insert | append
       | (?: save | update | modify | copy | put | reformat ) [_-]? file
+    """
+
+
+@verbose(ignore_case=True)
+def _looks() -> str:
+    """What the names of tools that change nothing begin with, or end with."""
+    return r"""
+        ^ (?: read | view | cat | ls | list | search | find | grep | glob | get | fetch
+            | open | show | stat | diff | query | describe | explain | check | inspect
+            | analy[sz]e | count | exists | tree | outline | goto | think )
+      | (?: info | overview | outline | references | symbols? | hover | definition s?
+            | diagnostics | status | search | query ) $
     """
 
 

@@ -93,6 +93,18 @@ def test_a_file_that_is_gone_binds_no_more(project):
     assert call(project, FORCED) == ""
 
 
+def _link_to_itself(path: str) -> None:
+    os.symlink(os.path.basename(path), path)
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, os.mkdir, _link_to_itself])
+def test_what_is_no_file_any_more_goes_on_to_bind(project, put):
+    rules(project, "MEMORY.md")
+    (project.root / "MEMORY.md").unlink()
+    put(str(project.root / "MEMORY.md"))
+    assert decision(call(project, FORCED)) == "deny"
+
+
 @pytest.mark.parametrize("note", ["", "[", "{}", "[[]]", '[["/etc/passwd"]]'])
 def test_what_is_known_may_be_broken(project, note):
     """Then what is in view binds, and is noted again."""

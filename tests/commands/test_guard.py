@@ -316,23 +316,33 @@ def test_a_call_that_cannot_be_read_to_its_end_is_asked_about(project):
 
 
 @pytest.mark.parametrize(
-    ("tool", "stopped"),
+    ("tool", "decided"),
     [
-        ("mcp__openfiles__write", True),
-        ("mcp__fs__append_file", True),
-        ("thread_write", True),
-        ("read_and_edit", True),
-        ("mcp__files__read_file", False),
-        ("ReadFile", False),
-        ("LS", False),
+        ("mcp__openfiles__write", "deny"),
+        ("mcp__fs__append_file", "deny"),
+        ("thread_write", "deny"),
+        ("read_and_edit", "deny"),
+        ("mcp__fs__touch", "ask"),
+        ("apply_diff", "ask"),
+        ("mcp__files__read_file", ""),
+        ("ReadFile", ""),
+        ("LS", ""),
     ],
 )
-def test_a_tool_writes_by_its_name(project, tool, stopped):
-    """Not by the name of its server; then by each file that it is given."""
-    guarded(project, commands=None, paths=["gen/**"])
-    for given in ({"file_path": "gen/api.py"}, {"from": "a", "to": ["gen/api.py"]}):
+def test_a_tool_writes_by_its_name(project, tool, decided):
+    """Not by the name of its server; then by each file that it is given. Where the name
+    says neither that it writes nor that it looks, the person is asked."""
+    guarded(project, commands=None, paths=["gen/**", "one.lock"])
+    for given in (
+        {"file_path": "gen/api.py"},
+        {"from": "a", "to": ["gen/api.py"]},
+        {"args": {"file": {"path": "one.lock"}}},
+        {"src": "a.py", "dst": "gen/a.py"},
+    ):
         answer = call(project, "", tool_name=tool, tool_input=given)
-        assert decision(answer) == ("deny" if stopped else "")
+        assert decision(answer) == decided
+    answer = call(project, "", tool_name=tool, tool_input={"path": "src/a.py"})
+    assert decision(answer) == ""
 
 
 def test_unless_is_judged_for_each_command(project):
