@@ -10,7 +10,14 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memcli.hooks.calls import HookApp, HookCall, HookProject, Told, has_memory
+from memcli.hooks.calls import (
+    UNJUDGED,
+    HookApp,
+    HookCall,
+    HookProject,
+    Told,
+    has_memory,
+)
 from memcli.index import view
 from memcli.index.occasions import (
     CORRECTIVE,
@@ -46,10 +53,6 @@ CHECKING = "_mem__check"
 """The end of the name that clients give to our own tool which judges a command."""
 MOST_ROOTS = 8
 """So many projects are looked at for one call, the one at hand among them."""
-UNJUDGED = (
-    "mem: there was no time to judge this call by the guards in force here, or it"
-    " cannot be read"
-)
 SHOWN = 200  # characters of what was stopped that are kept
 LINES = 3
 LINE_TOKENS = 75

@@ -50,6 +50,10 @@ NEEDED: dict[str, tuple[str, type]] = {
 """What an agent says with an event, without which there is nothing to answer."""
 # compiled by the first text that may have one
 _ODD = "[\ud800-\udfff]"
+UNJUDGED = (
+    "mem: there was no time to judge this call by the guards in force here, or it"
+    " cannot be read"
+)
 
 
 class HookCall(NamedTuple):

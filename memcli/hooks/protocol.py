@@ -89,7 +89,14 @@ def _served(
 ) -> str:
     if verb == "worker" or verb.startswith("git"):
         return _behind(verb, rest)
-    from memcli.hooks.calls import DECISIONS, EVENTS, HookCall
+    from memcli.hooks.calls import (
+        DECISIONS,
+        EVENTS,
+        UNJUDGED,
+        HookCall,
+        Told,
+        answer,
+    )
 
     events = (*EVENTS, *SPOOLED, LISTED)
     if verb not in events:
@@ -102,6 +109,9 @@ def _served(
     agent = _agent_of(rest)
     if agent not in DECISIONS:
         return f"unknown agent {agent[:50]!a}"
+    if verb == "pre-tool" and _is_something_bound():
+        asked = Told(text=UNJUDGED, decision="ask")
+        _owe(pending, answer(verb, asked, agent=agent))
     data = read_stdin()
     # Guards are asked about what nobody can read, or not in time.
     owe = partial(_owe, pending)
@@ -118,6 +128,17 @@ def _served(
     if not os.fork():  # agents end at once, and do not wait
         _detached(lambda: _event(verb, call, clock, []))
     return ""
+
+
+def _is_something_bound() -> bool:
+    """Whether guards are known on this machine, of whatever project: until it is known
+    which one a call is about, they ask."""
+    from memcli.project.listing import GUARDED
+    from memcli.storage.files import state_dir
+
+    with suppress(OSError):
+        return any(os.scandir(state_dir() / GUARDED))
+    return False
 
 
 def _parsed(data: bytes, verb: str, ask: Callable[[], object]) -> HookCall | None:

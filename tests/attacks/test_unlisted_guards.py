@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -103,6 +105,17 @@ def test_what_is_no_file_any_more_goes_on_to_bind(project, put):
     (project.root / "MEMORY.md").unlink()
     put(str(project.root / "MEMORY.md"))
     assert decision(call(project, FORCED)) == "deny"
+
+
+def test_a_call_that_does_not_come_in_time_is_asked_about(project):
+    """As soon as something binds on this machine, not only when memory is open."""
+    rules(project, "MEMORY.md")
+    words = [sys.executable, "-m", "memcli", "hook", "pre-tool"]
+    env = {**os.environ, "MEM_HOOK_SECONDS": "8"}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, env=env) as hook:
+        assert hook.stdout is not None
+        assert decision(json.loads(hook.stdout.read())) == "ask"
 
 
 @pytest.mark.parametrize("note", ["", "[", "{}", "[[]]", '[["/etc/passwd"]]'])
