@@ -1,5 +1,6 @@
 """mem forget ID: an entry's words leave every file of ours on this machine."""
 
+import glob
 import os
 import re
 import secrets
@@ -306,13 +307,16 @@ def _from_state(
 
 
 def _from_index(app: App) -> None:
-    """Rebuild the index, so that no page of its file holds the words; those of the other
-    work trees are rebuilt when they are next used."""
+    """Rebuild the index, so that no page of its file holds the words, and delete those
+    that were moved aside; the indexes of other work trees are rebuilt when they are next
+    used."""
     paths = [app.index.path, *(other.index.path for other in _other_trees(app))]
     app.kept.close()
     for path in paths:
         for ending in ("", "-wal", "-shm"):
             Path(f"{path}{ending}").unlink(missing_ok=True)
+        for aside in path.parent.glob(f"{glob.escape(path.name)}.aside-*"):
+            aside.unlink(missing_ok=True)
     app.refresh()
 
 

@@ -22,6 +22,8 @@ from memcli.text.lookalikes import LOOKALIKES
 from memcli.text.matching import table, verbose
 
 MOST_LIKELY = 3
+_UNSEEN = frozenset("\u115f\u1160\u2800") | set(map(chr, range(0xFE00, 0xFE10)))
+"""Letters and marks that show nothing; the others are of a category of their own."""
 LEAST = 12
 """Characters of a line by which its words are known elsewhere."""
 _HEADING_MARK = re.compile(r"\A\s*#{1,6}[ \t]+(?:\[\d{4}-\d\d-\d\d\][ \t]*)?")
@@ -55,22 +57,24 @@ class Meant(NamedTuple):
 
 def fold(text: str) -> str:
     """A text without what only looks different: case, width, spaces, characters that
-    are not seen, letters that look alike. Words of another alphabet stay as they are."""
-    plain = unicodedata.normalize("NFKC", text).casefold()
-    visible = "".join(
-        letter
-        for letter in plain
-        if unicodedata.category(letter) not in ("Cf", "Cc") or letter in "\n\t"
-    )
-    words = [_latin(word) for word in visible.split()]
+    are not seen, marks on Latin letters, letters that look alike. Words of another
+    alphabet stay as they are, unless the text is in Latin letters."""
+    letters: list[str] = []
+    for letter in unicodedata.normalize("NFKD", text):
+        is_mark = unicodedata.combining(letter) and letters and letters[-1].isascii()
+        is_seen = unicodedata.category(letter) not in ("Cf", "Cc") or letter in "\n\t"
+        if is_seen and not is_mark and letter not in _UNSEEN:
+            letters.append(letter)
+    plain = unicodedata.normalize("NFC", "".join(letters)).casefold()
+    is_latin = 2 * len(re.findall("[a-z]", plain)) > len(plain)
+    words = (_latin(word, is_latin=is_latin) for word in plain.split())
     return " ".join(words)
 
 
-def _latin(word: str) -> str:
-    """A word that mixes alphabets, as the one that it imitates."""
-    if word.isascii() or not any(
-        letter.isascii() and letter.isalpha() for letter in word
-    ):
+def _latin(word: str, *, is_latin: bool) -> str:
+    """A word that mixes alphabets, or stands among Latin ones, as the one that it
+    imitates."""
+    if word.isascii() or not (is_latin or re.search("[a-z]", word)):
         return word
     return word.translate(LOOKALIKES)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memcli.memory.tombstones import Forgotten, mark_of
+from memcli.memory.tombstones import Forgotten, fold, mark_of
 from memcli.storage.files import state_dir
 from memcli.storage.journal import unpacked
 from tests.commands.talk import held
@@ -76,6 +76,27 @@ def test_what_is_forgotten_everywhere_leaves_every_history(project, talk):
     assert words(project) == []
     undone = [unpacked(path) for path in state_dir().glob("undo/*/*.json")]
     assert undone and "xyzzyplugh" not in repr(undone)
+
+
+@pytest.mark.parametrize("letter", ["а", "a\u0307", "a\ufe0f", "ａ", "a\u200b"])
+def test_what_only_looks_different_is_known(project, letter):
+    """A word of look-alikes alone, too, where the text is in Latin letters."""
+    project.ok("add", "Always restart a worker after a schema migration")
+    project.ok("retire", project.entries()[0].id, "--because", "no queue")
+    again = "Always restart a worker after a schema migration".replace("a", letter)
+    assert "taken back" in project.mem("add", again).err
+    assert "Привет" in fold("Привет").title()
+
+
+def test_an_index_that_was_moved_aside_goes_too(project):
+    project.ok("add", RULE)
+    project.ok("index")
+    index = project.root / ".memory.db"
+    index.write_bytes(index.read_bytes().replace(b"SQLite", b"SQLote", 1))
+    project.mem("index")
+    assert list(project.root.glob(".memory.db.aside-*"))
+    project.ok("forget", project.entries()[0].id)
+    assert not list(project.root.glob(".memory.db.aside-*"))
 
 
 def test_marks_know_a_line_within_a_text_and_have_no_words():

@@ -119,7 +119,8 @@ def _bounded_client() -> Any:
                 request=request,
             )
 
-    return Bounded()
+    # what was asked goes to nobody else
+    return Bounded(follow_redirects=False)
 
 
 def request(model: str, ask: Ask) -> dict[str, Any]:

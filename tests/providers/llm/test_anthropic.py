@@ -162,6 +162,12 @@ def test_what_stays_wrong_is_not_tried_again(status, hint, api, make):
     assert str(status) in error.what and hint in error.hint and len(api.seen) == 1
 
 
+def test_a_redirect_is_not_followed(api, make):
+    """What was asked goes to the configured server, nowhere else."""
+    api.steps.append(Step(307, {"location": f"{api.url}/v1/messages"}))
+    assert "307" in refused(make().model).what and len(api.seen) == 1
+
+
 def test_a_slow_reply_is_given_up_and_counted(api, make):
     """It may be paid for all the same, so the ledger has the most that it can cost."""
     model = make()
