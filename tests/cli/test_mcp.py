@@ -195,6 +195,7 @@ def test_what_goes_wrong_is_an_answer(project):
         for name, arguments, says in (
             ("add", {"text": f"the key is {KEY}"}, "secret"),
             ("add", {"text": "x" * 65_537}, "more than a memory is worth"),
+            ("check", {"command": "echo " * 40_000}, "say it shorter"),
             ("show", {"id": "nonsense"}, "no entry has that id"),
             ("show", {"id": "aaaaaaaa"}, "no entry has that id"),
             ("reinforce", {"id": "nonsense"}, "no entry has that id"),
