@@ -3,11 +3,11 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 from memcli.index import targets
 from memcli.index.fates import GONE, HERE, NEVER, UNTOLD, Anchor, Fate
 from memcli.index.manifests import Reader
-from memcli.index.removals import removed_places
 from memcli.index.stated import KEYS, agrees, parse_statement
 from memcli.index.worktree import UNKNOWN, Commit, WorkTree, parse_batch
 from memcli.storage.files import SMALL_BYTES, Unreadable
@@ -31,10 +31,10 @@ class Declared:
     def has(self, anchor: Anchor) -> bool:
         """Whether a target can be called today."""
         tool, name = targets.split(anchor.text)
-        for path in self._manifests(tool):
-            if targets.declares(self._targets(tool, path), name):
-                return True
-        return any(map(self.tree.has_path, _places(anchor)))
+        manifests = self._manifests(tool)
+        return any(
+            targets.declares(self._targets(tool, path), name) for path in manifests
+        )
 
     def may_have(self, anchor: Anchor) -> bool:
         """Whether a manifest that cannot be read may declare a target, once `has` has
@@ -99,37 +99,16 @@ class Declared:
     def _targets(self, tool: str, path: str) -> frozenset[str]:
         """What can be called by a manifest."""
 
-        def reader(text: str) -> frozenset[str]:
-            configured = targets.TOOLS[tool].configured(text)
-            return targets.declared(tool, path, text).union(configured)
-
         if (tool, path) not in self._known:
+            reader = partial(targets.declared, tool, path)
             self._known[tool, path] = frozenset(self._read(path, reader))
         return self._known[tool, path]
 
     def removed(
-        self, missing: Collection[Anchor], since: Mapping[Anchor, int]
+        self, wanted: Collection[Anchor], since: Mapping[Anchor, int]
     ) -> dict[Anchor, Fate]:
-        """The last commits that took these targets out of a manifest, or the file
-        that was one, after the places since which they are spoken of."""
-        by_place = {
-            Anchor("path", path): anchor
-            for anchor in missing
-            for path in _places(anchor)
-        }
-        spoken = {
-            place: since.get(anchor, UNKNOWN) for place, anchor in by_place.items()
-        }
-        places = removed_places(self.tree, by_place, spoken).items()
-        fates = {by_place[place]: fate for place, fate in places if fate.is_lost}
-        left = set(missing).difference(fates)
-        return fates | self._last_declared(left, since)
-
-    def _last_declared(
-        self, wanted: set[Anchor], since: Mapping[Anchor, int]
-    ) -> dict[Anchor, Fate]:
-        """What the history of the manifests says of targets that none has now, as far
-        as there is time."""
+        """What the history of the manifests says of targets that none has now, after the
+        places since which they are spoken of, as far as there is time."""
         tools = {targets.split(anchor.text)[0] for anchor in wanted}
         specs = [_deep(name) for tool in tools for name in targets.TOOLS[tool].sources]
         changed = "--diff-filter=DM", f"--max-count={MOST_COMMITS}", "--", *specs
@@ -142,7 +121,7 @@ class Declared:
 
     def _lost(
         self,
-        wanted: set[Anchor],
+        wanted: Collection[Anchor],
         commits: Sequence[Commit],
         tools: Collection[str],
         since: Mapping[Anchor, int],
@@ -212,12 +191,6 @@ def _example() -> str:
 def _plain(value: str) -> str:
     """A manifest's value without anything that no version holds."""
     return " ".join(re.sub(r"[^\w.<>=^~|*+-]", " ", value).split())[:40]
-
-
-def _places(anchor: Anchor) -> list[str]:
-    """The files that a target may be, by the custom of its tool."""
-    tool, name = targets.split(anchor.text)
-    return [place.format(name) for place in targets.TOOLS[tool].places]
 
 
 def _deep(name: str) -> str:

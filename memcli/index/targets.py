@@ -3,8 +3,7 @@
 A new tool is a row of TOOLS and a row of CALLS."""
 
 import re
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import dropwhile, islice, takewhile
 from typing import NamedTuple
 
@@ -17,13 +16,10 @@ _NAME = r"[\w@][\w:.@/-]*"
 
 class Tool(NamedTuple):
     """`sources` are base names of manifests, or endings of paths that begin with `*`,
-    with what reads each; a target may also be a file: `places` with the target for
-    `{}`. What a manifest has `configured` some plug-in declares; the targets of one in
-    a folder, or with a name of its own, are also known by that and `within`."""
+    with what reads each; the targets of one in a folder, or with a name of its own, are
+    also known by that and `within`."""
 
-    sources: Mapping[str, Reader] = {}
-    places: tuple[str, ...] = ()
-    configured: Reader = manifests.nothing
+    sources: Mapping[str, Reader]
     within: str = ""
 
 
@@ -31,20 +27,17 @@ class CommandForm(NamedTuple):
     """How a command line of a program names targets of a tool.
 
     `before` are words that lead to the target (with `bare`, none need stand there, and
-    a word of `built_in` means what the program itself can do); `option` is the option
-    or variable that carries it instead; `valued` options take a word; `several`: every
-    word that follows is a target; `joined` stands between two words that are one;
-    `spelled` gives the target its own name."""
+    a word of `built_in` means what the program itself can do); `valued` options take a
+    word; `several`: every word that follows is a target; `joined` stands between two
+    words that are one."""
 
     tool: str
     before: tuple[str, ...] = ()
     bare: bool = False
-    option: tuple[str, ...] = ()
     valued: tuple[str, ...] = ()
     several: bool = False
     joined: str = ""
     built_in: frozenset[str] = frozenset()
-    spelled: Callable[[str], str] = str
 
 
 def _in(names: str, reader: Reader) -> dict[str, Reader]:
@@ -76,37 +69,12 @@ _OF_CARGO = _words(
     publish r read-manifest remove report run rustc rustdoc search t test tree uninstall
     update vendor verify-project version yank"""
 )
-_OF_GRADLE = _words(
-    """assemble build check classes clean dependencies dependencyInsight help init jar
-    javadoc projects properties publish publishToMavenLocal tasks test testClasses
-    wrapper"""
-)
-_OF_MIX = _words(
-    """app.config app.start app.tree archive archive.build archive.install clean cmd
-    compile compile.all deps deps.clean deps.compile deps.get deps.tree deps.unlock
-    deps.update do escript.build escript.install eval format help hex.publish local.hex
-    local.rebar new release run test xref"""
-)
-
-_OF_RAILS = _words(
-    """console dbconsole destroy generate new plugin routes runner server test"""
-)
-_OF_PYTHON = sys.stdlib_module_names | {"build", "pip", "pytest", "twine"}
-
-_CARGO_FILE = "Cargo.toml"
 _SCRIPTS: Mapping[str, Reader] = {
     "pyproject.toml": manifests.python_scripts,
     "hatch.toml": manifests.python_scripts,
     "setup.cfg": manifests.matches(manifests.entry_point),
     "setup.py": manifests.matches(manifests.entry_point),
 }
-_TOX: Mapping[str, Reader] = {
-    "tox.ini": manifests.tox_ini,
-    "setup.cfg": manifests.tox_ini,
-    "tox.toml": manifests.tox_toml(),
-    "pyproject.toml": manifests.tox_toml("tool", "tox"),
-}
-
 TOOLS: Mapping[str, Tool] = {
     "npm run": Tool({"package.json": manifests.keys_at("scripts")}),
     "composer": Tool({"composer.json": manifests.keys_at("scripts")}),
@@ -135,25 +103,7 @@ TOOLS: Mapping[str, Tool] = {
             manifests.keys_at("alias"),
         )
     ),
-    "cargo --bin": Tool(
-        {_CARGO_FILE: manifests.cargo_names("bin")},
-        places=("src/bin/{}.rs", "src/bin/{}/main.rs"),
-    ),
-    "cargo --example": Tool(
-        {_CARGO_FILE: manifests.cargo_names("example")},
-        places=("examples/{}.rs", "examples/{}/main.rs"),
-    ),
-    "gradle": Tool(
-        _in("build.gradle *.gradle.kts *.gradle", manifests.matches(manifests.gradle)),
-        configured=manifests.matches(manifests.gradle_configured),
-    ),
-    "mvn -P": Tool({"pom.xml": manifests.maven_profiles}),
     "script": Tool(_SCRIPTS),
-    "tox -e": Tool(_TOX),
-    "nox -s": Tool({"noxfile.py": manifests.nox}),
-    "rake": Tool(_in("Rakefile rakefile *.rake", manifests.rake)),
-    "mix": Tool(_in("mix.exs *.ex", manifests.mix)),
-    "dotnet": Tool({"dotnet-tools.json": manifests.dotnet_tools}),
     "port": Tool(
         {
             **_in(
@@ -162,7 +112,6 @@ TOOLS: Mapping[str, Tool] = {
             "Dockerfile": manifests.matches(manifests.exposed),
         }
     ),
-    "python -m": Tool(places=("{}.py", "{}/__main__.py")),
 }
 """The tool, as it stands before a target in what is told, and what declares one."""
 
@@ -177,29 +126,6 @@ _POETRY_VALUED = ("-C", "--directory", "-P", "--project")
 _CARGO_VALUED = ("--features", "-F", "--manifest-path", "--target", "--profile")
 
 
-def _behind_colon(target: str) -> str:
-    return target.rpartition(":")[2]
-
-
-def _without_sign(target: str) -> str:
-    """A profile of Maven without the sign that turns it on or off."""
-    return target.lstrip("!+-?=")
-
-
-def _without_arguments(target: str) -> str:
-    """A task of rake without its arguments."""
-    return target.partition("[")[0]
-
-
-def _without_choice(target: str) -> str:
-    """A session of nox without the Python and the parameters that it is run with."""
-    return re.sub(r"(?:-[23]\.\d+)?(?:\(.*)?$", "", target)
-
-
-def _as_path(target: str) -> str:
-    return target.replace(".", "/")
-
-
 _OF_SCRIPTS = CommandForm(
     "npm run",
     before=(*_NPM, "workspace"),
@@ -207,8 +133,6 @@ _OF_SCRIPTS = CommandForm(
     valued=_NPM_VALUED,
     built_in=_OF_NODE,
 )
-_RAKE = CommandForm("rake", bare=True, several=True, spelled=_without_arguments)
-
 CALLS: Mapping[str, tuple[CommandForm, ...]] = {
     "npm": (_OF_SCRIPTS,),
     "pnpm": (_OF_SCRIPTS._replace(valued=_PNPM_VALUED),),
@@ -244,23 +168,6 @@ CALLS: Mapping[str, tuple[CommandForm, ...]] = {
     ),
     "cargo": (
         CommandForm("cargo", bare=True, valued=_CARGO_VALUED, built_in=_OF_CARGO),
-        CommandForm("cargo --bin", option=("--bin",)),
-        CommandForm("cargo --example", option=("--example",)),
-    ),
-    "gradle": (
-        CommandForm(
-            "gradle",
-            bare=True,
-            valued=("-p", "-x", "-b", "--tests"),
-            several=True,
-            built_in=_OF_GRADLE,
-            spelled=_behind_colon,
-        ),
-    ),
-    "mvn": (
-        CommandForm(
-            "mvn -P", option=("-P", "--activate-profiles"), spelled=_without_sign
-        ),
     ),
     "poetry": (CommandForm("script", before=("run",), valued=_POETRY_VALUED),),
     "hatch": (CommandForm("script", before=("run",), valued=("-e", "--env")),),
@@ -268,33 +175,11 @@ CALLS: Mapping[str, tuple[CommandForm, ...]] = {
     "uv": (CommandForm("script", before=("run",), valued=_UV_VALUED),),
     "uvx": (CommandForm("script", bare=True, valued=_UV_VALUED),),
     "pipx": (CommandForm("script", before=("run",), valued=("--spec",)),),
-    "tox": (CommandForm("tox -e", option=("-e", "--env", "TOXENV")),),
-    "nox": (
-        CommandForm(
-            "nox -s",
-            option=("-s", "--session", "--sessions", "-e"),
-            several=True,
-            spelled=_without_choice,
-        ),
-    ),
-    "rake": (_RAKE,),
-    "rails": (_RAKE._replace(built_in=_OF_RAILS),),
-    "mix": (
-        CommandForm("mix", bare=True, built_in=_OF_MIX),
-        CommandForm("mix", before=("do",), several=True),
-    ),
-    "dotnet": (CommandForm("dotnet", before=("tool", "run"), bare=True),),
-    "python": (
-        CommandForm("python -m", option=("-m",), built_in=_OF_PYTHON, spelled=_as_path),
-    ),
 }
 """A program, by its base name, and how its command line names targets."""
 
 _SAME = {
-    **dict.fromkeys(("gradlew", "gradlew.bat"), "gradle"),
-    **dict.fromkeys(("mvnw", "mvnd"), "mvn"),
     **dict.fromkeys(("gmake", "bmake"), "make"),
-    **dict.fromkeys(("python3", "py"), "python"),
     "composer.phar": "composer",
     "cross": "cargo",
     "go-task": "task",
@@ -320,12 +205,8 @@ def called(words: Sequence[str]) -> Iterator[str]:
 
 
 def _targets(call: CommandForm, words: Sequence[str]) -> Iterator[str]:
-    if call.option:
-        wanted = [each for each in _optional(call, words) if each not in call.built_in]
-    else:
-        wanted = _wanted(call, list(_plain(words, call.valued)))
-    for target in wanted:
-        name = call.spelled(target.strip("'\"").rstrip(","))
+    for target in _wanted(call, list(_plain(words, call.valued))):
+        name = target.strip("'\"").rstrip(",")
         if re.fullmatch(_NAME, name):
             yield f"{call.tool} {name}"
 
@@ -354,32 +235,6 @@ def _plain(words: Sequence[str], valued: Sequence[str]) -> Iterator[str]:
         if not (is_value or word.startswith(("-", "+")) or "=" in word):
             yield word
         is_value = word in valued
-
-
-def _optional(call: CommandForm, words: Sequence[str]) -> Iterator[str]:
-    """What stands at one of the options of a call: in the next word, or in several,
-    behind `=`, or right behind a short one; commas separate several."""
-    for number, word in enumerate(words):
-        behind = words[number + 1 :]
-        for option in call.option:
-            values: Iterable[str] = ()
-            is_short = len(option) == 2 and word.startswith(option)
-            if word == option or _ends_cluster(word, option):
-                values = takewhile(_is_value, behind) if call.several else behind[:1]
-            elif is_short or word.startswith(f"{option}="):
-                values = [word.removeprefix(option).removeprefix("=")]
-            for value in values:
-                yield from value.split(",")
-
-
-def _is_value(word: str) -> bool:
-    return not word.startswith("-")
-
-
-def _ends_cluster(word: str, option: str) -> bool:
-    """Whether a short option is the last of several in one word."""
-    is_short = len(option) == 2 and option.startswith("-")
-    return is_short and re.fullmatch(f"-[A-Za-z]+{option[1]}", word) is not None
 
 
 def split(target: str) -> tuple[str, str]:

@@ -27,7 +27,7 @@ def test_what_an_entry_names():
         Anchor("glob", "src/**/*.ts"),
         *(Anchor("path", path) for path in (
             "lib/x.py", "scripts/x.py", "src/cart.py", "docs/a.md", "tests/test_a.py")),
-        *(Anchor("script", target) for target in ("make lint", "npm run build")),
+        *(Anchor("script", target) for target in ("make lint", "npm run build", "script python")),
         *(Anchor("name", name) for name in ("retry", "parse_items")),
     }  # fmt: skip
 
