@@ -97,7 +97,12 @@ def named_commands(text: str, programs: Collection[str] = KNOWN) -> Iterator[str
         name, *words = code.split() or [""]
         if match["code"] or _is_meant(before, name, words):
             yield from _of_code(code, before, text, programs)
-    plain = re.sub(r"^\s*install(?:ing)?\b.*", "", plain)  # what is installed runs not
+    # what is installed runs not
+    yield from _in_plain_words(re.sub(r"^\s*install(?:ing)?\b.*", "", plain), text)
+
+
+def _in_plain_words(plain: str, text: str) -> Iterator[str]:
+    """The patterns of the commands in a text without its code spans."""
     listed = ""  # a beginning of the text that ends with a command
     for match in command_in_text().finditer(plain):
         words = command_words(match["rest"].split())

@@ -281,13 +281,13 @@ class Entries:
             " ORDER BY entry, lost DESC, kind DESC, name",
             (json_list(entries),),
         ).fetchall()
-        lost_by_entry = {}
-        for entry, lost, *fate in rows:
-            if lost and entry not in lost_by_entry:
-                lost_by_entry[entry] = Lost(gone_text(*fate))
-            elif not lost and entry in lost_by_entry:
-                lost_by_entry[entry] = lost_by_entry[entry]._replace(every=False)
-        return lost_by_entry
+        lost = {}
+        for entry, is_lost, *fate in rows:
+            if is_lost:
+                lost.setdefault(entry, Lost(gone_text(*fate)))
+            elif entry in lost:
+                lost[entry] = lost[entry]._replace(every=False)
+        return lost
 
     def edges(self, entries: Collection[str]) -> list[tuple[str, str, float]]:
         """(entry, other, weight) of the edges to what is similar, supports or is

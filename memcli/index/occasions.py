@@ -164,7 +164,9 @@ def note_occasions(db: sqlite3.Connection, before: int) -> None:
     rows = db.execute(_NEW, (bans, before, before, *RULES)).fetchall()
     for rowid, part, title, text, type, metadata, may_forbid in rows:
         values = json.loads(metadata)
-        keys = set(_said(title, text, values, may_forbid=may_forbid))
+        keys: set[tuple[str, str, str]] = set()
+        if not (values.get(GUARD) or values.get("ruled_out")):
+            keys.update(_said(title, text, values, may_forbid=may_forbid))
         if part == 0:
             listed = keys_of_guard(values)
             if type in RULES:
@@ -185,16 +187,16 @@ def _said(
     from memcli.bans.patterns import parse_pattern
     from memcli.bans.suggest import Suggestion, suggest
 
-    is_silent = not may_forbid and not NAMES_FILE.search(f"{title}\n{text}")
-    if is_silent or values.get(GUARD) or values.get("ruled_out"):
+    if not may_forbid and not NAMES_FILE.search(f"{title}\n{text}"):
         return
     # Of prose the title is that of all that stands below it.
     own = title if values.get("written") else ""
     body = body_of(text, own)
     made = suggest(own, body) if may_forbid else Suggestion()
-    named = files_of_rules(f"{own}\n{prose_of(body)}")
-    for glob in (*made.paths, *named) if not values.get("paths") else ():
-        yield "path", _key_of_glob(glob), glob
-    for command in made.commands if not values.get("commands") else ():
-        program = parse_pattern(command).operands[0]
-        yield "command", program or "", "\n".join((command, *made.unless))
+    if not values.get("paths"):
+        for glob in (*made.paths, *files_of_rules(f"{own}\n{prose_of(body)}")):
+            yield "path", _key_of_glob(glob), glob
+    if not values.get("commands"):
+        for command in made.commands:
+            program = parse_pattern(command).operands[0]
+            yield "command", program or "", "\n".join((command, *made.unless))

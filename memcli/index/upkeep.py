@@ -24,6 +24,7 @@ from memcli.text.digests import digest
 
 if TYPE_CHECKING:
     from memcli.index.vectors import Chosen
+    from memcli.project.listing import Files
     from memcli.providers.embed import Embedder
 
 T = TypeVar("T")
@@ -137,12 +138,16 @@ class ProjectIndex:
             wait = BUILD_WAIT if self.index.empty() else RECALL_WAIT
         done = refresh(self.index, files, wait=wait, progress=progress, rebuild=rebuild)
         if not done.busy:
-            from memcli.project.unlisted import note_bound
-
-            bound = guards_by_file(self.index.db)
-            binding = [file for file in files if file.name in bound] if bound else []
-            note_bound(self.project.root or self.project.home, binding)
+            self._note_bound(files)
         return done
+
+    def _note_bound(self, files: "Files") -> None:
+        """Remember in which files something binds, wherever they are later."""
+        from memcli.project.unlisted import note_bound
+
+        bound = guards_by_file(self.index.db)
+        binding = [file for file in files if file.name in bound] if bound else []
+        note_bound(self.project.root or self.project.home, binding)
 
     def embed(self, embedder: "Embedder | None", progress: Progress) -> bool:
         """Make the vectors of what was read; whether the embedder can be asked

@@ -231,6 +231,11 @@ def _folder_name(name: str) -> str | None:
     return None if name == "**" else _in_shell(name)
 
 
+def _wanted(parts: Parts, places: Iterable[int]) -> set[str]:
+    """What names may be at these places of a pattern, as a shell has it."""
+    return {parts[place] or "*" for place in places}
+
+
 class Walk:
     """A bounded walk by patterns; whether it was `cut` short, and the `links` that
     it did not enter."""
@@ -276,7 +281,7 @@ class Walk:
         pending = [(folder, reached)]
         while pending and not self.cut:
             folder, reached = pending.pop()
-            wanted = {parts[place] or "*" for place in reached - {finish}}
+            wanted = _wanted(parts, reached - {finish})
             is_known = WILD.isdisjoint("".join(wanted))
             entries = self._named if is_known else self._entries
             for name, is_folder in entries(folder, wanted):

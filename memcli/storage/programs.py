@@ -114,21 +114,12 @@ def run(
     except BaseException:
         end()
         raise
-    is_late = output.is_alive()
-    if is_late:
-        end()
-    try:
-        process.wait(AFTER_END if is_late else limits.seconds)
-    except subprocess.TimeoutExpired:  # it says no more, and goes on
-        is_late = True
-        end()
-        process.wait()
+    stopped = "" if _has_ended(process, output, limits, end) else "time"
     for helper in helpers:
         helper.join(AFTER_END)
     for stream in (process.stdin, process.stdout, process.stderr):
         with suppress(OSError):
             stream.close()
-    stopped = "time" if is_late else ""
     if output.is_too_much or errors.is_too_much:
         stopped = "words"
     return Ended(
@@ -137,6 +128,25 @@ def run(
         errors=bytes(errors.data),
         stopped=stopped,
     )
+
+
+def _has_ended(
+    process: subprocess.Popen[bytes],
+    output: Thread,
+    limits: Limits,
+    end: Callable[[], None],
+) -> bool:
+    """Whether a program has ended by itself; else it is ended."""
+    is_late = output.is_alive()
+    if is_late:
+        end()
+    try:
+        process.wait(AFTER_END if is_late else limits.seconds)
+    except subprocess.TimeoutExpired:  # it says no more, and goes on
+        end()
+        process.wait()
+        return False
+    return not is_late
 
 
 def _helper(work: Callable[..., None], *given: object) -> Thread:

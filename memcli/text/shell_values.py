@@ -220,16 +220,19 @@ def found_by(words: Sequence[str]) -> list[str]:
     """What find is told to find: patterns of files by their names, or all that lies
     where it begins."""
     starts = list(takewhile(lambda word: word[:1] not in "-!(", words)) or ["."]
-    names = [
-        _in_any_case(value) if option == "-iname" else value
-        for before, (option, value) in zip(("", *words), pairwise(words), strict=False)
-        if option in ("-name", "-iname") and before not in ("!", "-not")
-    ]
+    names = list(_names_sought(words))
     choices = words.count("-o") + words.count("-or")
     is_nested = choices or "(" in words
     if len(names) <= choices or (is_nested and {"!", "-not", "-prune"} & set(words)):
         return starts
     return [posixpath.join(start, "**", name) for start in starts for name in names]
+
+
+def _names_sought(words: Sequence[str]) -> Iterator[str]:
+    """The patterns of names that find looks for, not those that it passes over."""
+    for before, (option, value) in zip(("", *words), pairwise(words), strict=False):
+        if option in ("-name", "-iname") and before not in ("!", "-not"):
+            yield _in_any_case(value) if option == "-iname" else value
 
 
 def _in_any_case(name: str) -> str:

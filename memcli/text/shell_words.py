@@ -347,22 +347,28 @@ class CommandList:
         if DECLARING.intersection(rest[:1]):
             rest = rest[1:]
         named = list(dropwhile(assignment().fullmatch, rest))
-        if rest[:1] == ["for"]:
-            self._loop_over(rest[1:])
-        elif READERS.intersection(named[:1]):
-            self._read(named[1:], command)
-        elif words[:2] == ["set", "--"]:
+        if words[:2] == ["set", "--"]:
             for name, known in positional(words[1:]).items():
                 self._set(name, known)
-        elif words[0] == "done" and (command.is_fed() or self.source.heredocs):
+        elif named:
+            setter = _SETTERS.get(named[0], CommandList._set_nothing)
+            setter(self, named[1:], command)
+        else:
+            for word in rest:
+                name, _, value = word.partition("=")
+                self._set(name, [value])
+
+    def _set_nothing(self, words: Sequence[str], command: SimpleCommand) -> None:
+        """Most programs set no variable."""
+
+    def _end_loop(self, words: Sequence[str], command: SimpleCommand) -> None:
+        """Note a loop whose commands read what all of it is given."""
+        if command.is_fed() or self.source.heredocs:
             loop = _Loop(end=command, reads=self.unfed, commands=[*self.commands])
             self.loops.append(loop)
             self.unfed = []
-        elif not named:
-            for name, _, value in (word.partition("=") for word in rest):
-                self._set(name, [value])
 
-    def _loop_over(self, words: Sequence[str]) -> None:
+    def _loop_over(self, words: Sequence[str], command: SimpleCommand) -> None:
         """Note what the variable of a loop is: what it is given, or the script is."""
         if words[1:2] == ["in"]:
             self._set(words[0], words[2:])
@@ -398,6 +404,12 @@ class CommandList:
 
 
 _SUBSTITUTIONS = ("inner", "sum", "named", "tick")
+_SETTERS = {
+    "for": CommandList._loop_over,
+    "done": CommandList._end_loop,
+    **dict.fromkeys(READERS, CommandList._read),
+}
+"""What a program sets, by its name."""
 
 
 @verbose

@@ -258,14 +258,18 @@ class Marked(Page):
                 self.style = style
                 self.kept = self.kept if style == "named" else []
                 return mark
-        about = _about().match(text)
-        if about and about["folder"]:
-            self.into.where(cwd=about["value"])
-        elif about and about["title"]:
-            self.into.called_session(about["title"])
-        elif about:
-            self.into.where(session=about["id"] or about["value"])
+        if about := _about().match(text):
+            self._take_facts(about)
         return None
+
+    def _take_facts(self, about: re.Match[str]) -> None:
+        """Take what a line above the turns says of the session."""
+        if about["folder"]:
+            self.into.where(cwd=about["value"])
+        elif about["title"]:
+            self.into.called_session(about["title"])
+        else:
+            self.into.where(session=about["id"] or about["value"])
 
     def _begin(self, mark: re.Match[str], line: Line, text: str) -> str:
         """Begin the turn of a mark; what stands behind the mark."""
