@@ -17,8 +17,8 @@ from memcli.memory.values import Patch
 from memcli.project import git
 from memcli.project.context import folder_of, moment, text_to_write
 from memcli.recall.answer import RecallRequest
-from memcli.sessions import speakers
 from memcli.storage.files import SMALL_BYTES
+from memcli.text.controls import clean_text
 
 __all__ = [
     "AfterSession",
@@ -57,9 +57,9 @@ def premortem(app: App, task: str, *, job: str = "", llm: bool = False) -> Momen
     corrective = Filters(type=("corrective",))
     hits = recall(app, RecallRequest(task, corrective, ranked_only=True)).hits
     folder = folder_of(app.project, job or app.project.view.job)
-    safe_task = speakers.clean_text(task)
+    safe_task = clean_text(task)
     pitfalls = [(hit.title, hit.text, hit.where) for hit in hits]
-    known = [speakers.clean_text(f"{title}: {text}") for title, text, _ in pitfalls]
+    known = [clean_text(f"{title}: {text}") for title, text, _ in pitfalls]
     risks, failed = _risks(app, safe_task, known) if llm else ((), "")
     today = app.today
     text = job_files.premortem(safe_task, pitfalls, risks, today)

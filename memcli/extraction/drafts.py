@@ -15,8 +15,9 @@ from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import derived_id
 from memcli.memory.values import Entry
 from memcli.sessions.model import Finding, Session, Stretch, Turn
-from memcli.sessions.speakers import clean_text, day_of, key_of, line
+from memcli.sessions.speakers import day_of, key_of, line
 from memcli.text import model_output
+from memcli.text.controls import clean_text
 from memcli.text.injections import neutralise
 
 DETAIL_LENGTH = 2000

@@ -11,9 +11,9 @@ from memcli.memory.parser import KnownFile
 from memcli.memory.values import Entry, Problem
 from memcli.project import git
 from memcli.project.context import Project, need_root, text_of
-from memcli.sessions import speakers
 from memcli.sessions.model import Session
 from memcli.storage.files import Unreadable
+from memcli.text.controls import clean_text
 
 FILE_LENGTH = 12_000  # characters of INTENT.md and the notes of a job that are read
 LEVELS = ("task", "job", "project")
@@ -74,7 +74,7 @@ def _notes(project: Project, home: Home, name: str, problems: list[Problem]) -> 
         problems += [problem] if problem not in problems else []
         return ""
     most = FILE_LENGTH * 4
-    text = speakers.clean_text(text[-most:] if lines else text[:most])
+    text = clean_text(text[-most:] if lines else text[:most])
     return text if lines else text[:FILE_LENGTH]
 
 

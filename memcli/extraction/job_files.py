@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from memcli.errors import RefusedError, UsageError
 from memcli.extraction.scopes import TEXTS
 from memcli.project.stages import STAGES
-from memcli.sessions.speakers import clean_text, line
+from memcli.sessions.speakers import line
 from memcli.text import model_output
-from memcli.text.controls import strip_private
+from memcli.text.controls import clean_text, strip_private
 from memcli.text.injections import neutralise
 from memcli.text.secrets import find_secrets, redact_secrets
 

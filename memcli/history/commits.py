@@ -12,8 +12,9 @@ from memcli.index.record import BUSY
 from memcli.memory.docs import TITLE, Doc
 from memcli.memory.tombstones import Forgotten
 from memcli.project import git
-from memcli.sessions.speakers import clean_text, line, when
+from memcli.sessions.speakers import line, when
 from memcli.storage.files import transaction
+from memcli.text.controls import clean_text
 from memcli.text.matching import verbose
 
 BATCH = 2000

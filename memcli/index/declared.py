@@ -80,7 +80,7 @@ class Declared:
         return ()
 
     def _manifests(self, tool: str) -> list[str]:
-        return self._files(targets.TOOLS[tool].sources)
+        return self._files(targets.TOOLS[tool])
 
     def _files(self, names: Iterable[str]) -> list[str]:
         """The tracked files of these names, or endings after `*`, from the top down."""
@@ -110,7 +110,7 @@ class Declared:
         """What the history of the manifests says of targets that none has now, after the
         places since which they are spoken of, as far as there is time."""
         tools = {targets.split(anchor.text)[0] for anchor in wanted}
-        specs = [_deep(name) for tool in tools for name in targets.TOOLS[tool].sources]
+        specs = [_deep(name) for tool in tools for name in targets.TOOLS[tool]]
         changed = "--diff-filter=DM", f"--max-count={MOST_COMMITS}", "--", *specs
         commits = self.tree.log(*changed, listed="--raw") if specs else []
         if commits is None:

@@ -14,29 +14,18 @@ from memcli.project import globs
 _NAME = r"[\w@][\w:.@/-]*"
 
 
-class Tool(NamedTuple):
-    """`sources` are base names of manifests, or endings of paths that begin with `*`,
-    with what reads each; the targets of one in a folder, or with a name of its own, are
-    also known by that and `within`."""
-
-    sources: Mapping[str, Reader]
-    within: str = ""
-
-
 class CommandForm(NamedTuple):
     """How a command line of a program names targets of a tool.
 
     `before` are words that lead to the target (with `bare`, none need stand there, and
     a word of `built_in` means what the program itself can do); `valued` options take a
-    word; `several`: every word that follows is a target; `joined` stands between two
-    words that are one."""
+    word; `several`: every word that follows is a target."""
 
     tool: str
     before: tuple[str, ...] = ()
     bare: bool = False
     valued: tuple[str, ...] = ()
     several: bool = False
-    joined: str = ""
     built_in: frozenset[str] = frozenset()
 
 
@@ -75,45 +64,31 @@ _SCRIPTS: Mapping[str, Reader] = {
     "setup.cfg": manifests.matches(manifests.entry_point),
     "setup.py": manifests.matches(manifests.entry_point),
 }
-TOOLS: Mapping[str, Tool] = {
-    "npm run": Tool({"package.json": manifests.keys_at("scripts")}),
-    "composer": Tool({"composer.json": manifests.keys_at("scripts")}),
-    "make": Tool(
-        _in(
-            """Makefile makefile GNUmakefile *.mk *Makefile.common *Makefile.inc
-            *Makefile.am""",
-            manifests.make,
-        )
+TOOLS: Mapping[str, Mapping[str, Reader]] = {
+    "npm run": {"package.json": manifests.keys_at("scripts")},
+    "composer": {"composer.json": manifests.keys_at("scripts")},
+    "make": _in(
+        """Makefile makefile GNUmakefile *.mk *Makefile.common *Makefile.inc
+        *Makefile.am""",
+        manifests.make,
     ),
-    "just": Tool(
-        _in("justfile Justfile .justfile *.just", manifests.matches(manifests.recipe)),
-        within="::",
+    "just": _in(
+        "justfile Justfile .justfile *.just", manifests.matches(manifests.recipe)
     ),
-    "task": Tool(
-        _in(
-            """Taskfile.yml Taskfile.yaml Taskfile.dist.yml Taskfile.dist.yaml
-            taskfile.yml taskfile.yaml""",
-            manifests.taskfile,
-        ),
-        within=":",
+    "task": _in(
+        """Taskfile.yml Taskfile.yaml Taskfile.dist.yml Taskfile.dist.yaml
+        taskfile.yml taskfile.yaml""",
+        manifests.taskfile,
     ),
-    "cargo": Tool(
-        _in(
-            "*.cargo/config.toml *.cargo/config",
-            manifests.keys_at("alias"),
-        )
-    ),
-    "script": Tool(_SCRIPTS),
-    "port": Tool(
-        {
-            **_in(
-                "compose.yaml compose.yml *compose.yaml *compose.yml", manifests.ports
-            ),
-            "Dockerfile": manifests.matches(manifests.exposed),
-        }
-    ),
+    "cargo": _in("*.cargo/config.toml *.cargo/config", manifests.keys_at("alias")),
+    "script": _SCRIPTS,
+    "port": {
+        **_in("compose.yaml compose.yml *compose.yaml *compose.yml", manifests.ports),
+        "Dockerfile": manifests.matches(manifests.exposed),
+    },
 }
-"""The tool, as it stands before a target in what is told, and what declares one."""
+"""The tool, as it stands before a target in what is told, and what declares one: base
+names of manifests, or endings of paths that begin with `*`, with what reads each."""
 
 _PNPM_VALUED = ("--prefix", "-C", "--dir", "--cwd", "--filter", "-F", "--config")
 _NPM_VALUED = (*_PNPM_VALUED, "-w", "--workspace", "-c", "workspace")
@@ -160,7 +135,6 @@ CALLS: Mapping[str, tuple[CommandForm, ...]] = {
             "just",
             bare=True,
             valued=("-f", "--justfile", "-d", "--set"),
-            joined="::",
         ),
     ),
     "task": (
@@ -221,8 +195,7 @@ def _wanted(call: CommandForm, plain: list[str]) -> list[str]:
         named = []
     else:
         named = [word for word in plain if word not in call.built_in]
-    joined = [call.joined.join(named[:2])] if call.joined and named[1:] else []
-    return [*(named if call.several else named[:1]), *joined]
+    return named if call.several else named[:1]
 
 
 def _plain(words: Sequence[str], valued: Sequence[str]) -> Iterator[str]:
@@ -247,31 +220,17 @@ def declared(tool: str, path: str, text: str) -> frozenset[str]:
     """The targets of a tool that a manifest with this text declares, none where there
     is no text. Raises ValueError for one that cannot be read."""
     try:
-        names = list(_read(tool, path, text)) if text.strip() else []
+        return frozenset(_read(tool, path, text) if text.strip() else ())
     except (RecursionError, MemoryError, SyntaxError) as error:
         raise ValueError(str(error)) from error
-    inside = TOOLS[tool].within
-    around = _known_as(path) if inside else ""
-    longer = [f"{around}{inside}{name}" for name in names] if around else []
-    return frozenset([*names, *longer])
 
 
 def _read(tool: str, path: str, text: str) -> Iterator[str]:
-    sources = TOOLS[tool].sources
     base_name = path.rpartition("/")[2]
-    for name, read in sources.items():
+    for name, read in TOOLS[tool].items():
         if name == base_name or (name[0] == "*" and path.endswith(name[1:])):
             return islice(read(text), MOST_NAMES)
     return iter(())
-
-
-def _known_as(path: str) -> str:
-    """What another manifest calls this one by custom: by its own name, if it has one
-    (`infra.just`), else by that of its folder."""
-    folder, _, base_name = f"/{path}".rpartition("/")
-    stem, _, ending = base_name.rpartition(".")
-    has_own_name = ending == "just" and stem not in ("", "mod")
-    return stem if has_own_name else folder.rpartition("/")[2]
 
 
 def declares(names: frozenset[str], name: str) -> bool:

@@ -47,7 +47,7 @@ PRIORITY_OF_KIND = {
     "preference": "medium",
 }
 IMPORTANCE_FLOOR = {"pin": 0.80, "high": 0.85, "critical": 0.90, "permanent": 0.95}
-_LISTS = frozenset(
+LISTS = frozenset(
     "tags paths commands merged_from promoted_from promoted_to supports contradicts".split()
 )
 _EFFECTIVE = frozenset([*CORE_KEYS, "kind", "priority"])
@@ -107,7 +107,7 @@ def _others(
     values = {}
     for key, value_written in written.items():
         value = value_written
-        if key in _LISTS and value_written is not None:
+        if key in LISTS and value_written is not None:
             value = _texts(value_written)
         elif key in _MEASURED:
             value = used(key, None)

@@ -8,14 +8,12 @@ from typing import Any, NamedTuple
 from memcli.index.refresh import Row
 from memcli.index.vectors import embedded_text, is_content
 from memcli.index.view import AROUND
+from memcli.memory.entry_values import LISTS
 from memcli.memory.values import LEVELS, STORES
 from memcli.memory.words import OVERLAP, SIZE, low_forms
 
 MOST_NUMBER = 36_500  # days, the most that any value of an entry counts
 
-_LISTS = frozenset(
-    "tags paths commands merged_from promoted_from promoted_to supports contradicts".split()
-)
 _NUMBERS = frozenset(
     "importance count surprise stability difficulty success_count".split()
 )
@@ -65,7 +63,7 @@ def checked_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values of an entry that are of the type they must have."""
     checked = {"importance": 0.5, "count": 0}
     for key, value in values.items():
-        if key in _LISTS:
+        if key in LISTS:
             fits = isinstance(value, list) and all(
                 isinstance(item, str) for item in value
             )

@@ -3,7 +3,6 @@ their content."""
 
 import json
 from collections import Counter
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from memcli.index.prose import passages
@@ -12,8 +11,8 @@ from memcli.memory.parser import MemoryFile, sections
 from memcli.memory.values import Entry, Place
 from memcli.memory.words import each_text
 from memcli.project.listing import UNLISTED
-from memcli.text.controls import strip_controls, strip_private
-from memcli.text.secrets import redact_secrets
+from memcli.text.controls import clean_text
+from memcli.text.digests import digest
 
 
 class Sent(NamedTuple):
@@ -42,7 +41,7 @@ def leaves(place: Place, work_tree: str, *, archived: bool) -> bool:
 def number(*parts: object) -> int:
     """A number of 64 bits from texts, the same everywhere."""
     data = "\0".join(map(str, parts)).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(data, digest_size=8).digest(), signed=True)
+    return int.from_bytes(bytes.fromhex(digest(data, 8)), signed=True)
 
 
 def chunks(memory: MemoryFile, path: str, *, live: bool) -> list[Sent]:
@@ -72,20 +71,16 @@ def chunks(memory: MemoryFile, path: str, *, live: bool) -> list[Sent]:
 def _public(entry: Entry) -> Entry:
     """An entry without what is private and without secrets."""
     return entry._replace(
-        title=_cleaned(entry.title),
-        body=_cleaned(entry.body),
-        extra={key: each_text(value, _cleaned) for key, value in entry.extra.items()},
+        title=clean_text(entry.title),
+        body=clean_text(entry.body),
+        extra={key: each_text(value, clean_text) for key, value in entry.extra.items()},
     )
-
-
-def _cleaned(text: str) -> str:
-    return redact_secrets(strip_private(strip_controls(text)))
 
 
 def _content(row: Row) -> str:
     """A digest of all that is searched or weighed, and of nothing that says where."""
     weighed = row._replace(offset=0, line=0, rank=0, importance=0.0, moment="")
-    return blake2b(json.dumps(weighed).encode(), digest_size=12).hexdigest()
+    return digest(json.dumps(weighed).encode(), 12)
 
 
 def _days(row: Row, values: dict[str, Any]) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
 from memcli.project import distribution
 from memcli.providers import within
+from memcli.text.digests import digest
 from memcli.text.matching import table
 
 if TYPE_CHECKING:
@@ -249,13 +250,11 @@ def index_vectors(
 ) -> None:
     """Make an HNSW index over the vectors of one model, once, where the role owns the
     tables."""
-    from hashlib import blake2b
-
     from psycopg import sql
 
     if connection.execute(_OWNED).fetchone() != (True,):
         return
-    key = blake2b(f"{model}/{dimension}".encode(), digest_size=6).hexdigest()
+    key = digest(f"{model}/{dimension}".encode(), 6)
     statement = sql.SQL(_VECTORS).format(
         name=sql.Identifier(f"chunks_near_{key}"),
         vector=sql.SQL(_vector_schema(connection)),

@@ -11,10 +11,10 @@ from memcli.memory.grammar import MARK, open_behind
 from memcli.memory.words import is_day
 from memcli.sessions.handed_over import without_blocks, without_pastes
 from memcli.sessions.model import Session, Turn
-from memcli.text.controls import strip_controls, strip_private
+from memcli.text.controls import clean_text, strip_private
 from memcli.text.injections import neutralise
 from memcli.text.matching import regex, verbose
-from memcli.text.secrets import find_secrets, redact_secrets
+from memcli.text.secrets import find_secrets
 
 RESULT = (2000, 1000)
 """Characters kept of the head and of the tail of a tool result, and of each text in a
@@ -341,11 +341,6 @@ TASK_LENGTH = 200
 KEY_LENGTH = 100
 GROUP = 200
 GROUP_SIZE = 200_000
-
-
-def clean_text(text: str) -> str:
-    """`text` without controls, private parts and credentials."""
-    return redact_secrets(strip_private(strip_controls(text)))
 
 
 def clean_texts(texts: Sequence[str]) -> Sequence[str]:

@@ -20,6 +20,7 @@ from memcli.storage.files import (
     private_dir,
     refuse_links,
 )
+from memcli.storage.sqlite import fault
 
 MARK = ".mem-tmp-"
 UNCHANGED = "nothing was changed"
@@ -281,7 +282,7 @@ def is_sound(path: Path) -> bool:
         return True
     with closing(sqlite3.connect(path, timeout=BUSY)) as database:
         try:
-            return bool(database.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
+            return not fault(database)
         except sqlite3.DatabaseError as error:
             # Busy, or the disk is at fault: that is no damage.
             return isinstance(error, sqlite3.OperationalError)

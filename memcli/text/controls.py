@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from memcli.text.injections import neutralise_once
 from memcli.text.matching import regex, replaced, settle, verbose
-from memcli.text.secrets import redact_once
+from memcli.text.secrets import redact_once, redact_secrets
 
 _UNSEEN = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e"
@@ -200,6 +200,11 @@ def fence_line() -> str:
 def _underline() -> str:
     """A line that makes a heading of the one above; group 1 is its indent."""
     return r"(?= \s{0,3} (?: =+ | -+ ) \s* $ ) (\s*)"
+
+
+def clean_text(text: str) -> str:
+    """`text` without controls, private parts and credentials."""
+    return redact_secrets(strip_private(strip_controls(text)))
 
 
 def for_prompt(text: str) -> str:

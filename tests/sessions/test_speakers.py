@@ -4,6 +4,7 @@ import pytest
 
 from memcli.sessions import speakers
 from memcli.sessions.model import Session, Turn
+from memcli.text.controls import clean_text
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
@@ -42,8 +43,8 @@ def test_what_opencode_calls_its_sessions_and_turns_is_no_credential(kind):
     """Else all of its sessions are one; beside a word for a token it is one."""
     name = f"{kind}_39b9a333bffeQNXMK6bSZru9Uq"
     assert speakers.key_of(name) == name
-    assert name not in speakers.clean_text(f"token: {name}")
-    assert name not in speakers.clean_text(f"see {name}4Xk")
+    assert name not in clean_text(f"token: {name}")
+    assert name not in clean_text(f"see {name}4Xk")
 
 
 def test_what_an_editor_wraps_around_words_is_not_said():
@@ -70,7 +71,7 @@ def test_a_cut_leaves_no_half_of_a_credential():
         between = "w " * 1500
         after = "w " * 480
         text = f"{before} {TOKEN} {between}{TOKEN} {after}"
-        kept = speakers.clean_text(speakers.clean(text, speakers.RESULT))
+        kept = clean_text(speakers.clean(text, speakers.RESULT))
         assert not any(piece in kept for piece in pieces)
         assert "characters cut" in kept
 

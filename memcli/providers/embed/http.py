@@ -16,7 +16,7 @@ from memcli.errors import ProviderError
 from memcli.providers import bounded, within
 from memcli.providers.embed import Matrix
 from memcli.providers.embed.wire import Wire, shown
-from memcli.text.controls import strip_controls, strip_private
+from memcli.text.controls import clean_text, strip_controls
 from memcli.text.matching import verbose
 from memcli.text.secrets import redact_secrets
 
@@ -80,10 +80,7 @@ class HttpEmbedder:
         if not texts:
             return []
         until = time.monotonic() + deadline if deadline is not None else float("inf")
-        clean = [
-            redact_secrets(strip_private(strip_controls(text))).strip() or BLANK
-            for text in texts
-        ]
+        clean = [clean_text(text).strip() or BLANK for text in texts]
         rows = []
         with self._client() as client:
             for batch in self._batches(clean):
