@@ -5,18 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from memcli.memory.dates import date_in_path
 from memcli.project.git import ask, log_format, parse_log, work_tree
-from memcli.text.matching import verbose
 
 GIT_WAITS = 2.0  # seconds for the days of files
-
-
-@verbose
-def _date() -> str:
-    """A day of this century in a name: its year, month and day."""
-    return r"""
-        (?<!\d) (20\d\d) [-_.]? (0[1-9] | 1[0-2]) [-_.]? (0[1-9] | [12]\d | 3[01]) (?!\d)
-    """
 
 
 def newest_first(names: Iterable[str], changed: Mapping[str, str]) -> list[str]:
@@ -27,11 +19,11 @@ def newest_first(names: Iterable[str], changed: Mapping[str, str]) -> list[str]:
     numbers = {}
     numbered = defaultdict(list)
     for name in names:
-        dates = ["-".join(parts) for parts in _date().findall(name)]
-        days[name] = max(dates) if dates else changed.get(name, "")
+        dated = date_in_path(name)
+        days[name] = dated or changed.get(name, "")
         folder, _, base = name.rpartition("/")
         number = re.match(r"\d{1,9}(?=\D)", base)
-        if number and not dates:
+        if number and not dated:
             numbers[name] = int(number[0])
             numbered[folder].append(name)
     for beside in numbered.values():

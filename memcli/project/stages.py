@@ -13,7 +13,6 @@ from memcli.memory.values import PHASES
 from memcli.text.matching import table, verbose
 
 STAGES = PHASES[:-1]
-LEAST_ITEMS = 4  # so many items, some done and some open, tell that work is under way
 
 
 def stage_of(text: str) -> tuple[str, str]:
@@ -31,7 +30,7 @@ def stage_of(text: str) -> tuple[str, str]:
         _agreed(_told(sections.now, marked=False))
         or _agreed(_told(sections.other, marked=True))
         or _agreed(_ordered(sections.other))
-        or _by_items(text)
+        or ""
     )
     return stage_line, "rules"
 
@@ -230,11 +229,6 @@ def _taken(sections: _Sections, heading: str) -> list[str] | None:
     return sections.now if _any("now").search(heading) else sections.other
 
 
-@verbose(lines=True)
-def _item() -> str:
-    return r"^ [ \t]* [-*+] [ ] \[ ([ xX]) \] [ ]  # an item with a box"
-
-
 @verbose
 def _aside() -> str:
     return r"\s* (?: \| | [-*+] [ ] \[ [ xX] \] [ ] )  # a row or an item with a box"
@@ -305,10 +299,3 @@ def _begins(stage: str, sentence: str) -> bool:
     order = _any(f"{stage} order")
     found = order.search(sentence)
     return found is not None and (found.start() == 0 or not _any_latin(found[0]))
-
-
-def _by_items(text: str) -> str:
-    """Implementation where of several items some are done and some are open."""
-    ticked = [item[1] != " " for item in _item().finditer(text)]
-    under_way = len(ticked) >= LEAST_ITEMS and any(ticked) and not all(ticked)
-    return "implementation" if under_way else ""
