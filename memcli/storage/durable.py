@@ -62,13 +62,22 @@ def _replace(target: Path, data: bytes, mode: int) -> None:
     if not is_plain(target) and not target.is_dir():
         raise RefusedError(f"{target}: not a regular file", UNCHANGED)
     sweep([target.parent])
+    put(target, data, mode)
+
+
+def put(
+    target: Path, data: bytes, mode: int, trace: Callable[[str], None] = silent
+) -> None:
+    """Create or replace a file in one instant; `mode` is for a new one."""
     temp = temp_name(target)
     try:
-        create(temp, data, mode, target, silent)
+        create(temp, data, mode, target, trace)
+        trace("commit")
         temp.replace(target)
     except BaseException:
         discard([temp])
         raise
+    trace("sync")
     files.sync(target.parent)
 
 

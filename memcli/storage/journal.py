@@ -13,7 +13,7 @@ from typing import NamedTuple
 from memcli.errors import DataError, RefusedError
 from memcli.memory.diff import taken_back
 from memcli.memory.values import ARCHIVE, source_of
-from memcli.storage import durable, files
+from memcli.storage import durable
 from memcli.storage.durable import (
     NO_STATE,
     UNCHANGED,
@@ -114,19 +114,10 @@ class Journals:
     def save(self, path: Path, data: bytes) -> None:
         """Create or replace a private state file in one instant. Of a journal it is the
         commit."""
-        temp = durable.temp_name(path)
         with refusing(self.state):
-            try:
-                self._trace("journal")
-                private_dir(path.parent)
-                durable.create(temp, data, 0o600, temp, self._trace)
-                self._trace("commit")
-                temp.replace(path)
-                self._trace("sync")
-                files.sync(path.parent)
-            except BaseException:
-                durable.discard([temp])
-                raise
+            self._trace("journal")
+            private_dir(path.parent)
+            durable.put(path, data, 0o600, self._trace)
 
     def close(self, record: WriteRecord) -> None:
         """Make the journal the newest undo record; that of an undo goes, with what it
