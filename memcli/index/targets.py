@@ -4,7 +4,7 @@ A new tool is a row of TOOLS and a row of CALLS."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import dropwhile, islice, takewhile
+from itertools import dropwhile, islice
 from typing import NamedTuple
 
 from memcli.index import manifests
@@ -108,47 +108,37 @@ _OF_SCRIPTS = CommandForm(
     valued=_NPM_VALUED,
     built_in=_OF_NODE,
 )
-CALLS: Mapping[str, tuple[CommandForm, ...]] = {
-    "npm": (_OF_SCRIPTS,),
-    "pnpm": (_OF_SCRIPTS._replace(valued=_PNPM_VALUED),),
-    "yarn": (_OF_SCRIPTS,),
-    "bun": (_OF_SCRIPTS._replace(built_in=_OF_NODE | _words("build pm repl test x")),),
-    "composer": (
-        CommandForm(
-            "composer",
-            before=_NPM,
-            bare=True,
-            valued=("-d", "--working-dir"),
-            built_in=_OF_COMPOSER,
-        ),
+CALLS: Mapping[str, CommandForm] = {
+    "npm": _OF_SCRIPTS,
+    "pnpm": _OF_SCRIPTS._replace(valued=_PNPM_VALUED),
+    "yarn": _OF_SCRIPTS,
+    "bun": _OF_SCRIPTS._replace(built_in=_OF_NODE | _words("build pm repl test x")),
+    "composer": CommandForm(
+        "composer",
+        before=_NPM,
+        bare=True,
+        valued=("-d", "--working-dir"),
+        built_in=_OF_COMPOSER,
     ),
-    "make": (
-        CommandForm(
-            "make",
-            bare=True,
-            valued=("-C", "--directory", "-f", "--file", "-j", "-I", "-o"),
-            several=True,
-        ),
+    "make": CommandForm(
+        "make",
+        bare=True,
+        valued=("-C", "--directory", "-f", "--file", "-j", "-I", "-o"),
+        several=True,
     ),
-    "just": (
-        CommandForm(
-            "just",
-            bare=True,
-            valued=("-f", "--justfile", "-d", "--set"),
-        ),
+    "just": CommandForm(
+        "just",
+        bare=True,
+        valued=("-f", "--justfile", "-d", "--set"),
     ),
-    "task": (
-        CommandForm("task", bare=True, valued=("-t", "-d", "--dir"), several=True),
-    ),
-    "cargo": (
-        CommandForm("cargo", bare=True, valued=_CARGO_VALUED, built_in=_OF_CARGO),
-    ),
-    "poetry": (CommandForm("script", before=("run",), valued=_POETRY_VALUED),),
-    "hatch": (CommandForm("script", before=("run",), valued=("-e", "--env")),),
-    "pdm": (CommandForm("script", before=("run",), bare=True),),
-    "uv": (CommandForm("script", before=("run",), valued=_UV_VALUED),),
-    "uvx": (CommandForm("script", bare=True, valued=_UV_VALUED),),
-    "pipx": (CommandForm("script", before=("run",), valued=("--spec",)),),
+    "task": CommandForm("task", bare=True, valued=("-t", "-d", "--dir"), several=True),
+    "cargo": CommandForm("cargo", bare=True, valued=_CARGO_VALUED, built_in=_OF_CARGO),
+    "poetry": CommandForm("script", before=("run",), valued=_POETRY_VALUED),
+    "hatch": CommandForm("script", before=("run",), valued=("-e", "--env")),
+    "pdm": CommandForm("script", before=("run",), bare=True),
+    "uv": CommandForm("script", before=("run",), valued=_UV_VALUED),
+    "uvx": CommandForm("script", bare=True, valued=_UV_VALUED),
+    "pipx": CommandForm("script", before=("run",), valued=("--spec",)),
 }
 """A program, by its base name, and how its command line names targets."""
 
@@ -164,15 +154,13 @@ _SAME = {
 def called(words: Sequence[str]) -> Iterator[str]:
     """What a simple command calls, as "tool target", also by a program behind another
     that runs it."""
-    settings = list(takewhile(lambda word: "=" in word, words))
-    command = words[len(settings) :]
+    command = list(dropwhile(lambda word: "=" in word, words))
     programs = [word.rpartition("/")[2] for word in command]
     programs = [_SAME.get(program, program) for program in programs]
     for number, program in enumerate(programs):
         # `cargo make` is no make
-        if "cargo" not in programs[max(0, number - 1) : number]:
-            for call in CALLS.get(program, ()):
-                yield from _targets(call, [*settings, *command[number + 1 :]])
+        if program in CALLS and "cargo" not in programs[max(0, number - 1) : number]:
+            yield from _targets(CALLS[program], command[number + 1 :])
     is_name = programs and re.fullmatch(r"[a-z][\w-]{2,40}", command[0])
     if is_name and programs[0] not in CALLS:
         yield f"script {command[0]}"

@@ -166,5 +166,5 @@ def test_what_is_taken_out_is_told_once_it_is_committed(project):
 @pytest.mark.unit
 def test_every_tool_is_called_by_some_program():
     """A row of one table without the other would never be asked."""
-    called = {call.tool for calls in targets.CALLS.values() for call in calls}
+    called = {call.tool for call in targets.CALLS.values()}
     assert called | {"port"} == set(targets.TOOLS)  # prose names a port
