@@ -1,7 +1,6 @@
 """A headless Chromium by the WebDriver protocol: what a test of the page needs of it,
 no more."""
 
-import base64
 import json
 import shutil
 import socket
@@ -119,10 +118,6 @@ class Browser:
         return [
             url for url in urls if not url.startswith(BROWSERS_OWN)
         ]  # its own first window
-
-    def shot(self, path):
-        """Keep what is to be seen."""
-        path.write_bytes(base64.b64decode(self._ask("GET", "/screenshot")))
 
     def close(self):
         try:

@@ -69,8 +69,11 @@ def test_what_is_no_unit_vector_hardly_moves_the_cosines_of_its_neighbours(
     assert found["after"] == pytest.approx(alone, abs=0.01)
 
 
+@pytest.mark.parametrize("least", [0.8, 0.95])
 @pytest.mark.parametrize(("together", "crowded"), [(1024, 8), (7, 8), (7, 1000)])
-def test_what_is_alike_is_found_as_by_looking_at_all(monkeypatch, together, crowded):
+def test_what_is_alike_is_found_as_by_looking_at_all(
+    monkeypatch, together, crowded, least
+):
     """Sign bits leave out nothing that is near, among rows near and far, in one block
     or in many, whether blocks are computed whole or not."""
     monkeypatch.setattr(arithmetic, "TOGETHER", together)
@@ -82,17 +85,16 @@ def test_what_is_alike_is_found_as_by_looking_at_all(monkeypatch, together, crow
         for centre in centres
         for spread in (0.0, 0.2, 0.4, 0.6, 0.8)
     ]
-    for least in (0.8, 0.95):
-        later_of = defaultdict(dict)
-        for place, later in arithmetic.alike(rows, least):
-            later_of[place] |= later
-        for place in range(len(rows)):
-            close = close_to(rows, place, least)
-            later = {other: near for other, near in close.items() if other > place}
-            assert later_of[place] == later
-            wanted = {place} if close else set()
-            assert arithmetic.has_alike(rows, [place], least) == wanted
-        assert sum(map(len, later_of.values())) > 10
+    later_of = defaultdict(dict)
+    for place, later in arithmetic.alike(rows, least):
+        later_of[place] |= later
+    for place in range(len(rows)):
+        close = close_to(rows, place, least)
+        later = {other: near for other, near in close.items() if other > place}
+        assert later_of[place] == later
+        wanted = {place} if close else set()
+        assert arithmetic.has_alike(rows, [place], least) == wanted
+    assert sum(map(len, later_of.values())) > 10
 
 
 def close_to(rows, place, least):

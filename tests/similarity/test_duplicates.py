@@ -3,6 +3,7 @@ them."""
 
 import json
 import random
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -189,21 +190,15 @@ def test_clusters_do_not_depend_on_the_order(texts, rng):
 @given(st.lists(st.sampled_from(SENTENCES), unique=True, max_size=40))
 def test_clusters_are_the_components_of_the_near_duplicates(texts):
     """Two bodies share a cluster exactly when a chain of near-duplicates joins them."""
-    claims = [claim(text) for text in texts]
-    component = list(range(len(claims)))
-    for number in range(len(claims)):
-        for j in range(number):
-            if near_duplicate(claims[number], claims[j]):
-                old = component[number]
-                new = component[j]
-                component = [new if c == old else c for c in component]
-    groups = {
-        tuple(number for number, c in enumerate(component) if c == name)
-        for name in component
-    }
-    assert [cluster.members for cluster in clusters(claims)] == sorted(
-        group for group in groups if len(group) > 1
-    )
+    claims = list(map(claim, texts))
+    groups = [{number} for number in range(len(claims))]
+    for pair in combinations(range(len(claims)), 2):
+        if near_duplicate(*map(claims.__getitem__, pair)):
+            joined = [group for group in groups if not group.isdisjoint(pair)]
+            groups = [group for group in groups if group.isdisjoint(pair)]
+            groups.append(set().union(*joined))
+    chains = [tuple(sorted(group)) for group in groups if len(group) > 1]
+    assert [cluster.members for cluster in clusters(claims)] == sorted(chains)
 
 
 def test_thousands_of_equal_bodies_are_one_cluster():
