@@ -6,8 +6,6 @@ import pytest
 
 from tests.docs import console, picture
 
-pytestmark = pytest.mark.process
-
 README = (console.ROOT / "README.md").read_text(encoding="utf-8")
 
 pytestmark = pytest.mark.process

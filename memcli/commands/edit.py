@@ -33,17 +33,7 @@ from memcli.storage.durable import write_output
 from memcli.storage.files import Unreadable, read_text
 
 _HEADING = re.compile(r"\A(#{1,6}[ \t]+(?:\[\d{4}-\d\d-\d\d\][ \t]*)?)[^\r\n]*")
-_FIELDS = (
-    "type",
-    "domain",
-    "importance",
-    "phase",
-    "status",
-    "kind",
-    "priority",
-    "title",
-    "body",
-)
+_FIELDS = "type domain importance phase status kind priority title body".split()
 
 
 class EditRequest(NamedTuple):

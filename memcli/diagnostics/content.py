@@ -16,18 +16,8 @@ from memcli.recall.budget import tokens
 from memcli.text.injections import find_injections
 from memcli.text.secrets import find_secrets
 
-NAMES = [
-    "readable",
-    "front-matter",
-    "conflicts",
-    "duplicate-ids",
-    "secrets",
-    "values",
-    "dates",
-    "ids",
-    "injections",
-    "institutional",
-]
+NAMES = """readable front-matter conflicts duplicate-ids secrets values dates ids
+    injections institutional""".split()
 """Every content check, in the order of its rows."""
 
 

@@ -27,10 +27,8 @@ WORKING = "working tree"
 DEFAULTS = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 """Where a branch is taken to have come from; the first one that exists and is not HEAD
 itself."""
-_ORDER = (
-    "added", "restored", "moved", "changed", "reinforced", "weakened", "retired",
-    "merged", "archived", "removed",
-)  # fmt: skip
+_ORDER = """added restored moved changed reinforced weakened retired merged archived
+    removed""".split()
 """In which a report tells what became of entries."""
 
 

@@ -405,28 +405,26 @@ class _Placement:
         )
 
     def _add(self, draft: FindingDraft, scope: ExtractionScope, target: str) -> None:
-        path = self.context.targets[target][0]
-        finding = draft.finding
         context = self.context
+        path, place = context.targets[target]
+        finding = draft.finding
         lists = {
             key: list(getattr(finding, key))
             for key in ("tags", "paths", "commands", "rests_on")
         }
-        place = context.targets[target][1]
         ours = {
             "domain": domain_of(place.level) if target == "episodes" else scope.domain,
             "phase": context.phase,
             "scope": scope.name,
             **lists,
-        }
-        ours |= {"session_id": context.session.id, "session_task": context.task}
-        ours |= {
+            "session_id": context.session.id,
+            "session_task": context.task,
             "source": [*draft.heard, f"{context.session.name}#{draft.key}"][-SOURCES:],
             "outcome": draft.outcome,
         }
         more = {**judged_values(finding, scope), **ours, **draft.extra}
-        said = draft.day or context.today
-        values = new_values(draft.id, context.today, created_at=said, **more)
+        more["created_at"] = draft.day or context.today
+        values = new_values(draft.id, context.today, **more)
         given = {
             key: value for key, value in values.items() if value not in (None, [], "")
         }

@@ -133,7 +133,7 @@ def drop(text: str, marks: Marks = HASH) -> str | None:
 
 
 SHEBANG = "#!/bin/sh"
-SHELLS = ("sh", "bash", "dash", "ash", "ksh", "zsh", "busybox")
+SHELLS = "sh bash dash ash ksh zsh busybox".split()
 HOOKS = ("post-merge", "post-rewrite", "post-commit")
 SECONDS = 20  # after so long git goes on without mem, where the system has `timeout`
 _PROGRAM = re.compile(r"^ {2}set -- (\S+) hook ", re.MULTILINE)

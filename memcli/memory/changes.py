@@ -24,9 +24,7 @@ from memcli.memory.tombstones import is_tombstone
 from memcli.memory.values import Edit, Entry, archive_of, source_of
 
 ARCHIVE_KEYS = ("archived_at", "archived_from", "archived_because")
-FOLLOWING = frozenset(
-    ("title", "line", "start", "end", "written", "identified", "date", "touched")
-)
+FOLLOWING = frozenset("title line start end written identified date touched".split())
 """Fields of an entry that are found anew from its text and place. The guard against
 loss compares every other field, so that one added to `Entry` is guarded by default."""
 Spot = tuple[str, int]  # the path of a file and the place of an entry among its entries

@@ -21,16 +21,9 @@ from memcli.memory.values import (
 from memcli.memory.words import is_day
 from memcli.text.matching import verbose
 
-CORE_KEYS = (
-    "id",
-    "type",
-    "domain",
-    "importance",
-    "phase",
-    "status",
-    "reinforcement_count",
-    "last_reinforced",
-    "created_at",
+CORE_KEYS = tuple(
+    """id type domain importance phase status reinforcement_count last_reinforced
+    created_at""".split()
 )
 TYPE_OF_KIND = {
     "workflow": "procedural",

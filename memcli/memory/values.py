@@ -27,15 +27,8 @@ OUTERMOST = {level: depth for depth, level in enumerate(LEVELS)}
 LEVEL_WORDS = {"team": "task", "dispatch": "task", "session": "job"}
 """Other names people use for a level; they are accepted wherever a level is."""
 STORES = ("memory", "institutional", "proxy", "archive")
-KINDS = (
-    "policy",
-    "workflow",
-    "pitfall",
-    "architecture",
-    "decision",
-    "preference",
-    "fact",
-    "episode",
+KINDS = tuple(
+    "policy workflow pitfall architecture decision preference fact episode".split()
 )
 PRIORITIES = ("permanent", "critical", "high", "pin", "medium", "normal")
 

@@ -17,15 +17,8 @@ from memcli.recall.budget import cut_words, tokens
 from memcli.text.matching import regex, stanzas, table
 
 _END = r"(?<=[^\d\s][.!?])\s+|(?<=[。！？])"
-_ASKS = (
-    "?",
-    "？",
-    "吗",
-    "呢",
-    "か",
-    "吗。",
-    "呢。",
-    "か。",
+_ASKS = tuple(
+    "? ？ 吗 呢 か 吗。 呢。 か。".split()
 )  # what is asked is always searched
 _CLAUSE = r"[,，、:：;；()–—\n]"
 _ASKING_WORD = r"[^\W_]+(?:['’-][^\W_]+)*"

@@ -233,11 +233,11 @@ def failed(text: str) -> bool:
 
 
 _WEB = ("web", "browse", "fetch", "playwright", "search_query", "http")
-_FILE = frozenset({
-    "read", "notebookread", "read_file", "read_many_files", "view", "view_image",
-    "open_file", "cat", "grep", "glob", "ls", "list", "list_dir", "list_directory",
-    "search_file_content", "file_search", "grep_files", "ripgrep",
-})  # fmt: skip
+_FILE = frozenset(
+    """read notebookread read_file read_many_files view view_image open_file cat grep
+    glob ls list list_dir list_directory search_file_content file_search
+    grep_files ripgrep""".split()
+)
 
 
 def origin(tool: str) -> str:

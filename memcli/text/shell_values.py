@@ -246,7 +246,7 @@ def found_by_fd(words: Sequence[str]) -> list[str]:
     """The same of fd: files with an ending, or all that lies where it looks."""
     given = list(pairwise(("", *words)))
     endings = [word for before, word in given if before in ("-e", "--extension")]
-    valued = ("-e", "--extension", "-E", "--exclude", "-t", "--type", "-d")
+    valued = "-e --extension -E --exclude -t --type -d".split()
     operands = [
         word for before, word in given if before not in valued and not is_option(word)
     ]

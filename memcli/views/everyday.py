@@ -86,7 +86,7 @@ def edit_text(report: EditReport) -> str:
 
 def explained_text(report: ListReport) -> str:
     """What each entry weighs, the weightiest first."""
-    heads = ("id", "title", "importance", "decay", "growth", "prominence", "uses")
+    heads = "id title importance decay growth prominence uses".split()
     factors = ("importance", "decay", "growth", "prominence")
     rows = []
     for row in sorted(report.rows, key=lambda row: row.prominence, reverse=True):

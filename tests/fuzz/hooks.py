@@ -15,29 +15,9 @@ from tests.fuzz.hostile import CHARACTERS, SEEDS, TOKENS, mutated
 EVENTS = ("prompt", "pre-tool", "pre-compact")
 """What can be called in this process; the others start workers."""
 ENDS_IN = 30.0  # seconds after which a process hangs: ten times what a hook has
-_FIELDS = (
-    "session_id",
-    "conversation_id",
-    "cwd",
-    "workspace_roots",
-    "transcript_path",
-    "source",
-    "prompt",
-    "user_prompt",
-    "tool_name",
-    "tool_input",
-    "agent_id",
-    "hook_event_name",
-)
-_INPUTS = (
-    "command",
-    "file_path",
-    "path",
-    "notebook_path",
-    "pattern",
-    "edits",
-    "content",
-)
+_FIELDS = """session_id conversation_id cwd workspace_roots transcript_path source prompt
+    user_prompt tool_name tool_input agent_id hook_event_name""".split()
+_INPUTS = "command file_path path notebook_path pattern edits content".split()
 _ODD = (
     None,
     True,

@@ -39,7 +39,7 @@ FUNCTIONS = (
     "vector_dims(halfvec)",
     "halfvec(halfvec, integer, boolean)",
 )
-TYPES = ("uuid", "tsquery", "jsonb", "int", "text", "bigint", "name", "float8")
+TYPES = "uuid tsquery jsonb int text bigint name float8".split()
 
 
 def traps(schema, vector):

@@ -50,7 +50,7 @@ def teams(project, shared, other, monkeypatch):
     shared.do(f"DROP OWNED BY {', '.join(ROLES)}", f"DROP ROLE {', '.join(ROLES)}")
 
 
-ROLES = ("reader_a", "pusher_a", "reader_b", "pusher_b", "nobodys", "team_a", "team_b")
+ROLES = "reader_a pusher_a reader_b pusher_b nobodys team_a team_b".split()
 
 
 @pytest.mark.parametrize(

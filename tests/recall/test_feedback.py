@@ -8,7 +8,7 @@ import pytest
 from tests.bench.feedback import PURE, SETTINGS, played
 from tests.bench.retrieval import Set
 
-SUBJECTS = ("cart", "invoice", "login", "search", "mailer", "queue", "report", "upload")
+SUBJECTS = "cart invoice login search mailer queue report upload".split()
 WORDS = "cache retry timeout lock index token batch schema header limit".split()
 
 

@@ -18,10 +18,8 @@ CONTROL = frozenset({
     "ai-title", "custom-title",
 })  # fmt: skip
 """Records that may stand before the first one that names the session."""
-NOT_TYPED = (
-    "toolUseResult", "tool_use_result", "isMeta", "isSidechain", "isCompactSummary",
-    "isVisibleInTranscriptOnly", "isSynthetic", "parent_tool_use_id", "agentId",
-)  # fmt: skip
+NOT_TYPED = """toolUseResult tool_use_result isMeta isSidechain isCompactSummary
+    isVisibleInTranscriptOnly isSynthetic parent_tool_use_id agentId""".split()
 """Marks of a user's message that no person typed."""
 
 

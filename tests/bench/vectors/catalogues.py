@@ -229,7 +229,7 @@ def godot_classes(paths):
 
 def unmarked(text):
     """A text without marks in brackets; what they refer to stays."""
-    marks = {"b", "i", "u", "s", "code", "codeblock", "codeblocks", "kbd", "url", "br"}
+    marks = "b i u s code codeblock codeblocks kbd url br".split()
     return BRACKETS.sub(lambda m: "" if m[1] in marks else m[1], text)
 
 
