@@ -239,8 +239,11 @@ def _commands(text: str, programs: Collection[str]) -> Iterator[str]:
     meant: list[str] = []
     for idiom in idioms():
         about = not idiom.files or changes_files().search(text) is not None
-        if about and idiom.said.search(text):
-            meant += _of_named_tools(idiom.commands, text)
+        said = idiom.said.search(text)
+        if about and said:
+            name = str(said.groupdict().get("name")).lower()
+            named = [each.format(name=name) for each in idiom.commands]
+            meant += _of_named_tools(named, text)
     branches = _branches(text)
     for command in meant:
         yield from _to_branches(command, branches)

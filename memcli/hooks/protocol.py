@@ -52,8 +52,10 @@ def main(arguments: Sequence[str]) -> int:
     pending: list[Pending] = []
     with nullcontext() if verb == "worker" else _expiring(seconds, arguments, pending):
         if outcome := _tried(lambda: _served(verb, rest, clock, pending)):
-            took = (time.monotonic() - started) * 1000
-            _log(f"{' '.join(arguments)} {took:.0f} ms: {outcome}")
+            what, _, hint = outcome.partition("\n")
+            _log_call(" ".join(arguments), started, what)
+            if hint and os.isatty(2):  # a person's: no client has a terminal there
+                sys.stderr.write(f"mem: hook {verb}: {what}\nhint: {hint}\n")
         _put_owed(pending)
     return 0
 
@@ -92,6 +94,7 @@ def _served(
     from memcli.hooks.calls import (
         DECISIONS,
         EVENTS,
+        NEEDED,
         UNJUDGED,
         HookCall,
         Told,
@@ -100,19 +103,15 @@ def _served(
 
     events = (*EVENTS, *SPOOLED, LISTED)
     if verb not in events:
-        if os.isatty(0):  # a person's: no client has a terminal there
-            from difflib import get_close_matches
-
-            near = get_close_matches(verb, events, 1, 0)
-            sys.stderr.write(f"mem: {verb}: unknown event\nhint: mem hook {near[0]}\n")
-        return "unknown event"
+        return f"unknown event\nmem hook {', '.join(events)}"
     agent = _agent_of(rest)
     if agent not in DECISIONS:
-        return f"unknown agent {agent[:50]!a}"
+        known = ", ".join(DECISIONS)[2:]
+        return f"unknown agent {agent[:50]!a}\n--harness {known}"
     if verb == "pre-tool" and _is_something_bound():
         asked = Told(text=UNJUDGED, decision="ask")
         _owe(pending, answer(verb, asked, agent=agent))
-    data = read_stdin()
+    data = b"" if os.isatty(0) else read_stdin()
     # Guards are asked about what nobody can read, or not in time.
     owe = partial(_owe, pending)
     unread = HookCall(session="", cwd=os.getcwd(), harness=agent)
@@ -120,7 +119,8 @@ def _served(
     if call is None:
         if verb == "pre-tool":
             _event(verb, unread, clock, pending)
-        return f"{len(data)} bytes that are no call"
+        needed = f"session_id, cwd, {NEEDED.get(verb, ('source',))[0]}"
+        return f"{len(data)} bytes that are no call\ngive it JSON with {needed}"
     call = call._replace(harness=agent)
     pending += _begun(verb, call)
     if verb != "session-end" or not hasattr(os, "fork"):
@@ -192,8 +192,7 @@ def answered(values: Mapping[str, object]) -> str:
     clock = started + seconds / 2, started + seconds * 3 / 4
     pending: list[Pending] = []
     if outcome := _tried(lambda: _event(verb, call, clock, pending, put)):
-        took = (time.monotonic() - started) * 1000
-        _log(f"mcp {verb} {took:.0f} ms: {outcome}")
+        _log_call(f"mcp {verb}", started, outcome)
     return "".join(said or (each.text for each in pending))
 
 
@@ -315,6 +314,11 @@ def _put(text: str) -> None:
         with suppress(OSError, ValueError):
             sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
             sys.stdout.buffer.flush()
+
+
+def _log_call(name: str, started: float, outcome: str) -> None:
+    took = (time.monotonic() - started) * 1000
+    _log(f"{name} {took:.0f} ms: {outcome}")
 
 
 def _log(line: str) -> None:

@@ -576,6 +576,7 @@ Never amend commits | git commit -m x --amend | git commit -m x
 Never skip the hooks (`--no-verify`) | git push --no-verify | git push
 Do not run npm install here. | cd web && npm i x | npm test
 Never add a dependency without asking | npm install left-pad | npm ls
+Never add jQuery | npm i -D jquery@3 | npm install react
 Use pnpm, not npm. | npm ci | pnpm i
 Always use pnpm | yarn add x | pnpm add x
 Never `rm -rf` outside of dist/ | rm -rf src | cat dist/a.js
@@ -873,11 +874,20 @@ def test_an_odd_payload_troubles_nobody(shop, verb):
     assert "Error" not in lines and "Traceback" not in lines
 
 
-def test_a_person_is_told_which_event_is_meant(shop, monkeypatch):
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("bogus", "mem hook session-start, subagent-start, prompt, "),
+        ("prompt --harness nobody", "--harness claude, codex, gemini, "),
+        ("prompt", "give it JSON with session_id, cwd, prompt\n"),
+    ],
+)
+def test_a_person_is_told_what_is_wrong_with_a_call(shop, monkeypatch, line, hint):
     """At a terminal alone: no client has one there."""
-    assert shop.mem("hook", "promt").err == ""
-    monkeypatch.setattr(os, "isatty", lambda number: True)
-    assert shop.mem("hook", "promt").err.endswith("hint: mem hook prompt\n")
+    words = ("hook", *line.split())
+    assert shop.mem(*words, input="{}").err == ""
+    monkeypatch.setattr(os, "isatty", lambda number: number == 2)
+    assert f"\nhint: {hint}" in shop.mem(*words, input="{}").err
 
 
 def test_what_is_unknown_is_a_line_in_the_log(shop):
