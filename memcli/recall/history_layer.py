@@ -100,8 +100,10 @@ class HistoryLayer:
         beside = list(shown)
         known = [f"{item.title}\n{item.text}" for item in beside]
         found: list[Hit] = []
+        best = max((self._of(hit).share for hit in self.hits), default=0)
         for hit in self.hits:
-            if self._is_learned(hit, beside):
+            is_far = self._of(hit).share < weights.WORTH * best
+            if is_far or self._is_learned(hit, beside):
                 continue
             share = min(int(room * _SHARE), _LONGEST)
             if len(found) == MOST or share < _LEAST:
