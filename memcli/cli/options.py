@@ -276,9 +276,8 @@ def say_changes(mem: App, report: "Changes", *, remove: bool, of: str = "") -> N
             f"mem: dry run, nothing is written; it would say:\n{words}",
             quiet=mem.options.quiet,
         )
-    elif not mem.options.json:
-        for line in report.next:
-            say(f"next: {line}", quiet=mem.options.quiet)
+    elif report.next and not mem.options.json:
+        say(f"next: {'; '.join(report.next)}", quiet=mem.options.quiet)
 
 
 def wrote(

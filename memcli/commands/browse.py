@@ -30,14 +30,7 @@ NEWEST = 3000  # so many exchanges and commits are in it, and so many tellings
 ALIKE = 3000  # up to so many entries, each is told what it is similar to
 PARTS = 4  # of its making, of much the same length: health, entries, pairs, the page
 SECONDS = 5.0  # how long the code is looked through for what entries name
-RELATIONS = (
-    "supports",
-    "contradicts",
-    "superseded_by",
-    "merged_from",
-    "promoted_from",
-    "promoted_to",
-)
+RELATIONS = """supports contradicts superseded_by merged_from promoted_from promoted_to""".split()
 TWO = ("merged", "alike but different", "contradiction", "unsure")
 """What compaction does or finds that is about two entries, to be looked at side by
 side."""

@@ -43,6 +43,8 @@ class HistoryReport(NamedTuple):
     path: str
     seconds: float
     looked: Discovery
+    forgotten: int
+    """How many sessions and commits are not read again."""
 
 
 class ForgetReport(NamedTuple):
@@ -126,6 +128,7 @@ def add_history(app: App, *, again: bool = False) -> HistoryReport:
             record, root, looked.found, config, today, {}, app.count
         )
         counts = record.counts()
+        forgotten = record.forgotten("session") + record.forgotten("commit")
     return HistoryReport(
         added=added,
         exchanges=counts["exchanges"],
@@ -134,6 +137,7 @@ def add_history(app: App, *, again: bool = False) -> HistoryReport:
         path=str(path),
         seconds=round(time.monotonic() - begun, 1),
         looked=looked,
+        forgotten=forgotten,
     )
 
 

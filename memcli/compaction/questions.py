@@ -33,7 +33,7 @@ OPERATIONS = (
     "new",
 )  # on one target the first of these wins
 VERDICTS = ("new", "reinforce", "update", "invalidate", "unsure")
-FACT_KINDS = ("fact", "decision", "pitfall", "workflow", "architecture", "preference")
+FACT_KINDS = "fact decision pitfall workflow architecture preference".split()
 """Kinds that a model may give. A policy is a person's to make."""
 RATINGS = ("again", "hard", "good", "easy")
 MOST_OPERATIONS = 20

@@ -32,7 +32,7 @@ TAINTED = 0.6
 # the written priority of what no person has confirmed: it never stands in the baseline
 UNCONFIRMED = "medium"
 _CODE = re.compile(rf"`[^`\n]{{1,{ERROR_LENGTH}}}`")
-_SAID = ("text", "message", "content", "intervention", "description", "reason")
+_SAID = "text message content intervention description reason".split()
 _WHEN = ("timestamp", "time", "created_at", "at")
 _ORDER = "reads like a command to the agent"
 REFUSED = {"secret": "holds a secret", "injection": _ORDER, "empty": "says nothing"}

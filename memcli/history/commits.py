@@ -23,7 +23,7 @@ _SUBJECT = 2000  # characters of a commit's first line
 _BODY = 8000
 _TRAILERS = 2000
 _FILES = 30
-_FIELDS = ("%H", "%aI", "%cI", "%an", "%ae", "%P", "%B")
+_FIELDS = "%H %aI %cI %an %ae %P %B".split()
 _UNDATED = "1970-01-01T00:00:00Z"  # as git dates what it cannot
 
 

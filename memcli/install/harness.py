@@ -23,6 +23,7 @@ from memcli.project.context import Project
 from memcli.storage.files import BARE_PATH, SMALL_BYTES, Unreadable, read_text
 from memcli.text.matching import table
 
+OF_AGENTS = "how agents ask, and are told"
 NAMES = {
     "claude": "Claude Code",
     "codex": "Codex",
@@ -252,7 +253,7 @@ def _target(
         ),
         drop=without_hooks,
         within=(settings.folder, home) if of_user else (settings.folder,),
-        what="hooks of agents",
+        what=OF_AGENTS,
         next=next,
         private=not shared and not of_user,
         copied=True,

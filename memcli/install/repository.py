@@ -15,17 +15,12 @@ from memcli.project import git
 from memcli.storage.files import Unreadable, refuse_links
 from memcli.text.matching import table
 
-ATTRIBUTES = (
-    "MEMORY.md",
-    "institutional.md",
-    "tasks/*.md",
-    ".mem/jobs/*/tasks/*.md",
-    ".teaparty/jobs/*/tasks/*.md",
-    "*.archive.md",
-)
+ATTRIBUTES = """MEMORY.md institutional.md tasks/*.md .mem/jobs/*/tasks/*.md
+    .teaparty/jobs/*/tasks/*.md *.archive.md""".split()
 MEMORY = "# Memory\n"  # nothing in it is found before something is written
 WORKFLOW = ".github/workflows/mem.yml"
 AGENT_FILES = ("AGENTS.md", "CLAUDE.md")
+OF_GIT = "how git treats memory"
 
 
 def base(root: Path, top: Path | None) -> list[Target]:
@@ -43,7 +38,7 @@ def base(root: Path, top: Path | None) -> list[Target]:
     put = partial(git_hooks.put, lines=lines)
     path = root / ".gitattributes"
     marked = Target(
-        path=path, put=put, drop=git_hooks.drop, within=(root,), what="merge=mem"
+        path=path, put=put, drop=git_hooks.drop, within=(root,), what=OF_GIT
     )
     return [memory, marked] if top is not None else [memory]
 
@@ -110,7 +105,7 @@ def _hook(top: Path, place: harness.Hooks, name: str) -> Target:
         put=put,
         drop=git_hooks.without_section,
         within=(top, git.common_dir(top) or top, place.folder),
-        what="a call of mem",
+        what=OF_GIT,
         next=f"commit {folder}: others run these hooks, too" if place.shared else "",
         otherwise=unless,
     )
@@ -127,9 +122,8 @@ def instructions(root: Path, *, remove: bool) -> list[Target]:
     paths = [root / name for name in AGENT_FILES if os.path.lexists(root / name)]
     if first in paths and not remove:
         paths = [path for path in paths if path == first or not _includes(path)]
-    what = "when to recall and when to add"
     return [
-        Target(path=path, put=put, drop=drop, within=(root,), what=what)
+        Target(path=path, put=put, drop=drop, within=(root,), what=harness.OF_AGENTS)
         for path in paths or [first]
     ]
 
@@ -164,8 +158,7 @@ def excluded(top: Path, targets: Sequence[Target]) -> list[Target]:
         return kept and kept.replace("".join(f"{line}\n" for line in git.EXCLUDED), "")
 
     path = common / "info" / "exclude"
-    what = "derived and private files"
-    return [Target(path=path, put=put, drop=drop, within=(common,), what=what)]
+    return [Target(path=path, put=put, drop=drop, within=(common,), what=OF_GIT)]
 
 
 def _private_patterns(top: Path, targets: Sequence[Target]) -> list[str]:

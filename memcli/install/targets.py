@@ -278,18 +278,23 @@ def _done(
     *,
     remove: bool,
 ) -> Iterator[str]:
-    """What was done: one line for all files to which the same was done."""
-    rows: dict[tuple[str, str], list[str]] = {}
+    """What was done: one line for all files that serve the same."""
+    rows: dict[str, dict[str, list[str]]] = {}
     for target in changed:
         verb = _verb(target, patched[str(target.path)], remove=remove)
-        names = rows.setdefault((verb, target.what), [])
+        names = rows.setdefault(target.what, {}).setdefault(verb, [])
         names.append(project.name_of(target.path))
-    for (verb, what), names in rows.items():
-        folders = set(map(os.path.dirname, names))
-        listed = ", ".join(names)
-        if len(names) > 1 and len(folders) == 1 and "" not in folders:
-            listed = f"{''.join(folders)}/ ({', '.join(map(os.path.basename, names))})"
-        yield f"{verb} {listed}: {what}"
+    for what, verbs in rows.items():
+        listed = (f"{verb} {', '.join(_in_folders(verbs[verb]))}" for verb in verbs)
+        yield f"{', '.join(listed)}: {what}"
+
+
+def _in_folders(names: Iterable[str]) -> Iterator[str]:
+    """The files, those of one folder as its own: `.git/hooks/ (post-merge, post-commit)`."""
+    for folder, files in groupby(names, os.path.dirname):
+        listed = ", ".join(map(os.path.basename, files))
+        is_one = not folder or ", " not in listed
+        yield os.path.join(folder, listed if is_one else f" ({listed})")
 
 
 def _verb(target: Target, patch: Patch, *, remove: bool) -> str:

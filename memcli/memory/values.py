@@ -12,14 +12,8 @@ PASSING_LEVELS = ("job", "task")
 """Where entries belong to one piece of work (domain task); elsewhere they are the
 team's."""
 STATUSES = ("active", "retired", "compacted")
-PHASES = (
-    "specification",
-    "planning",
-    "design",
-    "implementation",
-    "review",
-    "maintenance",
-    "unknown",
+PHASES = tuple(
+    """specification planning design implementation review maintenance unknown""".split()
 )
 LEVEL_WEIGHTS = {"global": 1.0, "project": 1.2, "job": 1.2, "task": 1.5}
 LEVELS = tuple(LEVEL_WEIGHTS)

@@ -10,8 +10,8 @@ MOST_CHARACTERS = 16 << 20
 """A text that may grow longer by a change is not followed."""
 MOST_READINGS = 64
 """So many ways to read a call are tried."""
-OLD = ("old_string", "old_str", "old_text", "oldText", "search", "find")
-NEW = ("new_string", "new_str", "new_text", "newText", "replacement", "replace")
+OLD = "old_string old_str old_text oldText search find".split()
+NEW = "new_string new_str new_text newText replacement replace".split()
 WHOLE = ("content", "contents", "file_text", "fileText")
 """What edit tools call the text that they take out, the one they put in its place, and
 all that a file will say."""

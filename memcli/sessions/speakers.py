@@ -232,7 +232,7 @@ def failed(text: str) -> bool:
     return text.startswith("<tool_use_error>")
 
 
-_WEB = ("web", "browse", "fetch", "playwright", "search_query", "http")
+_WEB = "web browse fetch playwright search_query http".split()
 _FILE = frozenset(
     """read notebookread read_file read_many_files view view_image open_file cat grep
     glob ls list list_dir list_directory search_file_content file_search

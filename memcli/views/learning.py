@@ -50,7 +50,7 @@ def extract_keys(done: AfterSession) -> Keys:
         sessions.append({**session._asdict(), "failed": failed})
     return {
         **report._asdict(),
-        **dict.fromkeys(("extract", "why", "spoken", "turns", "read", "patches"), ...),
+        **dict.fromkeys("extract why spoken turns read patches".split(), ...),
         "engine_because": report.why,
         "sessions": sessions,
     }

@@ -35,7 +35,7 @@ def _hit_object(hit: "Hit", *, explain: bool) -> dict[str, object]:
     if hit.extra is None:
         return values
     # an exchange or commit stands in no file
-    absent = dict.fromkeys(("path", "line", "type", "kind", "level", "store"))
+    absent = dict.fromkeys("path line type kind level store".split())
     return {**values, **absent, **hit.extra}
 
 

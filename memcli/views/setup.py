@@ -91,7 +91,7 @@ def push_text(report: PushReport) -> str:
 
 
 def history_text(report: HistoryReport) -> str:
-    """One line of what is kept and what was new."""
+    """One line of what is kept, what was new, and what is left out for good."""
     new = report.added
     kept = _taken(report.sessions, report.commits)
     added = _taken(new.sessions, new.commits)
@@ -100,7 +100,8 @@ def history_text(report: HistoryReport) -> str:
     elif added == kept:
         added = "all"
     size = in_megabytes(new.bytes)
-    return f"history: {kept}, {size}; new: {added} ({report.seconds:.0f} s)"
+    out = f"; forgotten: {report.forgotten:,}" if report.forgotten else ""
+    return f"history: {kept}, {size}; new: {added} ({report.seconds:.0f} s){out}"
 
 
 def _taken(sessions: int, commits: int) -> str:

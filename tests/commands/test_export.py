@@ -167,15 +167,9 @@ def test_json_has_every_live_entry(project):
     )
     assert tagged["extra"]["tags"] == ["a"]
     assert (tagged["path"], tagged["level"]) == ("MEMORY.md", "project")
-    keys = {
-        "id",
-        "type",
-        "importance",
-        "reinforcement_count",
-        "created_at",
-        "text",
-        "weight",
-    }
+    keys = set(
+        """id type importance reinforcement_count created_at text weight""".split()
+    )
     assert keys <= set(tagged)
     project.mem("export", "json", "--out", "x.json")
     assert json.loads(project.read("x.json")) == report

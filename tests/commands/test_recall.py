@@ -312,15 +312,7 @@ def test_all_forms_show_the_same_hits(filled):
         places = [out.find(hit["title"]) for hit in report["hits"]]
         assert -1 not in places
         assert places == sorted(places)
-    assert list(report) == [
-        "version",
-        "mode",
-        "query",
-        "hits",
-        "budget",
-        "problems",
-        "sparse_only",
-    ]
+    assert list(report) == "version mode query hits budget problems sparse_only".split()
     assert (report["version"], report["mode"], report["query"], report["problems"]) == (
         1,
         "bm25",

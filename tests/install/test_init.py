@@ -427,11 +427,12 @@ def test_beside_found_memory_none_is_made_and_that_is_said(project):
 
 
 def test_all_has_history_without_being_asked(project):
-    """And what it removes names what of it stays."""
+    """In eight lines; and what it removes names what of it stays."""
     project.write("README.md", "A shop.\n")
     project.commit("The cart is emptied at midnight")
     done = project.mem("init", "--all")
     assert "1 commit" in done.out
+    assert len((done.out + done.err).splitlines()) <= 8
     assert (
         "emptied at midnight" in project.mem("recall", "when is the cart emptied").out
     )

@@ -25,9 +25,7 @@ ROLES = {
 LISTS = ("messages", "conversation", "turns", "chat_messages")
 WORDS = ("content", "text", "tool_calls")
 TIMES = ("time", "timestamp", "created_at", "create_time")
-SESSIONS = (
-    "session_id", "sessionId", "conversation_id", "uuid", "id", "thread_id",
-)  # fmt: skip
+SESSIONS = "session_id sessionId conversation_id uuid id thread_id".split()
 
 
 def messages_of(document: Any) -> list[Any] | None:

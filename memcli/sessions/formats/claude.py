@@ -13,10 +13,10 @@ from memcli.sessions.gather import (
     value_at,
 )
 
-CONTROL = frozenset({
-    "summary", "file-history-snapshot", "queue-operation", "permission-mode",
-    "ai-title", "custom-title",
-})  # fmt: skip
+CONTROL = frozenset(
+    """summary file-history-snapshot queue-operation permission-mode ai-title custom-
+    title""".split()
+)
 """Records that may stand before the first one that names the session."""
 NOT_TYPED = """toolUseResult tool_use_result isMeta isSidechain isCompactSummary
     isVisibleInTranscriptOnly isSynthetic parent_tool_use_id agentId""".split()

@@ -9,7 +9,7 @@ import zipfile
 from fnmatch import fnmatch
 from pathlib import Path
 
-LANGUAGES = ("en", "de", "es", "fr", "ja", "ko", "pt", "ru", "zh")
+LANGUAGES = "en de es fr ja ko pt ru zh".split()
 LONGEST = 1200  # characters of a text
 NAMES = {
     "en-us": "en",
