@@ -304,16 +304,16 @@ def told(found: OwnMatching, text: str, amended: Collection[str] = ()) -> Bearin
     hits = layers.search.ranked(TOP)
     every = list(_met(layers.search, hits, sought, amended))
     least = found.config.inject_min
-    clear = {each.entry: each.strength for each in every if each.is_clear(least)}
+    # In the order of the search: by strength alone the right one is first less often.
+    clear = [each.entry for each in every if each.is_clear(least)]
     likely = {each.entry: each.strength for each in every if each.entry not in clear}
     enough = weights.LIKELY - (weights.QUESTION if sought.asks else 0)
-    best = sorted(clear, key=clear.__getitem__, reverse=True)
     # What is about this memory points at what stands beside the best, too.
     is_met = clear or max(likely.values(), default=0.0) >= enough
     worth = enough * weights.WORTH
     pointed = [entry for entry, met in likely.items() if is_met and met >= worth]
     return Bearing(
-        clear=layers.showing.each("ranked", best, short=True),
+        clear=layers.showing.each("ranked", clear, short=True),
         likely=layers.showing.each("ranked", pointed, short=True),
     )
 

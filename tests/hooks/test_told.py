@@ -309,13 +309,17 @@ ABOUT_OTHERS = (
 )
 
 
+def knows(project, *entries):
+    """Memory has these and what is about others; a title alone is an entry, too."""
+    whole = [text if "\n" in text else project.entry(text) for text in entries]
+    project.memory("\n\n".join([*whole, *map(project.entry, ABOUT_OTHERS)]))
+    project.commit()
+
+
 def test_what_finds_no_room_is_pointed_at(project):
     """By one line of title and handle; its text is told when it is its turn."""
     long = "The checkout tests were looked at for a whole night near midnight. " * 15
-    entries = [project.entry(title, long) for title in ABOUT_ONE_THING]
-    entries += map(project.entry, ABOUT_OTHERS)
-    project.memory("\n\n".join(entries))
-    project.commit()
+    knows(project, *[project.entry(title, long) for title in ABOUT_ONE_THING])
     first = heard(project, "prompt", **ASKED)
     head, _, below = first.partition(TITLES[POINTED])
     (line,) = [line for line in below.splitlines() if line.startswith("- ")]
@@ -330,18 +334,27 @@ def test_what_finds_no_room_is_pointed_at(project):
 def test_nothing_worse_is_told_where_the_best_finds_no_room(project):
     """It is pointed at instead."""
     best = "Checkout tests fail around midnight: " + "the till, " * 80
-    titles = (best, ABOUT_ONE_THING[1], *ABOUT_OTHERS)
-    project.memory("\n\n".join(map(project.entry, titles)))
-    project.commit()
+    worse = project.entry(ABOUT_ONE_THING[1], "The lorry waits for the gate. " * 15)
+    knows(project, worse, best)
     told, _, pointed = heard(project, "prompt", **ASKED).partition(TITLES[POINTED])
     assert best[:20] in pointed and "warehouse" not in told
 
 
+def test_what_is_told_stands_in_the_order_of_the_search(project):
+    """A long text that has more of the prompt's words somewhere comes behind a short one
+    about it."""
+    aside = "Then the minutes are read again by somebody who has time for it. " * 10
+    said = "midnight build of the parcel labels"
+    long = project.entry("Minutes", f"{aside}\n\nThe {said} is late.\n\n{aside}")
+    short = project.entry("Labels of parcels", "The build of parcel labels is late.")
+    knows(project, long, short)
+    told = heard(project, "prompt", prompt=f"why is the {said} late?")
+    assert 0 < told.index("Labels of parcels") < told.index("Minutes")
+
+
 def test_the_preamble_is_said_once_in_a_context(project):
     """A later block refers to it; another session has it whole."""
-    titles = (*ABOUT_ONE_THING, *ABOUT_OTHERS)
-    project.memory("\n\n".join(map(project.entry, titles)))
-    project.commit()
+    knows(project, *ABOUT_ONE_THING)
     other = {"prompt": "in which zone are the reports of the warehouse written?"}
     assert PREAMBLE in heard(project, "prompt", **ASKED)
     second = heard(project, "prompt", **other)
@@ -352,8 +365,7 @@ def test_the_preamble_is_said_once_in_a_context(project):
 @pytest.mark.usefixtures("vectors")
 def test_the_likely_is_pointed_at_by_meaning(project):
     """What shares few words with a prompt is no more than pointed at."""
-    project.memory("\n\n".join(map(project.entry, ABOUT_OTHERS)))
-    project.commit()
+    knows(project)
     project.mem("index")
     said = heard(project, "prompt", prompt="when do we deploy?")
     assert "- Deploys go out on Tuesdays alone · id " in said
@@ -366,10 +378,7 @@ def test_a_failure_is_told_how_it_was_got_over(project):
     """By its error, once; a failure that memory knows nothing of, and a call that is
     none, bring nothing."""
     mended = "npm error enoent package.json: the scripts lie in web, run npm there."
-    titles = [project.entry(title) for title in ABOUT_OTHERS]
-    entry = project.entry("npm looks for package.json", mended, id="npm", kind="fact")
-    project.memory("\n\n".join([*titles, entry]))
-    project.commit()
+    knows(project, project.entry("npm looks for package.json", mended, kind="fact"))
     failed = {
         "hook_event_name": "PostToolUseFailure",
         "tool_name": "Bash",
