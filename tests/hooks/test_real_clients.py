@@ -412,23 +412,24 @@ def test_claude_tells_each_of_two_sessions_at_once(desk):
 def test_each_fact_is_told_once_while_a_session_goes_on(desk, agent):
     """Resumed after a person changed an entry, wrote one and retired one; and forked."""
     session = desk.turn(agent, MIDNIGHT)
-    path = desk.project.memory_file
     gateway = desk.project.entry("The gateway", "The gateway drops the first call.")
     parcels = desk.project.entry("Parcels", "Parcels to Austria are shipped from Graz.")
-    text = path.read_text().replace("freeze the", "wind back the")
-    path.write_text(text + gateway + parcels)
+    text = desk.project.read().replace("freeze the", "wind back the")
+    desk.project.memory(text + gateway + parcels)
     desk.project.ok("retire", desk.project.entries()[-1].id)
     desk.turn(agent, "MAIN why does the gateway drop the first call?", session)
     desk.turn(agent, "MAIN from where are parcels to Austria shipped?", session)
     fork = desk.turn(agent, "MAIN go on with the logo", session, fork=True)
     assert fork != session
     desk.turn(agent, MIDNIGHT, fork)
+    # Claude Code 2.1.197 writes nowhere which session a fork comes from.
+    last = 1 if agent == "codex" or is_newer() else 2
     for words, times in {
-        "Money is Decimal": [1, 1, 1, 1, 1],
-        "freeze the clock": [1, 1, 1, 1, 1],
-        "wind back the clock": [0, 1, 1, 1, 1],
+        "Money is Decimal": [1] * 5,
+        "freeze the clock": [1] * 5,
+        "wind back the clock": [0, 1, 1, 1, last],
         "drops the first call.": [0, 1, 1, 1, 1],
-        "shipped from Graz": [0, 0, 0, 0, 0],
+        "shipped from Graz": [0] * 5,
     }.items():
         assert (words, counts(desk, words)) == (words, times)
 
