@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from memcli.text import sentences as whole
 from memcli.text.matching import verbose
 
 
@@ -110,9 +111,8 @@ def span() -> str:
 def sentences(text: str) -> tuple[str, ...]:
     """The sentences of a text, and its lines, those that break off and go on in the
     next as one: of one text, its commands and files are read in turn."""
-    whole = re.sub(r"(?<![.!?:\n])\n(?=[a-z`./_])", " ", text)
-    parts = re.split(r"(?<=[.!?。！？])\s+|\n+", whole)
-    return tuple(filter(str.strip, parts))
+    joined = re.sub(r"(?<![.!?:\n])\n(?=[a-z`./_])", " ", text)
+    return tuple(whole.sentences(joined))
 
 
 BAN_WORDS = """

@@ -15,6 +15,7 @@ from memcli.memory import grammar, parser, prose
 from memcli.memory.dates import date_in
 from memcli.text.injections import find_injections
 from memcli.text.matching import verbose
+from memcli.text.sentences import sentence_ends
 
 TITLE = 100
 RULE_WORDS = 4  # Prose of fewer words that forbids nothing is no rule by itself
@@ -226,7 +227,7 @@ def _groups(body: str) -> list[list[_RuleBlock]]:
 
 def _before_lead(block: _RuleBlock) -> list[_RuleBlock]:
     """A paragraph that introduces something, without the sentences before that."""
-    ends = words.sentence_ends(block.text)
+    ends = sentence_ends(block.text)
     if not block.leads or not ends:
         return [block]
     before, lead = block.text[: ends[-1]], block.text[ends[-1] :]
@@ -303,7 +304,7 @@ def headline(text: str) -> tuple[str, str]:
     remainder = "\n".join(more_lines[len(paragraph) - 1 :]).strip("\n")
     if len(title) <= TITLE:
         return title or "Note", remainder
-    ends = words.sentence_ends(title)
+    ends = sentence_ends(title)
     not_number = (end for end in ends if not _item().fullmatch(title[:end]))
     first = title[: next(not_number, None)].rstrip()
     if len(first) > TITLE:

@@ -40,12 +40,12 @@ from memcli.similarity.taken_back import (
     says_one,
     tombstones_of,
 )
+from memcli.text.sentences import sentences
 
 NORM_LENGTH = 500
 # sessions an entry names; share of words from which texts are compared
 SOURCES = 5
 ROUGH = 0.5
-_SENTENCE = r"(?<=[.!?。！？])\s+"
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 TWICE = "said twice in this session"
 LEARNED = "learned already"
@@ -193,9 +193,9 @@ class _Placement:
         if is_dropped(title) or self.taken_back.of(f"## {title}", id=draft.id):
             self.dropped[THROWN] += 1
             return
-        sentences = filterfalse(is_dropped, re.split(_SENTENCE, draft.finding.body))
+        kept = filterfalse(is_dropped, sentences(draft.finding.body))
         rows = filterfalse(is_dropped, draft.detail.splitlines())
-        finding = draft.finding._replace(body=" ".join(sentences))
+        finding = draft.finding._replace(body=" ".join(kept))
         told = draft._replace(finding=finding, detail="\n".join(rows))
         self._add(told, scope, "episodes")
 

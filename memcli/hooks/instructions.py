@@ -13,6 +13,7 @@ from memcli.memory.words import overlap, stems
 from memcli.named import NamedTuple
 from memcli.project import globs
 from memcli.storage.files import Unreadable, read_text
+from memcli.text.sentences import sentences
 
 DEEPEST = 5
 """So often an imported file may import another."""
@@ -40,7 +41,6 @@ OF_A_PERSON = {
 """Each agent's folder of a person: the variable that moves it, its name, the file."""
 _IMPORT = r"(?m)(?<![\w`])@([\w.~/\\-]+)"
 _COMMENT = r"(?s)<!--.*?(?:-->|\Z)"
-_SENTENCES = r"(?<=[.!?。！？])\s+|\n+"
 _BOUND = r"\A---\n(?:.*\n)*?paths:[ \t]*(.*(?:\n[ \t]*-.*)*)"
 
 
@@ -131,7 +131,7 @@ class Instructions:
             line
             for text in self.texts.values()
             for row in text.splitlines()
-            for line in {row, *re.split(_SENTENCES, row)}
+            for line in {row, *sentences(row)}
         ]
         return [(line, words) for line in lines if len(words := stems(line)) >= FEWEST]
 
@@ -148,9 +148,7 @@ class Instructions:
         is_whole = "\n" in text.strip()
         if is_whole and _on_one_line(text.lower()) in _on_one_line(self._low):
             return True
-        parts = [
-            each for each in re.split(_SENTENCES, text) if len(each.split()) >= FEWEST
-        ]
+        parts = [each for each in sentences(text) if len(each.split()) >= FEWEST]
         own_title = title.rpartition(" > ")[2]  # without the headings above it
         return all(map(self._says, parts or [own_title]))
 

@@ -17,6 +17,7 @@ from memcli.recall.budget import POINTED
 from memcli.recall.hit import Hit
 from memcli.storage.files import ONE_OF, open_file
 from memcli.storage.state import HookTelling, SessionLog, State, settled
+from memcli.text.sentences import sentence_parts
 
 WORDS = "words"
 """The event under which it is noted in which words entries were told."""
@@ -328,8 +329,7 @@ def _unsaid(item: Hit, seen: set[str]) -> str:
         return item.text
     title = _bare(title_of(item))
     kept: list[str] = []
-    pieces = re.split(r"((?<=[.!?])\s+|\n+)", item.text)
-    for sentence, between in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
+    for sentence in sentence_parts(item.text):
         bare = _bare(sentence)
         is_much = len(bare.split()) >= FEWEST
         if is_much and (bare in seen or bare == title):
@@ -339,7 +339,7 @@ def _unsaid(item: Hit, seen: set[str]) -> str:
             continue
         if is_much:
             seen.add(bare)
-        kept += [sentence, between]
+        kept.append(sentence)
     seen.add(title)
     return "".join(kept).strip()
 

@@ -1,7 +1,6 @@
 """Which of the entries that a session was told it used: by its words, by its deeds."""
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -21,6 +20,7 @@ from memcli.similarity.claims import claim
 from memcli.similarity.differences import negated_terms
 from memcli.storage.state import SessionLog
 from memcli.text.matching import table
+from memcli.text.sentences import sentences
 
 LEAST = 3  # rare words of an entry that one turn must say
 SHARE = 0.3  # of the weight of all its words by rarity
@@ -28,7 +28,6 @@ RARE = 0.15  # the share of entries, and of turns, up to which a word is rare
 FEW = 4  # and so many of them in any case
 SHORT = 4  # letters of the shortest word that counts
 _TICK = timedelta(seconds=1)  # what is told is dated to the second
-_SENTENCES = re.compile(r"(?<=[.;!?])\s+|\n")
 
 
 class Deed(NamedTuple):
@@ -154,7 +153,7 @@ def is_followed(text: str, values: Mapping[str, Any], deeds: Sequence[Deed]) -> 
     one with one."""
     asking: list[str] = []
     refusing: list[str] = []
-    for sentence in _SENTENCES.split(text):
+    for sentence in sentences(text, clauses=True):
         is_refusal = bool(negated_terms(claim(sentence)))
         (refusing if is_refusal else asking).append(sentence)
 

@@ -23,6 +23,7 @@ from memcli.index.whole import changing
 from memcli.index.worktree import UNKNOWN
 from memcli.project import git
 from memcli.text.matching import verbose
+from memcli.text.sentences import sentence_ends
 
 QUESTIONS = 10
 """To git about lost names for each second of a check: as many on every machine."""
@@ -139,15 +140,9 @@ def _of_one_case() -> str:
 
 
 @verbose
-def _sentence_end() -> str:
-    """Between two sentences, the second of which speaks of something of its own, or
-    before an item of a list or a paragraph."""
-    return r"""
-        \n \s* \n
-      | \n (?= [ \t]* (?: [-*+|\#] | \d+ [.)] ) \s )
-      | (?<= [.!?] ) \s+ (?! \( | (?: This | These | That | Those | It | They | Both ) \b )
-      | (?<= [。！？] )
-    """
+def _goes_on() -> str:
+    """What a sentence begins with that goes on about what the one before it names."""
+    return r"\( | (?: This | These | That | Those | It | They | Both ) \b"
 
 
 @verbose(ignore_case=True)
@@ -189,10 +184,10 @@ def _without_spans(text: str) -> str:
 
 def _sentences(text: str) -> Iterator[str]:
     start = 0
-    for cut in _sentence_end().finditer(_without_spans(text)):
-        yield text[start : cut.start()]
-        start = cut.end()
-    yield text[start:]
+    for end in [*sentence_ends(text), len(text)]:
+        if not _goes_on().match(text, end):
+            yield text[start:end]
+            start = end
 
 
 def _of_sentence(sentence: str) -> Iterator[Anchor]:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Set
 from functools import lru_cache
 
-from memcli.memory.words import sentences, stems
+from memcli.memory.words import stems
 from memcli.text.matching import regex
+from memcli.text.sentences import sentences
 
 CHANGES = r"""
       \b (?: no\ longer\b    # English

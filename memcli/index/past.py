@@ -27,8 +27,8 @@ from memcli.memory.docs import (
     events_of,
     touches,
 )
-from memcli.memory.words import sentences
 from memcli.named import NamedTuple
+from memcli.text.sentences import sentences
 
 if TYPE_CHECKING:
     from memcli.index.database import Index

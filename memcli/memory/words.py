@@ -38,7 +38,6 @@ def _case_of(code: int) -> int:
 _CASES = bytes(map(_case_of, range(256)))
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 _ENDINGS = ("ings", "ing", "edly", "ed", "ies", "es", "ly", "s", "e")
-_SENTENCE = r"(?<=[.!?:;])\s+|(?<=[。！？：；])|\n+"
 _LAST_RULE = re.compile(r"\s*\n-{3,}\s*\Z")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+[^\n]*\n?")
 # A bold stretch; the two stars of a glob stand behind a slash or in code.
@@ -155,11 +154,6 @@ def stems(text: str) -> set[str]:
     """The words of a text that have two letters or more, cut to what most of their
     forms share."""
     return {stem(form) for form in word_forms(text.lower()) if len(form) > 1}
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences and lines of a text that are not blank."""
-    return [part for part in re.split(_SENTENCE, text) if part.strip()]
 
 
 def spaceless_runs(text: str) -> list[str]:

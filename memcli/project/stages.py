@@ -11,6 +11,7 @@ from typing import NamedTuple
 from memcli.memory import front_matter
 from memcli.memory.values import PHASES
 from memcli.text.matching import table, verbose
+from memcli.text.sentences import sentences
 
 STAGES = PHASES[:-1]
 
@@ -242,11 +243,6 @@ def _clause() -> str:
     """
 
 
-@verbose
-def _sentence() -> str:
-    return r" [.;!?](?=\s) | [。；！？\n] "
-
-
 def _paragraphs(lines: Sequence[str]) -> list[str]:
     """The paragraphs and list items of some lines, each in one line."""
     whole = re.sub(r"\n(?![ \t]*(?:[-*+>\n]|\Z))", " ", "\n".join(lines))
@@ -286,8 +282,7 @@ def _in_phase(stage: str) -> re.Pattern[str]:
 def _ordered(lines: Sequence[str]) -> Iterator[str]:
     """The stages of the sentences that tell what is to be done with the software."""
     for paragraph in _paragraphs(lines):
-        for sentence in _sentence().split(paragraph):
-            words = sentence.strip()
+        for words in sentences(paragraph, clauses=True):
             stages = [stage for stage in STAGES if _begins(stage, words)]
             if len(stages) == 1 and _any("work").search(words):
                 yield stages[0]

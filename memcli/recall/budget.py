@@ -10,6 +10,7 @@ from memcli.memory.words import in_one_line, spaceless_runs
 from memcli.named import NamedTuple
 from memcli.recall.hit import Hit
 from memcli.text.controls import escaped, quoted
+from memcli.text.sentences import sentence_ends, sentences
 
 OPEN = "<recalled-memory>"
 CLOSE = "</recalled-memory>"
@@ -50,7 +51,6 @@ UNLIMITED = 2000  # tokens that history takes where there is no limit
 NO_LIMIT = 10**9
 
 # Most texts fit: what cuts one is compiled when the first has to be cut.
-_SENTENCE = r"(?<=[.!?])\s|(?<=[。！？])|\n"
 _BLANK = r"\s"
 _ANYWHERE = r"(?<=\S)"
 _PARAGRAPH = r"\n[ \t]*\n|\n(?=[ \t]*[-*] )|\Z"
@@ -85,17 +85,22 @@ def tokens(text: str) -> int:
     return wide + -(-(len(text) - wide) // 4)
 
 
-def cut(text: str, room: int, break_at: str = _SENTENCE) -> str:
+def cut(text: str, room: int, break_at: str = "") -> str:
     """The longest beginning within `room` tokens that ends at a break; "" when none
     does."""
     if tokens(text) <= room:
         return text
-    best = _longest(text, break_at, lambda part: tokens(part) + 1 <= room)
+    ends = _places(break_at, text) if break_at else sentence_ends(text)
+    best = _longest(text, ends, lambda part: tokens(part) + 1 <= room)
     return f"{best} …" if best else ""
 
 
-def _longest(text: str, break_at: str, fits: Callable[[str], bool]) -> str:
-    parts = (text[: mark.start()].rstrip() for mark in re.finditer(break_at, text))
+def _places(break_at: str, text: str) -> Iterator[int]:
+    return (mark.start() for mark in re.finditer(break_at, text))
+
+
+def _longest(text: str, ends: Iterable[int], fits: Callable[[str], bool]) -> str:
+    parts = (text[:end].rstrip() for end in ends)
     return max(takewhile(fits, parts), key=len, default="")
 
 
@@ -114,7 +119,9 @@ def cut_paragraphs(text: str, room: int, name: str) -> str:
         return f"({name}: {size - tokens(part)} tokens more)"
 
     kept = _longest(
-        text, _PARAGRAPH, lambda p: tokens(p) + tokens(missing(p)) + 1 <= room
+        text,
+        _places(_PARAGRAPH, text),
+        lambda p: tokens(p) + tokens(missing(p)) + 1 <= room,
     )
     line = missing(kept)
     return f"{kept}\n{line}" if kept else line if tokens(line) <= room else ""
@@ -258,9 +265,9 @@ def _without_said(item: Hit, others: Sequence[str]) -> Hit:
     """A hit; an episode without the sentences that stand in other texts."""
     if item.kind != "episode":
         return item
-    sentences = re.split(_SENTENCE, item.text)
-    own = [each for each in sentences if not any(each in text for text in others)]
-    if len(own) == len(sentences):
+    every = sentences(item.text)
+    own = [each for each in every if not any(each in text for text in others)]
+    if len(own) == len(every):
         return item
     return item._replace(text="\n".join(own))
 

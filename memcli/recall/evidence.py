@@ -11,12 +11,12 @@ from memcli.index import lexical as query
 from memcli.index import weights
 from memcli.index.fulltext import said_by
 from memcli.index.lexical import EITHER
-from memcli.memory.words import sentences, spaceless_runs, stem, word_forms
+from memcli.memory.words import spaceless_runs, stem, word_forms
 from memcli.named import NamedTuple
 from memcli.recall.budget import cut_words, tokens
 from memcli.text.matching import regex, stanzas, table
+from memcli.text.sentences import cut_at, sentence_parts, sentences
 
-_END = r"(?<=[^\d\s][.!?])\s+|(?<=[。！？])"
 _ASKS = tuple(
     "? ？ 吗 呢 か 吗。 呢。 か。".split()
 )  # what is asked is always searched
@@ -74,7 +74,7 @@ def sought(prompt: str, counts: Callable[..., Sequence[int]], total: int) -> Sou
     """What of a prompt is looked for, whose question may be about what it says before:
     the sentences that say most; nothing of one without words."""
     asks = bool(questions(prompt))
-    parts = {part: query.build(part).terms for part in sentences(prompt)}
+    parts = {part: query.build(part).terms for part in sentences(prompt, clauses=True)}
     also = query.concepts(prompt) if asks else []
     every = (*query.build(prompt, counts).terms, *also)
     standing = counts(every)
@@ -107,7 +107,7 @@ def _telling(
 
 def questions(text: str) -> list[str]:
     """The sentences that ask, by a word where a clause begins or by their end."""
-    return [part for part in sentences(text) if _asks(part)]
+    return [part for part in sentences(text, clauses=True) if _asks(part)]
 
 
 def _asks(sentence: str) -> bool:
@@ -175,20 +175,9 @@ def terms(weights: Mapping[str, float]) -> Terms:
     return Terms(stems, texts)
 
 
-def pieces(text: str, between: str = _BREAK) -> list[str]:
+def pieces(text: str) -> list[str]:
     """The paragraphs, list items, headings and table rows that make up a text."""
-    ends = [0, *(mark.end() for mark in regex(between).finditer(text)), len(text)]
-    return [text[start:end] for start, end in pairwise(ends) if end > start]
-
-
-def _sentences(part: str, room: int) -> list[str]:
-    """Whole sentences, none from its middle on; of one that is longer than the room its
-    lines."""
-    return [
-        piece
-        for whole in pieces(part, _END)
-        for piece in (pieces(whole, r"\n+") if tokens(whole) > room else [whole])
-    ]
+    return cut_at(text, (mark.end() for mark in regex(_BREAK).finditer(text)))
 
 
 def best(text: str, asked: Terms, room: int) -> tuple[str, int]:
@@ -198,7 +187,7 @@ def best(text: str, asked: Terms, room: int) -> tuple[str, int]:
     parts = [
         piece
         for part in pieces(text)
-        for piece in (_sentences(part, room) if 2 * tokens(part) > room else [part])
+        for piece in (sentence_parts(part) if 2 * tokens(part) > room else [part])
     ]
     if not parts:
         return "", 0
@@ -247,7 +236,7 @@ def _cuts(part: str) -> list[str]:
     """A paragraph, of a long one runs of sentences: what stands far apart says little
     together."""
     cuts = [""]
-    for piece in pieces(part, _END) if len(part) > WHOLE else [part]:
+    for piece in sentence_parts(part) if len(part) > WHOLE else [part]:
         if len(cuts[-1]) + len(piece) > WHOLE:
             cuts.append("")
         cuts[-1] += piece

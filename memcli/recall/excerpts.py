@@ -12,19 +12,10 @@ from memcli.index.view import BULLETS
 from memcli.memory.docs import Doc, PastStretch, Rarity
 from memcli.memory.words import stem
 from memcli.text.matching import verbose
+from memcli.text.sentences import sentences
 
 LONGEST = 420  # characters of the longest sentence that is shown whole
 MOST = 5  # words of each kind that count in one sentence
-
-
-@verbose
-def _sentence_end() -> str:
-    """The end of a sentence, or of a line."""
-    return r"""
-        (?<=[.!?]) \s+ (?= \(? [^\W_a-z] | [`'"*{] )   # before what may begin another
-      | (?<=[。！？；])
-      | \n+
-    """
 
 
 @verbose
@@ -173,8 +164,7 @@ def _below_subject(message: str) -> Iterator[SaidSentence]:
 
 
 def _split(text: str) -> Iterator[str]:
-    for part in _sentence_end().split(_code().sub("\n", text)):
-        part = part.strip()
+    for part in sentences(_code().sub("\n", text)):
         if len(part) > 2 and not set(part) <= set("-=*_#|` "):
             yield (
                 part

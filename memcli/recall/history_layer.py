@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from memcli.index import weights
 from memcli.index.past import FoundPast
 from memcli.memory.docs import Doc, PastStretch, events_of
-from memcli.memory.words import sentences, stem, stems
+from memcli.memory.words import stem, stems
 from memcli.recall import evidence
 from memcli.recall.budget import cost, heading, tokens
 from memcli.recall.hit import Hit
 from memcli.text.controls import for_prompt, named
+from memcli.text.sentences import sentences
 
 if TYPE_CHECKING:
     from memcli.index.view import Candidate

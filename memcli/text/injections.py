@@ -19,6 +19,7 @@ from memcli.text.matching import (
     settle,
     verbose,
 )
+from memcli.text.sentences import sentence_ends
 
 INJECTION_NOTICE = "[removed: reads like an instruction to the agent]"
 
@@ -27,12 +28,6 @@ INJECTION_NOTICE = "[removed: reads like an instruction to the agent]"
 def _list_marks() -> str:
     """The marks of a list or a quotation before a sentence."""
     return r"\s*+ (?> (?: (?: [-*+>\#]{1,6} | \d{1,3}[.)] ) \s++ )* )"
-
-
-@verbose
-def _sentence_ends() -> str:
-    """Where a sentence ends; in some scripts no space follows."""
-    return r" [.!?](?=\s) | [。！？\n] "
 
 
 @verbose
@@ -142,7 +137,7 @@ def _sentences(text: str, commands: list[Span]) -> list[Span]:
     stay."""
     if not commands:
         return []
-    stops = [match.end() for match in _sentence_ends().finditer(text)]
+    stops = sentence_ends(text)
     result: list[Span] = []
     for span in commands:
         if result and span.start < result[-1].end:

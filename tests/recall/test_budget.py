@@ -294,8 +294,3 @@ def test_cuts_stay_within_their_room_and_are_beginnings(text, room):
         assert tokens(part) <= room
         assert text.startswith(part.removesuffix(" …"))
     assert tokens(budget.cut_paragraphs(text, room, "n")) <= room or not text
-
-
-def test_sentences_end_in_every_script():
-    """A Chinese sentence ends at its full stop, without a blank behind it."""
-    assert budget.cut("第一句话。第二句话。第三句话。", 9) == "第一句话。 …"

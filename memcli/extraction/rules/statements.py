@@ -5,7 +5,6 @@ lasts or, where the whole turn is about it, it forbids, or demands something on 
 ground; and it is no question, no complaint and no order for this run."""
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 from memcli.extraction.rules import words
@@ -15,6 +14,7 @@ from memcli.sessions.model import Session, Turn
 from memcli.sessions.taking_back import TakenBack, taken_back
 from memcli.text.matching import regex
 from memcli.text.secrets import is_redacted
+from memcli.text.sentences import sentence_parts
 
 WHOLE = 600  # characters of a turn that is told whole
 TITLE = 90  # characters of what is its own title
@@ -171,12 +171,10 @@ def standing(session: Session) -> Session:
 
 def _without(text: str, back: TakenBack) -> str:
     """A text without the sentences that are about what is taken back."""
-    parts = []
-    for line in text.splitlines(keepends=True):
-        edges = [0, *words.sentence_ends(line), len(line)]
-        parts += [line[start:end] for start, end in pairwise(edges)]
     kept = [
-        part for part in parts if not meant(back.about, [part], every=back.every).clear
+        part
+        for part in sentence_parts(text)
+        if not meant(back.about, [part], every=back.every).clear
     ]
     return "".join(kept).strip()
 

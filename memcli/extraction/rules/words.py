@@ -10,21 +10,11 @@ from typing import NamedTuple
 
 from memcli.sessions.model import Turn
 from memcli.text.matching import regex, table
+from memcli.text.sentences import sentences as whole_sentences
 
 LONGEST = 600  # characters of the longest sentence that is looked at
 READ = (6000, 4000)  # characters of a turn that are read, of its head and its tail
 
-# A sentence ends behind its mark (not behind an abbreviation or a number) when a word,
-# a quotation or code follows; in scripts without spaces behind the mark alone. A dot
-# that stands alone or behind a slash is a folder ("black .", "./...").
-_END = r"""
-    (?<=[.!?…])
-    (?<!\be\.g\.) (?<!\bi\.e\.) (?<!\betc\.) (?<!\bvs\.) (?<!\bz\.b\.) (?<!\bbzw\.)
-    (?<!\bej\.) (?<!\b\d\.)
-    (?<![\s/]\.) (?<![\s/]\.\.) (?<!/\.{3})
-    ["'”)*_]* \s+ (?=["'“„(*_`@¿¡]*[\w`@])
-    | (?<=[。！？])
-"""
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 # What stands before the text of a line: a bullet, a number or a heading, a check box.
 _MARK = r"""
@@ -147,17 +137,9 @@ def is_logged(line: str) -> bool:
 def _split(line: str, mark: str) -> Iterator[SpokenSentence]:
     """The sentences of a line."""
     line = " ".join(line.split())
-    start = 0
-    for end in [*sentence_ends(line), len(line)]:
-        text = line[start:end].strip()
-        if text and len(text) <= LONGEST:
+    for text in whole_sentences(line):
+        if len(text) <= LONGEST:
             yield SpokenSentence(text=text, low=fold(text), mark=mark)
-        start = end
-
-
-def sentence_ends(text: str) -> list[int]:
-    """Where another sentence begins behind one."""
-    return [found.end() for found in regex(_END, re.VERBOSE).finditer(text)]
 
 
 @cache
