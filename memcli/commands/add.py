@@ -16,7 +16,6 @@ from memcli.memory import changes
 from memcli.memory import values as allowed
 from memcli.memory.binding import binds
 from memcli.memory.changes import ChangeSet, EntryChange, edited
-from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prominence import stronger
@@ -335,30 +334,22 @@ def _values(project: Project, request: AddRequest, today: str) -> dict[str, Any]
     importance = request.importance
     if importance is None:
         importance = IMPORTANCE_OF_KIND.get(request.kind, 0.5)
-    values: dict[str, Any] = {
+    lists = {
         key: list(getattr(request, key))
         for key in ("tags", "paths", "commands", "rests_on")
     }
-    if request.type:
-        values["type"] = request.type
-    return new_values(
+    return changes.new_values(
         str(uuid.uuid4()),
-        request.kind,
         today,
+        type=request.type,
+        kind=request.kind,
         importance=float(importance),
         priority=request.priority,
         outcome=request.outcome,
         domain=request.domain or allowed.domain_of(request.level),
         phase=context.current_stage(project, request.job or inside),
-        **values,
+        **lists,
     )
-
-
-def new_values(id: str, kind: str, today: str, **values: object) -> dict[str, Any]:
-    """The front matter of an entry of that day, with `values` that are not empty."""
-    known = {"type": TYPE_OF_KIND.get(kind, "declarative"), "kind": kind, **values}
-    made = changes.new_values(id, today, **known)
-    return {key: value for key, value in made.items() if value not in ("", [])}
 
 
 def target(

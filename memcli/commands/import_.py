@@ -13,7 +13,6 @@ from memcli.commands.add import (
     in_line,
     in_lines,
     is_around,
-    new_values,
     read_target,
     target,
 )
@@ -295,10 +294,10 @@ def _values(draft: ImportDraft, level: str, today: str) -> dict[str, Any]:
     agent kept, or holds for some files alone, is never shown unconditionally."""
     is_person = draft.source.startswith(importers.RULES)
     is_waiting = draft.kind in UNCONDITIONAL and (bool(draft.paths) or not is_person)
-    return new_values(
+    return changes.new_values(
         draft.id,
-        draft.kind,
         today,
+        kind=draft.kind,
         importance=IMPORTANCE_OF_KIND.get(draft.kind, 0.5) if is_person else 0.5,
         created_at=draft.created or today,
         priority="medium" if is_waiting else "",

@@ -24,7 +24,6 @@ from memcli.index import lexical
 from memcli.index.database import Index
 from memcli.memory.binding import binds
 from memcli.memory.changes import ChangeSet, Event, Spot, copied_values, new_values
-from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.memory.grammar import derived_id
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.tombstones import is_tombstone
@@ -421,7 +420,7 @@ def _fact_values(
     episodes = [
         item.entry for item in batch.episodes if item.entry.id in operation.episodes
     ]
-    sessions = [str(entry.extra.get("session_id") or "") for entry in episodes]
+    sessions = [entry.extra.get("session_id") for entry in episodes]
     sources = {}
     for entry in episodes:
         sources.update(dict.fromkeys(filter(None, listed(entry, "source"))))
@@ -429,12 +428,11 @@ def _fact_values(
     return new_values(
         new_id,
         today,
-        type=TYPE_OF_KIND.get(operation.kind, "declarative"),
         phase=phases.pop() if len(phases) == 1 else "unknown",
         kind=operation.kind,
         domain=domain_of(batch.level),
         session_id=next(filter(None, reversed(sessions)), None),
-        source=list(sources)[-5:] or None,
+        source=list(sources)[-5:],
         supports=list(operation.episodes),
     )
 

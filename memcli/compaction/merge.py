@@ -72,7 +72,7 @@ def merge(base: str, ours: str, theirs: str, *, path: str, asked: Asked) -> Merg
     if not (base_side.blocks or our_side.blocks or their_side.blocks):
         raise Unmergeable("")
     prose = _ProseMerge(line_end, asked.merge_prose)
-    removals = _Removals((ours, theirs), path, asked)
+    removals = _Removals(ours, theirs, path, asked)
     # What stands before the first entry.
     head = _one_sided(base_side.bom, our_side.bom, their_side.bom, lambda: our_side.bom)
     head += prose.merged(base_side.head, our_side.head, their_side.head)
@@ -296,8 +296,13 @@ def _merge_blocks(
     _check_changed(base, ours, theirs)
     merged = {}
     for key in dict.fromkeys([*ours, *theirs]):
-        versions = (base.get(key), ours.get(key), theirs.get(key))
-        merged[key] = removals.left(*versions) or _merge_block(*versions, prose)
+        parted = base.get(key)
+        if key in ours and key in theirs:
+            merged[key] = _merge_block(parted, ours[key], theirs[key], prose)
+        elif key in ours:
+            merged[key] = removals.left(parted, ours[key], removals.theirs)
+        else:
+            merged[key] = removals.left(parted, theirs[key], removals.ours)
     taken = {versions[0].id for versions in merged.values() if versions}
     stale = _edited_on(base, merged)
     blocks = []
@@ -336,10 +341,8 @@ def _edited_on(
 
 
 def _merge_block(
-    base: _Block | None, ours: _Block | None, theirs: _Block | None, prose: _ProseMerge
+    base: _Block | None, ours: _Block, theirs: _Block, prose: _ProseMerge
 ) -> list[_Block]:
-    if ours is None or theirs is None:
-        return []
     parted = base or _Block()
     gap = _merge_blanks(parted.gap, ours.gap, theirs.gap)
     below = prose.merged(parted.below, ours.below, theirs.below, prose.eol * 2)
@@ -358,33 +361,29 @@ class _Removals:
     """What becomes of an entry that one side removed: where its archive tells that it
     took it back, no change brings it back; a guard that was only deleted stays."""
 
-    def __init__(self, sides: tuple[str, str], path: str, asked: Asked) -> None:
-        self.sides = sides
+    def __init__(self, ours: str, theirs: str, path: str, asked: Asked) -> None:
+        self.ours = ours
+        self.theirs = theirs
         self.is_archive = path.endswith(ARCHIVE)
         self.asked = asked
         self.notes: list[str] = []
 
-    def left(
-        self, base: _Block | None, ours: _Block | None, theirs: _Block | None
-    ) -> list[_Block]:
-        """What stays of it: all of it where the other side has changed it or it binds,
-        else the prose below that is new."""
-        left = theirs if ours is None else ours
-        if left is None or (ours and theirs):
-            return []
+    def left(self, base: _Block | None, left: _Block, remover: str) -> list[_Block]:
+        """What stays of an entry that the text of one side lacks: all of it where the
+        other side has changed it or it binds, else the prose below that is new."""
         if base is None:
             return [left]
         is_guard = base.binds and left.binds and not self.is_archive
-        if base.text != left.text or is_guard:
-            stone = self._stone(left.id, self.sides[0 if ours is None else 1])
-            if stone is None:
-                if is_guard:
-                    self._say(left, "stays, which one side took out", "guard --off")
-                return [left]
+        if base.text == left.text and not is_guard:
+            return _new_prose(base, left)
+        stone = self._stone(left.id, remover)
+        if stone is not None:
             self._say(left, f"stays taken back ({reason_of(stone)})", "restore")
-            if left.body != base.body:
-                return [_retired(left, stone)]
-        return _new_prose(base, left)
+            is_changed = left.body != base.body
+            return [_retired(left, stone)] if is_changed else _new_prose(base, left)
+        if is_guard:
+            self._say(left, "stays, which one side took out", "guard --off")
+        return [left]
 
     def _stone(self, id: str, remover: str) -> Entry | None:
         """The entry in the archive of the side that removed it, where that took it

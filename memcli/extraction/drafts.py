@@ -54,6 +54,11 @@ class FindingDraft(NamedTuple):
     level: str = ""
     heard: tuple[str, ...] = ()
 
+    @property
+    def scope(self) -> ExtractionScope:
+        """The scope that found it."""
+        return BY_NAME[self.finding.scope]
+
 
 def drafts_of(
     session: Session, findings: Sequence[Finding], today: str
@@ -265,9 +270,11 @@ def confirmed(entry: Entry) -> dict[str, Any]:
     return {"importance": importance, "priority": scope.priority or None}
 
 
-def judged_values(finding: Finding, scope: ExtractionScope) -> dict[str, Any]:
+def judged_values(draft: FindingDraft) -> dict[str, Any]:
     """The type, importance, kind and priority of a finding by its scope; what is
     tainted states a fact and orders nothing."""
+    finding = draft.finding
+    scope = draft.scope
     kind = finding.kind or scope.kind
     type_ = finding.type or scope.type
     if kind == "fact" and not finding.type:

@@ -19,14 +19,20 @@ from memcli.extraction.drafts import (
 )
 from memcli.extraction.known_entries import KnownEntry, entries_of, norms_of
 from memcli.extraction.rules.words import rough
-from memcli.extraction.scopes import BY_NAME, ExtractionScope
 from memcli.memory.binding import binds
 from memcli.memory.changes import ChangeSet, new_values
 from memcli.memory.grammar import derived_id
 from memcli.memory.norms import with_bullets
 from memcli.memory.parser import KnownFile, parse
-from memcli.memory.tombstones import Forgotten, meant, words_of
+from memcli.memory.tombstones import (
+    Forgotten,
+    Meant,
+    is_tombstone,
+    meant,
+    words_of,
+)
 from memcli.memory.values import Entry, Patch, Place, domain_of, listed, sessions_of
+from memcli.memory.words import overlap
 from memcli.sessions.model import Finding, Session
 from memcli.sessions.speakers import line
 from memcli.similarity.claims import Claim, claim
@@ -172,21 +178,20 @@ class _Placement:
     def _keep(self, draft: FindingDraft) -> None:
         """Write a finding to the place that its scope says."""
         finding = draft.finding
-        scope = BY_NAME[finding.scope]
         told = self.live.get(self.survivors.get(finding.reinforces, finding.reinforces))
         if told is not None and told.file.writable:  # `remember this` of what is known
             self._strengthen(told, draft, asked=True)
-        elif finding.institutional and scope.norms and not finding.tainted:
-            self._norm(draft, scope)
-        elif scope.name != "episode":
+        elif finding.institutional and draft.scope.norms and not finding.tainted:
+            self._norm(draft)
+        elif finding.scope != "episode":
             # The person's manner goes to the proxy.
-            person = scope.name == "observations" and finding.about_person
-            usual = "proxy" if person else scope.writes
-            self._learn(draft, scope, draft.level or usual)
+            person = finding.scope == "observations" and finding.about_person
+            usual = "proxy" if person else draft.scope.writes
+            self._learn(draft, draft.level or usual)
         else:
-            self._tell(draft, scope)
+            self._tell(draft)
 
-    def _tell(self, draft: FindingDraft, scope: ExtractionScope) -> None:
+    def _tell(self, draft: FindingDraft) -> None:
         """Write an episode without what was dropped of its session."""
         title = draft.finding.title
         is_dropped = partial(says_one, self.unsaid)
@@ -197,41 +202,30 @@ class _Placement:
         rows = filterfalse(is_dropped, draft.detail.splitlines())
         finding = draft.finding._replace(body=" ".join(kept))
         told = draft._replace(finding=finding, detail="\n".join(rows))
-        self._add(told, scope, "episodes")
+        self._add(told, "episodes")
 
     def _take_back(self, draft: FindingDraft) -> None:
         """Retire the entry that is meant; where several may be, propose it of each."""
-        finding = draft.finding
         live = self._retirable()
-        if finding.retires_id:
+        if draft.finding.retires_id:
             for one in live:
-                if one.entry.id == finding.retires_id:
+                if one.entry.id == draft.finding.retires_id:
                     self._retire(one, draft)
             return
-        instead = finding.body if _says_instead(finding) else ""
-        if _says_instead(finding):
+        if _says_instead(draft.finding):
             mine = claim(draft_body(draft))
             live = [
                 one for one in live if not near_duplicate(mine, claim(one.entry.body))
             ]
-        texts = [f"{one.entry.title}\n{one.entry.body}" for one in live]
-        asked = f"{finding.retires} {instead}".strip()
-        found = meant(
-            finding.retires,
-            texts,
-            every=finding.retires_all,
-            instead=instead,
-            likeness=self.context.likeness(asked, texts),
-        )
-        likely = [*found.likely]
-        for place in found.clear:
-            if binds(live[place].entry):  # a person's to lift
-                likely.append(place)
+        found = _meant(draft.finding, live, self.context)
+        for place in (*found.clear, *found.likely):
+            one = live[place]
+            # What binds is a person's to lift.
+            if place in found.clear and not binds(one.entry):
+                self._retire(one, draft)
             else:
-                self._retire(live[place], draft)
-        for place in likely:
-            self._propose_to_retire(live[place].entry, draft)
-        if not (found.clear or found.likely):
+                self._propose_to_retire(one.entry, draft)
+        if found == Meant():
             self.dropped[UNKNOWN] += 1
 
     def _retirable(self) -> list[KnownEntry]:
@@ -241,7 +235,7 @@ class _Placement:
             for one in self.alike
             if self._rank(one) == _LIVE
             and not one.archived
-            and one.entry.kind != "episode"
+            and not one.entry.is_episode
             and one.entry.id not in self.touched
         ]
 
@@ -264,7 +258,7 @@ class _Placement:
         name = derived_id(draft.id, RETIRE, entry.id)
         self.proposed.append(draft._replace(id=name, finding=finding))
 
-    def _learn(self, draft: FindingDraft, scope: ExtractionScope, target: str) -> None:
+    def _learn(self, draft: FindingDraft, target: str) -> None:
         mine = claim(draft_body(draft))
         if any(
             where == target and near_duplicate(mine, other)
@@ -284,7 +278,7 @@ class _Placement:
         elif same is not None:
             self._strengthen(same, draft)
         else:
-            self._learn_new(draft, scope, target)
+            self._learn_new(draft, target)
 
     def _refuse(self, draft: FindingDraft, refusal: Refusal | None) -> None:
         """Count what was taken back before, and say what would write it again."""
@@ -294,9 +288,7 @@ class _Placement:
             again = f"mem add --again {shlex.quote(draft.finding.title)}"
             self.refused.append(f"{refusal}; {again}")
 
-    def _learn_new(
-        self, draft: FindingDraft, scope: ExtractionScope, target: str
-    ) -> None:
+    def _learn_new(self, draft: FindingDraft, target: str) -> None:
         """Write or propose what nothing says yet, and retire the entry that has another
         value for the same thing, unless that one is of a later day."""
         rival = self._rival(draft, target)
@@ -310,7 +302,7 @@ class _Placement:
             return
         if rival is not None:
             self._retire(rival, draft, by=draft.id)
-        self._add(draft, scope, target)
+        self._add(draft, target)
 
     def _rival(self, draft: FindingDraft, target: str) -> KnownEntry | None:
         """The one entry of the level that has another value for the same thing. Several
@@ -332,32 +324,28 @@ class _Placement:
         for one in self.alike:
             # Readers of a place see its level and those around it.
             known_at = one.file.place
-            is_same_tree = known_at.of == place.of
-            around = is_same_tree and known_at.is_around(
-                place.level, place.job, place.task
-            )
-            alike = len(words & one.rough) >= max(1, ROUGH * len(words | one.rough))
-            if around and alike:
-                counts = one.entry.kind != "episode" and self._rank(one) < _IGNORED
-                if counts and near_duplicate(mine, claim(one.entry.body)):
-                    found.append(one)
+            around = known_at.is_around(place.level, place.job, place.task)
+            alike = overlap(words, one.rough) >= ROUGH
+            counts = not one.entry.is_episode and self._rank(one) < _IGNORED
+            if known_at.of != place.of or not (around and alike and counts):
+                continue
+            if near_duplicate(mine, claim(one.entry.body)):
+                found.append(one)
         return min(found, key=self._rank, default=None)
 
     def _rank(self, one: KnownEntry) -> int:
         """What an entry that says the same is: one of `_LIVE` to `_IGNORED`."""
         entry = one.entry
-        if not one.archived and entry.status != "retired":
+        if not one.archived and entry.is_live:
             return _LIVE if one.file.writable else _FOREIGN
-        if one.archived:
-            because = str(entry.extra.get("archived_because", "retired"))
-            if entry.id in self.live:
-                return _LIVE
-            if because == "merged":
-                return _LIVE if self.survivors.get(entry.id) in self.live else _IGNORED
-            if because == "stale":
-                return _STALE
-        stage = str(entry.extra.get("retired_because", "")).startswith("stage ")
-        return _IGNORED if stage and not entry.extra.get("superseded_by") else _THROWN
+        because = entry.extra.get("archived_because") if one.archived else ""
+        is_merged = because == "merged" and self.survivors.get(entry.id) in self.live
+        if is_merged or (one.archived and entry.id in self.live):
+            return _LIVE
+        if because == "stale":
+            return _STALE
+        is_thrown = is_tombstone(entry, archived=one.archived)
+        return _THROWN if is_thrown else _IGNORED
 
     def _strengthen(
         self, same: KnownEntry, draft: FindingDraft, *, asked: bool = False
@@ -404,7 +392,7 @@ class _Placement:
             else values
         )
 
-    def _add(self, draft: FindingDraft, scope: ExtractionScope, target: str) -> None:
+    def _add(self, draft: FindingDraft, target: str) -> None:
         context = self.context
         path, place = context.targets[target]
         finding = draft.finding
@@ -412,31 +400,32 @@ class _Placement:
             key: list(getattr(finding, key))
             for key in ("tags", "paths", "commands", "rests_on")
         }
-        ours = {
-            "domain": domain_of(place.level) if target == "episodes" else scope.domain,
-            "phase": context.phase,
-            "scope": scope.name,
+        values = new_values(
+            draft.id,
+            context.today,
+            created_at=draft.day,
+            **judged_values(draft),
+            domain=domain_of(place.level)
+            if target == "episodes"
+            else draft.scope.domain,
+            phase=context.phase,
+            scope=finding.scope,
             **lists,
-            "session_id": context.session.id,
-            "session_task": context.task,
-            "source": [*draft.heard, f"{context.session.name}#{draft.key}"][-SOURCES:],
-            "outcome": draft.outcome,
-        }
-        more = {**judged_values(finding, scope), **ours, **draft.extra}
-        more["created_at"] = draft.day or context.today
-        values = new_values(draft.id, context.today, **more)
-        given = {
-            key: value for key, value in values.items() if value not in (None, [], "")
-        }
-        self.changes.add(path, given, draft_body(draft))
+            session_id=context.session.id,
+            session_task=context.task,
+            source=[*draft.heard, f"{context.session.name}#{draft.key}"][-SOURCES:],
+            outcome=draft.outcome,
+            **draft.extra,
+        )
+        self.changes.add(path, values, draft_body(draft))
         self.ids.add(draft.id)
         self._note("learned", draft.id, path, finding.title, draft)
 
-    def _norm(self, draft: FindingDraft, scope: ExtractionScope) -> None:
+    def _norm(self, draft: FindingDraft) -> None:
         """A dated bullet in the level's institutional.md, unless one says it
         already."""
         path = (
-            self.context.targets[scope.writes][0].removesuffix("MEMORY.md")
+            self.context.targets[draft.scope.writes][0].removesuffix("MEMORY.md")
             + "institutional.md"
         )
         said = line(draft.finding.body or draft.finding.title, NORM_LENGTH)
@@ -481,11 +470,25 @@ class _Placement:
         live = [
             (str(entry.extra.get("ended_at") or entry.created_at), index)
             for index, entry in enumerate(self.changes.file(path).entries)
-            if entry.kind == "episode" and entry.status != "retired"
+            if entry.is_episode and entry.is_live
         ]
         over = max(0, len(live) + fresh - self.context.keep)
         for _, index in sorted(live)[:over]:
             self.changes.archive((path, index), "stale")
+
+
+def _meant(finding: Finding, live: Sequence[KnownEntry], context: Context) -> Meant:
+    """Which of these entries are meant by what is taken back."""
+    instead = finding.body if _says_instead(finding) else ""
+    texts = [f"{one.entry.title}\n{one.entry.body}" for one in live]
+    asked = f"{finding.retires} {instead}".strip()
+    return meant(
+        finding.retires,
+        texts,
+        every=finding.retires_all,
+        instead=instead,
+        likeness=context.likeness(asked, texts),
+    )
 
 
 def _has_said(session: Session, entry: Entry) -> bool:

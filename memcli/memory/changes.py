@@ -11,7 +11,12 @@ from memcli.errors import DataError
 from memcli.memory import front_matter
 from memcli.memory.bodies import safe_body
 from memcli.memory.diff import apply_edits
-from memcli.memory.entry_values import CORE_KEYS, make_entry, read_values
+from memcli.memory.entry_values import (
+    CORE_KEYS,
+    TYPE_OF_KIND,
+    make_entry,
+    read_values,
+)
 from memcli.memory.grammar import (
     BLANKS,
     body_digest,
@@ -217,11 +222,12 @@ class Event(NamedTuple):
 
 
 def new_values(id: str, today: str, **more: Any) -> dict[str, Any]:
-    """The front matter of a new entry, in the order of the format; `more` replaces
-    the defaults."""
+    """The front matter of a new entry, in the order of the format; what of `more` is
+    not empty replaces the defaults. The type goes by the kind."""
+    known = {key: value for key, value in more.items() if value not in (None, "", [])}
     return {
         "id": id,
-        "type": "declarative",
+        "type": TYPE_OF_KIND.get(known.get("kind", ""), "declarative"),
         "domain": "team",
         "importance": 0.5,
         "phase": "unknown",
@@ -229,7 +235,7 @@ def new_values(id: str, today: str, **more: Any) -> dict[str, Any]:
         "reinforcement_count": 0,
         "last_reinforced": today,
         "created_at": today,
-        **more,
+        **known,
     }
 
 
@@ -246,7 +252,7 @@ def copied_values(
         phase=entry.phase,
         reinforcement_count=entry.reinforcement_count,
         last_reinforced=entry.last_reinforced or today,
-        kind=entry.kind or None,
+        kind=entry.kind,
         **{key: entry.extra.get(key) for key in keys},
     )
 
