@@ -189,8 +189,9 @@ def _as_mem(command: Words) -> Iterator[Words]:
 
 @verbose
 def _mem() -> str:
-    """The name of mem, or of its package, with a version that is asked for."""
-    return r"mem (?:cli)? (?: [@=<>~!\[] .* )?"
+    """The name of mem, or of its package, with a version that is asked for; or one that
+    another command or a variable gives."""
+    return r"mem (?:cli)? (?: \.__main__ | \.exe | [@=<>~!\[] .* )? | .* \$ .*"
 
 
 def _lifts(app: App, command: Words) -> str:

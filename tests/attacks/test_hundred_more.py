@@ -127,6 +127,8 @@ def test_a_guard_holds_no_secret(bound, option):
         ("pipx run --spec memcli==1.0 mem guard --off {}", True),
         ("uv tool run --from memcli mem forget {}", True),
         ("python -m memcli undo", True),
+        ("python -m memcli.__main__ undo", True),
+        ("$(which mem) undo", True),
         ("docker compose exec web mem undo", True),
         ("cp -r hooks .claude/", True),
         ("rsync -a other/ .claude", True),
