@@ -18,11 +18,11 @@ from memcli.memory.filters import Filters
 if TYPE_CHECKING:
     from memcli.commands.add import AddReport
     from memcli.commands.drop import DropReport
-    from memcli.commands.extract import ExtractReport
     from memcli.commands.keep import KeepReport
     from memcli.commands.show import ShowReport
     from memcli.compaction.reinforce import ReinforceReport
     from memcli.diagnostics.health import HealthReport
+    from memcli.extraction.extract import ExtractReport
     from memcli.extraction.proposals import Proposal
     from memcli.recall.answer import RecallReport
     from memcli.recall.hit import Hit
@@ -171,12 +171,17 @@ class Memory:
 
         `engine` is rules (no model), llm, or auto: what the user's configuration
         enables."""
-        from memcli.commands import extract as command
+        from memcli.extraction.extract import ExtractRequest, extract
 
         named = tuple(os.fspath(path) for path in transcripts)
-        request = command.ExtractRequest(named, scopes=tuple(scopes), engine=engine)
+        request = ExtractRequest(named, scopes=tuple(scopes), engine=engine)
         with self._app() as app:
-            return command.extract(app, request, dry_run=dry_run)
+            if not dry_run:
+                return extract(app, request)
+            from memcli.extraction.rehearsal import Rehearsal
+
+            with Rehearsal(app) as rehearsal:
+                return extract(rehearsal, request)
 
     def inbox(self) -> list[Proposal]:
         """What sessions proposed and waits for a yes, the newest first."""

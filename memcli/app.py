@@ -61,6 +61,9 @@ class Options(NamedTuple):
 class App:
     """Everything a command reaches the outside through. Use as a context manager."""
 
+    is_rehearsal = False
+    """Whether what is written stands in memory alone."""
+
     def __init__(
         self,
         options: Options,
@@ -117,12 +120,11 @@ class App:
         plan: Callable[[], P],
         verb: str,
         *,
-        dry_run: bool = False,
         note: Callable[[P], Sequence[str]] = lambda report: (),
     ) -> P:
         """Plan while other writers are kept out and write all of it or none. In a dry
-        run, of the command or of this plan alone (`dry_run`), nothing is written."""
-        if dry_run or self.dry_run:
+        run nothing is written."""
+        if self.dry_run:
             return plan()
         with self.workspace.hold(verb):
             self.project.relist()

@@ -68,7 +68,7 @@ def extract(
     Corrections, preferences, pitfalls and an episode of each session, by rules or by
     the language model that your own configuration enables. Secrets are taken out first.
     Nothing is learned twice."""
-    from memcli.commands.extract import ExtractRequest
+    from memcli.extraction.extract import ExtractRequest
 
     # Options that exclude each other, before any work.
     if assume and not checkpoint:

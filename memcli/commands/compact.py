@@ -6,7 +6,6 @@ from memcli.compaction.plan import CompactRequest, read_files
 from memcli.compaction.questions import due
 from memcli.compaction.stages import stage_ends
 from memcli.errors import ProviderError, RefusedError
-from memcli.memory.changes import Event
 from memcli.project import context
 from memcli.storage.workspace import StaleError
 
@@ -81,12 +80,7 @@ def _bounded(app: App, request: CompactRequest) -> CompactReport:
     still = {event.path for event in report.found if event.what == "loss"}
     hint = "mem compact --stale --allow-loss archives them"
     remaining = [
-        Event(
-            what="left",
-            path=event.path,
-            ids=event.ids,
-            detail=f"{event.detail} are stale: {hint}",
-        )
+        event._replace(what="left", detail=f"{event.detail} are stale: {hint}")
         for event in losses
         if event.path not in still
     ]

@@ -265,14 +265,15 @@ def _written_path(project: Project, out: str) -> Path:
     path = Path(os.path.abspath(project.cwd / os.path.expanduser(out)))
     path = _followed(path, project.root) if project.root else path
     memory_files = {os.path.realpath(file.path) for file in project.listing.files}
+    what = ""
     if os.path.realpath(path) in memory_files or is_ours(path.name):
-        what = f"{out}: is a memory file, or an index"
-        raise UsageError(what, "name another file with --out")
+        what = "a memory file, or an index"
     own_settings = os.path.realpath(user_file(project.home, project.environ))
     is_settings = path.name == ".mem.toml" or os.path.realpath(path) == own_settings
     if is_settings or ".git" in path.parts:
-        what = f"{out}: is a file of mem's settings or of git"
-        raise UsageError(what, "name another file with --out")
+        what = "a file of mem's settings or of git"
+    if what:
+        raise UsageError(f"{out}: is {what}", "name another file with --out")
     top = path.parent
     if project.root is not None and path.is_relative_to(project.root):
         top = project.root

@@ -9,7 +9,7 @@ from memcli.app import App
 from memcli.commands.recall import recall
 from memcli.errors import ProviderError
 from memcli.extraction import job_files, prompts
-from memcli.extraction.extract import ExtractReport, ExtractRequest, Learned, extract
+from memcli.extraction.extract import ExtractReport
 from memcli.extraction.job_files import Checkpoint
 from memcli.memory.changes import Event
 from memcli.memory.filters import Filters
@@ -19,15 +19,6 @@ from memcli.project.context import folder_of, moment, text_to_write
 from memcli.recall.answer import RecallRequest
 from memcli.storage.files import SMALL_BYTES
 from memcli.text.controls import clean_text
-
-__all__ = [
-    "AfterSession",
-    "ExtractReport",
-    "ExtractRequest",
-    "Learned",
-    "MomentReport",
-    "extract",
-]
 
 
 class AfterSession(NamedTuple):

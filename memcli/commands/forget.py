@@ -44,7 +44,6 @@ class ForgottenReport(NamedTuple):
     entries: tuple[tuple[str, str, str], ...] = ()
     exchanges: int = 0
     left: tuple[str, ...] = ()
-    dry_run: bool = False
     patches: tuple[Patch, ...] = ()
 
 
@@ -95,7 +94,7 @@ def forget(app: App, ids: Sequence[str]) -> ForgottenReport:
         if not app.dry_run:
             _from_state(app, removed, lines, marks)
         rows = tuple((entry.id, file.path, entry.title) for entry, file in removed)
-        return ForgottenReport(entries=rows, dry_run=app.dry_run, patches=patches)
+        return ForgottenReport(entries=rows, patches=patches)
 
     report = app.write(plan, VERB)
     if not app.dry_run:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from memcli.app import App
 from memcli.bans.suggest import closer, missed, suggest, with_folders
 from memcli.commands.add import refuse_secrets
-from memcli.commands.edit import refresh_found, writable
+from memcli.commands.edit import refresh_found
+from memcli.commands.retire import spot_of
 from memcli.errors import UsageError
 from memcli.guard.guards import (
     ASK,
@@ -40,7 +41,7 @@ from memcli.memory.filters import Filters
 from memcli.memory.parser import parse
 from memcli.memory.values import Patch, plain_id
 from memcli.memory.words import body_of
-from memcli.project.context import hold, nothing_written, patches_of
+from memcli.project.context import patches_of
 from memcli.project.listing import UNLISTED
 from memcli.project.record import record_path
 from memcli.sessions.tools import ToolCall, tool_call
@@ -199,26 +200,21 @@ def set_guard(
     refresh_found(app)
 
     def plan() -> SetGuardReport:
-        place = writable(app, prefix)
         changes = ChangeSet(today=app.today)
-        with nothing_written(place.path):
-            memory = hold(app.project, changes, place.path)
-        ids = [entry.id for entry in memory.entries]
-        if plain_id(place.entry) not in ids:
-            hint = f"mem compact --adopt {prefix} makes it an entry"
-            raise UsageError(f"{prefix}: is a section of prose, not an entry", hint)
-        number = ids.index(plain_id(place.entry))
-        entry = memory.entries[number]
+        hint = f"mem compact --adopt {prefix} makes it an entry"
+        _, spot = spot_of(app, changes, prefix, hint=hint)
+        path, number = spot
+        entry = changes.original(spot)
         title, body = with_folders(app.project.root, entry.title, entry.body)
         values = guard_values(entry._replace(title=title, body=body), mode, given)
-        changes.set((place.path, number), **values)
-        written = parse(changes.texts()[place.path], place.path).entries[number]
+        changes.set(spot, **values)
+        written = parse(changes.texts()[path], path).entries[number]
         after = {**entry.extra, **values}
         commands = texts_of(after.get("commands"))
         return SetGuardReport(
             id=entry.id,
             title=entry.title,
-            place=f"{place.path}:{written.line}",
+            place=f"{path}:{written.line}",
             mode=str(values["guard"] or "off"),
             commands=commands,
             paths=texts_of(after.get("paths")),
@@ -379,10 +375,6 @@ def _listed(
     if guard.binds:
         deny = guard.mode == DENY and (is_mine or is_trusted)
         effect = DENY if deny else ASK
-    allowed = [
-        *(command.text for command in guard.allowed_commands),
-        *guard.allowed_paths,
-    ]
     commands = tuple(command.text for command in guard.commands)
     return ListedGuard(
         id=plain_id(guard.entry),
@@ -393,7 +385,7 @@ def _listed(
         commands=commands,
         missed=missed(guard.title, commands),
         paths=guard.paths,
-        unless=tuple(dict.fromkeys(allowed)),
+        unless=guard.allowed,
         place=guard.place,
         faults=tuple(
             f"{pattern}: {reason}".strip(": ") for pattern, reason in guard.faults

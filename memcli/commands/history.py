@@ -21,7 +21,7 @@ from memcli.history.commits import add_commits
 from memcli.history.record import HistoryRecord, opened
 from memcli.memory.docs import Doc
 from memcli.memory.words import is_day
-from memcli.project import git
+from memcli.project import git, roots
 from memcli.project.context import read_all
 from memcli.project.record import FOLDER, record_path
 from memcli.sessions.discover import Discovery, discover
@@ -150,17 +150,10 @@ def _discovered(app: App, root: Path, record: HistoryRecord) -> Discovery:
     return discover(app.project.environ, [root, *trees])
 
 
-def work_trees(root: Path) -> Iterator[Path]:
-    """The other work trees of the repository that `root` is one of."""
+def work_trees(root: Path) -> list[Path]:
+    """The work trees of the repository that `root` is one of."""
     top = git.work_tree(root)
-    common = git.common_dir(top) if top is not None else None
-    if common is None:
-        return
-    if common.name == ".git":
-        yield common.parent
-    for file in (common / "worktrees").glob("*/gitdir"):
-        with suppress(OSError):
-            yield Path(os.fsdecode(file.read_bytes()).strip()).parent
+    return [tree for tree, _ in roots.work_trees(top)] if top is not None else []
 
 
 def note_sessions(app: App, named: Sequence[str], read: history.Read) -> None:

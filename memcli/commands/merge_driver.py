@@ -69,19 +69,23 @@ def merge_driver(files: Sequence[Path], name: str, size: str) -> int:
         return min(merged.conflicts, 127)
     except Exception as error:  # git can merge, and a driver that dies stops a rebase
         _explain(name or ours.name, error)
-    # As git does without a driver; of what it cannot merge, such as binary content,
-    # ours stays.
     try:
-        sides = [_read(path, "surrogateescape") for path in files]
-        text, code = _as_git(size, *sides)
-        if code == 0 and (lifted := _lifted(sides[1:], text)):
-            guards = ", ".join(repr(guard.title) for guard in lifted)
-            _say(name or ours.name, f"would lift {guards}: merge it by hand")
-            return 1
-        ours.write_bytes(text.encode("utf-8", "surrogateescape"))
-        return code
+        return _merged_by_git(files, name or ours.name, size)
     except Exception as error:
         return 1 if isinstance(error, DataError) else _explain(name or ours.name, error)
+
+
+def _merged_by_git(files: Sequence[Path], name: str, size: str) -> int:
+    """Merge as git does without a driver; the conflicts. Of what it cannot merge, such
+    as binary content, ours stays."""
+    sides = [_read(path, "surrogateescape") for path in files]
+    text, code = _as_git(size, *sides)
+    if code == 0 and (lifted := _lifted(sides[1:], text)):
+        guards = ", ".join(repr(guard.title) for guard in lifted)
+        _say(name, f"would lift {guards}: merge it by hand")
+        return 1
+    files[1].write_bytes(text.encode("utf-8", "surrogateescape"))
+    return code
 
 
 def _say(name: str, *lines: str) -> None:

@@ -56,7 +56,7 @@ def _plan_retire(app: App, ids: Sequence[str], reason: str) -> RetireReport:
     already = []
     episodes = []
     for prefix in dict.fromkeys(ids):
-        key, spot = _spot_of(app, changes, prefix, archived=False)
+        key, spot = spot_of(app, changes, prefix)
         entry = changes.original(spot)
         if not entry.is_live:
             already.append(key)
@@ -88,7 +88,7 @@ def _plan_restore(app: App, ids: Sequence[str], *, again: bool) -> RetireReport:
     changed = []
     already = []
     for prefix in dict.fromkeys(ids):
-        key, spot = _spot_of(app, changes, prefix, archived=None)
+        key, spot = spot_of(app, changes, prefix, archived=None)
         entry = changes.original(spot)
         if refusal := taken_back.of(entry.body, but=entry.id):
             what = f"{prefix}: {refusal}; nothing is written"
@@ -115,10 +115,16 @@ def _plan_restore(app: App, ids: Sequence[str], *, again: bool) -> RetireReport:
     )
 
 
-def _spot_of(
-    app: App, changes: ChangeSet, prefix: str, *, archived: bool | None
+def spot_of(
+    app: App,
+    changes: ChangeSet,
+    prefix: str,
+    *,
+    archived: bool | None = False,
+    hint: str = "",
 ) -> tuple[str, Spot]:
-    """The id of the one entry meant, and where it stands in `changes`."""
+    """The id of the one entry meant, and where it stands in `changes`. Raises
+    UsageError, with the `hint`, for what is no entry."""
     place = writable(app, prefix, archived=archived)
     with nothing_written(place.path):
         memory = hold(app.project, changes, place.path)
@@ -127,7 +133,7 @@ def _spot_of(
     if not spots:
         raise UsageError(
             f"{prefix}: is a section of prose, not an entry",
-            _prose_hint(app, prefix, place),
+            hint or _prose_hint(app, prefix, place),
         )
     # what stands twice in an archive came there twice: the later one is meant
     number = spots[-1] if place.path.endswith(ARCHIVE) else spots[0]

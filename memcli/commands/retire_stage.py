@@ -59,7 +59,7 @@ def retire_stage(app: App, request: StageRequest) -> StageReport:
             report = _ended(app, request, report, before)
         return report._replace(patches=(*report.patches, patch))
 
-    return app.write(plan, "retire-stage", dry_run=request.detect_only)
+    return plan() if request.detect_only else app.write(plan, "retire-stage")
 
 
 def _detect(app: App, folder: Path) -> StageReport:

@@ -13,7 +13,7 @@ from memcli.index import view
 from memcli.index.search import Match
 from memcli.index.upkeep import the_one, twins
 from memcli.index.view import FileRow
-from memcli.memory import parser, prominence, words
+from memcli.memory import parser, words
 from memcli.memory.filters import Filters, checked
 from memcli.memory.values import Entry, plain_id
 from memcli.project.context import Project
@@ -93,18 +93,8 @@ def _row(
     title = candidate.title or begin
     if candidate.title and not (alone or values["written"]):
         title = f"{candidate.title}: {begin}"
-    age = ranking.age_of(values, app.project.now)
-    stability = values.get("stability")
-    if stability is None:
-        stability = prominence.initial_stability(values.get("surprise") or 0)
-    standing = prominence.prominence(
-        float(values["importance"]),
-        candidate.kind,
-        age,
-        int(values["count"]),
-        ranking.rule_of(app.project.config),
-        stability,
-    )
+    scored = _weighed(app.project, candidate.kind, file.place.level, values)
+    prominence = scored.prominence
     return ListRow(
         id=candidate.entry,
         date=candidate.date,
@@ -115,10 +105,10 @@ def _row(
         status=str(values["status"]),
         importance=float(values["importance"]),
         reinforcement_count=int(values["count"]),
-        age_days=age,
-        decay=round(standing.decay, 4),
-        growth=round(standing.growth, 4),
-        prominence=round(standing.value, 4),
+        age_days=scored.item.age,
+        decay=round(prominence.decay, 4),
+        growth=round(prominence.growth, 4),
+        prominence=round(prominence.value, 4),
         title=title,
         path=file.path,
         line=candidate.line,
@@ -227,23 +217,30 @@ def _report(
 def standing(project: Project, entry: Entry, level: str) -> ranking.Scored:
     """What a recall would multiply an entry's relevance by, as the score of relevance
     1."""
-    extra = entry.extra
     values = {
         "reinforced": entry.last_reinforced,
         "created": entry.created_at,
         "date": entry.date,
+        "importance": entry.importance,
+        "count": entry.reinforcement_count,
     }
+    return _weighed(project, entry.kind, level, {**entry.extra, **values})
+
+
+def _weighed(
+    project: Project, kind: str, level: str, values: Mapping[str, Any]
+) -> ranking.Scored:
+    """The score of relevance 1 of an entry with these values, as the index has them."""
     item = ranking.RankedItem(
-        id=entry.id,
-        text=entry.body,
-        kind=entry.kind,
+        id="",
+        text="",
+        kind=kind,
         level=level,
         place=(),
-        importance=entry.importance,
-        reinforced=entry.reinforcement_count,
+        importance=float(values["importance"]),
+        reinforced=int(values["count"]),
         age=ranking.age_of(values, project.now),
-        surprise=float(extra.get("surprise", 0.0)),
-        stability=extra.get("stability"),
+        surprise=float(values.get("surprise") or 0),
+        stability=values.get("stability"),
     )
-    matches = {entry.id: Match(1.0)}
-    return ranking.weigh([item], matches, project.config)[0]
+    return ranking.weigh([item], {"": Match(1.0)}, project.config)[0]

@@ -44,10 +44,10 @@ class CompactReport(NamedTuple):
     """What was (or would be) done and found, what was left alone, the patches, and
     how many episodes wait."""
 
-    done: tuple[Event, ...]
-    found: tuple[Event, ...]
-    skipped: tuple[Problem, ...]
-    patches: tuple[Patch, ...]
+    done: tuple[Event, ...] = ()
+    found: tuple[Event, ...] = ()
+    skipped: tuple[Problem, ...] = ()
+    patches: tuple[Patch, ...] = ()
     waiting: int = 0
 
 
@@ -97,15 +97,11 @@ def count_uses(app: App, paths: Collection[str]) -> tuple[str, ...]:
             path for path in live_paths if os.path.realpath(path) in real_paths
         )
         if not (uses.waiting and chosen):
-            return CompactReport(done=(), found=(), skipped=(), patches=())
+            return CompactReport()
         files = read_files(app.project, CompactRequest(files=chosen))
         counted = uses.count(files.sources)
-        return CompactReport(
-            done=counted.done,
-            found=(),
-            skipped=(),
-            patches=files.patches(dict(counted.texts)),
-        )
+        patches = files.patches(dict(counted.texts))
+        return CompactReport(done=counted.done, patches=patches)
 
     report = _written(app, plan, uses)
     return tuple(chain.from_iterable(event.ids for event in report.done))

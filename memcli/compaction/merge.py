@@ -299,10 +299,8 @@ def _merge_blocks(
         parted = base.get(key)
         if key in ours and key in theirs:
             merged[key] = _merge_block(parted, ours[key], theirs[key], prose)
-        elif key in ours:
-            merged[key] = removals.left(parted, ours[key], removals.theirs)
         else:
-            merged[key] = removals.left(parted, theirs[key], removals.ours)
+            merged[key] = removals.left(parted, ours.get(key), theirs.get(key))
     taken = {versions[0].id for versions in merged.values() if versions}
     stale = _edited_on(base, merged)
     blocks = []
@@ -368,15 +366,18 @@ class _Removals:
         self.asked = asked
         self.notes: list[str] = []
 
-    def left(self, base: _Block | None, left: _Block, remover: str) -> list[_Block]:
-        """What stays of an entry that the text of one side lacks: all of it where the
-        other side has changed it or it binds, else the prose below that is new."""
+    def left(
+        self, base: _Block | None, ours: _Block | None, theirs: _Block | None
+    ) -> list[_Block]:
+        """What stays of an entry that one side lacks: all of it where the other side
+        has changed it or it binds, else the prose below that is new."""
+        left = ours or theirs or _Block()
         if base is None:
             return [left]
         is_guard = base.binds and left.binds and not self.is_archive
         if base.text == left.text and not is_guard:
             return _new_prose(base, left)
-        stone = self._stone(left.id, remover)
+        stone = self._stone(left.id, self.theirs if ours else self.ours)
         if stone is not None:
             self._say(left, f"stays taken back ({reason_of(stone)})", "restore")
             is_changed = left.body != base.body

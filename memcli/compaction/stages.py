@@ -67,10 +67,10 @@ class StageLeavers(NamedTuple):
 
     `losses` name the files that lose too many of their live entries."""
 
-    retired: tuple[tuple[str, str, str], ...]
-    skipped: tuple[Problem, ...]
-    losses: tuple[Event, ...]
-    patches: tuple[Patch, ...]
+    retired: tuple[tuple[str, str, str], ...] = ()
+    skipped: tuple[Problem, ...] = ()
+    losses: tuple[Event, ...] = ()
+    patches: tuple[Patch, ...] = ()
 
 
 def leavers_of(project: Project, job: str, stage: str) -> StageLeavers:
@@ -183,7 +183,7 @@ def move(app: App, end: StageEnd) -> StageLeavers:
     Raises RefusedError where a file would lose too much."""
 
     def plan() -> StageLeavers:
-        leaving = StageLeavers(retired=(), skipped=(), losses=(), patches=())
+        leaving = StageLeavers()
         if end.ended:
             leaving = leavers_of(app.project, end.job, end.ended)
         for loss in leaving.losses:

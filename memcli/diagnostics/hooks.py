@@ -3,7 +3,7 @@ called."""
 
 import datetime
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from memcli.app import App
@@ -158,13 +158,10 @@ def _untrusted(
     values = harness.values_of(harness.agent_home("codex", environ) / "config.toml")
     if settings.scope != "user" and not _trusts(values, root):
         yield "Codex does not trust this project yet, and skips its hooks without a word"
-    prefix = f"{settings.path}:"
     names = harness.approvals(environ)
-    approved = {name.removeprefix(prefix).split(":")[0] for name in names}
+    own = [name for name in names if name.startswith(f"{settings.path}:")]
     handlers = agent_settings.handlers(text_of(settings.path) or "")
-    events = dict.fromkeys(handler.event for handler in handlers)
-    waiting = [event for event in events if _snake_case(event) not in approved]
-    if waiting:
+    if waiting := _unapproved((handler.event for handler in handlers), own):
         yield f"Codex does not trust these hooks yet, and skips them: {', '.join(waiting)}"
 
 
@@ -186,10 +183,15 @@ def _untrusted_plugin(environ: Mapping[str, str]) -> list[str]:
     plugin_hooks = [
         name for name in trusted if "mem@" in name or "codex-hooks.json" in name
     ]
+    return _unapproved(agent_settings.groups("codex"), plugin_hooks)
+
+
+def _unapproved(events: Iterable[str], names: Sequence[str]) -> list[str]:
+    """The events that are in no name of an approved hook (FILE:EVENT:GROUP:PLACE)."""
     return [
         event
-        for event in agent_settings.groups("codex")
-        if not any(f":{_snake_case(event)}:" in name for name in plugin_hooks)
+        for event in dict.fromkeys(events)
+        if not any(f":{_snake_case(event)}:" in name for name in names)
     ]
 
 

@@ -21,7 +21,7 @@ from memcli.diagnostics.scene import (
 from memcli.memory.parser import KnownFile
 from memcli.memory.values import listed
 from memcli.memory.words import count
-from memcli.project import git, levels_on_disk
+from memcli.project import git, levels_on_disk, roots
 from memcli.project.context import read_known
 
 
@@ -118,7 +118,7 @@ class _WorkTree(NamedTuple):
 
 
 def _other_trees(scene: Scene) -> Iterator[_WorkTree]:
-    """Work trees of the repository that are not in view."""
+    """Work trees of the repository that are there and not in view."""
     root = scene.app.project.root
     top = scene.repository.top
     if root is None or top is None or scene.repository.fault:
@@ -126,23 +126,11 @@ def _other_trees(scene: Scene) -> Iterator[_WorkTree]:
     files = scene.app.project.listing.files
     in_view = {os.path.realpath(root / file.tree) for file in files}
     in_view.add(os.path.realpath(top))
-    for tree in _work_trees(top):
-        if str(tree.top) not in in_view:
-            yield tree
-
-
-def _work_trees(top: Path) -> Iterator[_WorkTree]:
-    """The work trees of a repository that has more than one."""
-    common = git.common_dir(top)
-    if common is None or not (common / "worktrees").is_dir():
-        return
-    listed = git.run(["worktree", "list", "--porcelain"], top).stdout
-    for block in listed.split("\n\n"):
-        fields = dict(line.partition(" ")[::2] for line in block.splitlines())
-        path = os.path.realpath(fields.get("worktree", ""))
-        if "bare" not in fields and os.path.isdir(path):
-            branch = fields.get("branch", fields.get("HEAD", "")[:12])
-            yield _WorkTree(Path(path), branch.removeprefix("refs/heads/"))
+    for tree, folder in roots.work_trees(top):
+        path = os.path.realpath(tree)
+        if path not in in_view and os.path.isdir(path):
+            head = git.read_first_line(folder / "HEAD")
+            yield _WorkTree(Path(path), head.removeprefix("ref: refs/heads/"))
 
 
 def _only_there(scene: Scene, tree: _WorkTree) -> Iterator[Check]:

@@ -8,7 +8,7 @@ from memcli.app import App
 from memcli.extraction import proposals, rules
 from memcli.extraction.drafts import FindingDraft, is_persons
 from memcli.extraction.placement import Context
-from memcli.extraction.proposals import Proposal
+from memcli.extraction.proposals import Proposal, Proposals
 from memcli.extraction.scopes import Home
 from memcli.sessions.model import Session
 from memcli.storage.inbox import Inbox
@@ -18,27 +18,13 @@ DROPPED = "was proposed before, and dropped or run out"
 WAITS = "is proposed already"
 
 
-class Doors:
-    """What was proposed before, for all sessions of a run."""
-
-    def __init__(self, app: App, *, dry_run: bool) -> None:
-        self.app = app
-        self.dry_run = dry_run
-        why = "what was proposed before is not known"
-        self.known = proposals.known(app, why=why)
-
-    def of(self, session: Session) -> "SessionDoors":
-        """The doors of one session."""
-        return SessionDoors(self, session)
-
-
 class SessionDoors:
-    """The drafts of one session held against what was proposed before: what a person
-    says again is kept, what was dropped or ran out does not come back."""
+    """The drafts of one session held against what was proposed before (`known`): what a
+    person says again is kept, what was dropped or ran out does not come back."""
 
-    def __init__(self, doors: Doors, session: Session) -> None:
-        self.doors = doors
-        self.known = doors.known
+    def __init__(self, app: App, known: Proposals, session: Session) -> None:
+        self.app = app
+        self.known = known
         self.session = session
         self.again: list[Proposal] = []
         self.dropped: Counter[str] = Counter()
@@ -86,9 +72,9 @@ class SessionDoors:
             proposals.proposal_of(draft, context, home) for draft in likely[:room]
         ]
         self.known.all = [*waiting, *self.known.all]
-        if (waiting or self.again) and not self.doors.dry_run:
+        if waiting or self.again:
             lost = "what was proposed could not be kept"
-            with self.doors.app.state(best_effort=lost) as state, state.transaction():
+            with self.app.state(best_effort=lost) as state, state.transaction():
                 proposals.add(state, waiting)
                 Inbox(state).settle((one.id for one in self.again), "kept")
         return waiting

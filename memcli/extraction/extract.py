@@ -15,21 +15,22 @@ from memcli.errors import DataError, one_of
 from memcli.extraction import (
     engines,
     placement,
+    proposals,
     rules,
     scopes,
 )
-from memcli.extraction.doors import Doors
+from memcli.extraction.doors import SessionDoors
 from memcli.extraction.drafts import FindingDraft
 from memcli.extraction.engines import EngineInput
 from memcli.extraction.inputs import inputs_of, known_memories
 from memcli.extraction.patches import keep_private, patch_of
 from memcli.extraction.rules.last_said import as_it_stands
 from memcli.extraction.rules.words import spoken
-from memcli.extraction.scopes import Home, Skipped, place_of, targets_of
+from memcli.extraction.scopes import Home, Skipped, targets_of
 from memcli.extraction.segments import segments
 from memcli.extraction.transcripts import Transcripts
 from memcli.memory.grammar import conflict_lines
-from memcli.memory.parser import KnownFile, parse
+from memcli.memory.parser import KnownFile
 from memcli.memory.values import Patch, Problem, listed
 from memcli.project import context
 from memcli.project.context import (
@@ -107,7 +108,6 @@ def extract(
     app: App,
     request: ExtractRequest,
     *,
-    dry_run: bool = False,
     begin: Callable[[], Mapping[str, str]] = dict,
 ) -> ExtractReport:
     """Learn from the sessions asked for: one write for each, all of it or nothing.
@@ -120,7 +120,7 @@ def extract(
     if request.job:
         job_folder(app.project, request.job)
     engine, why, model = _engine(app, request)
-    run = _Extraction(app, request, model, llm=engine == "llm", dry_run=dry_run)
+    run = _Extraction(app, request, model, llm=engine == "llm")
     run.begin = begin
     more = run.all()
     return ExtractReport(
@@ -130,10 +130,7 @@ def extract(
         more=more,
         problems=tuple(run.problems),
         prompts=tuple(run.shown),
-        patches=tuple(
-            Patch(app.project.path_of(name), run.before[name], text)
-            for name, text in sorted(run.after.items())
-        ),
+        patches=tuple(run.patches[path] for path in sorted(run.patches)),
         turns=run.turns,
         read=run.transcripts.whole,
     )
@@ -159,8 +156,7 @@ def _engine(app: App, request: ExtractRequest) -> "tuple[str, str, Model | None]
 
 
 class _Extraction:
-    """One run over several sessions; with `dry_run` each sees what the earlier ones
-    would leave."""
+    """One run over several sessions."""
 
     def __init__(
         self,
@@ -169,7 +165,6 @@ class _Extraction:
         model: "Model | None",
         *,
         llm: bool,
-        dry_run: bool,
     ) -> None:
         self.app = app
         self.request = request
@@ -177,16 +172,15 @@ class _Extraction:
         self.llm = llm
         self.project = app.project
         self.root = need_root(app.project)
-        self.dry_run = dry_run or request.show_prompt
         self.transcripts = Transcripts(app, request.format, request.text, whole=llm)
         self.problems = self.transcripts.problems
         self.begin: Callable[[], Mapping[str, str]] = dict
         self.learned: list[Learned] = []
         self.shown: list[str] = []
         self.turns: dict[str, Sequence[Turn]] = {}
-        self.before: dict[str, str | None] = {}
-        self.after: dict[str, str] = {}
-        self.doors = Doors(app, dry_run=self.dry_run)
+        self.patches: dict[str, Patch] = {}
+        why = "what was proposed before is not known"
+        self.proposed = proposals.known(app, why=why)
 
     def all(self) -> tuple[str, ...]:
         """Learn from every session asked for; the names of those that are left for
@@ -218,7 +212,7 @@ class _Extraction:
         done = [self._session(session, position) for session in sessions]
         reached = [each for each in done if each is not None]
         whole = len(reached) == len(done) and not self.request.scopes
-        if reached and whole and not self.dry_run and path != "-":
+        if reached and whole and path != "-":
             self.transcripts.keep(path, name, sessions, reached)
 
     def _has_receipt(self, known: Extraction) -> bool:
@@ -343,14 +337,22 @@ class _Extraction:
         home: Home,
     ) -> Learned:
         """Write what is certain, and let the rest wait for a yes."""
-        doors = self.doors.of(context.session)
+        doors = SessionDoors(self.app, self.proposed, context.session)
         drafts = [*filter(None, map(doors.judged, found.drafts))]
         outcome = self._write(drafts, context, home)
         waiting = doors.close(outcome.proposed, context, home)
-        told = _told(head, found, outcome)
-        dropped = Counter(told.dropped) + doors.dropped
-        titles = tuple(one.title for one in waiting)
-        return told._replace(dropped=dict(dropped), proposed=titles)
+        dropped = Counter(found.dropped) + Counter(outcome.dropped) + doors.dropped
+        ends = [each.outcome for each in found.drafts if each.scope.name == "episode"]
+        return head._replace(
+            events=outcome.events,
+            dropped=dict(dropped),
+            outcome="".join(ends[-1:]),
+            cut=(*head.cut, *found.cut),
+            refused=outcome.refused,
+            failed=found.failed,
+            more=found.more,
+            proposed=tuple(one.title for one in waiting),
+        )
 
     @cached_property
     def stages(self) -> Mapping[str, str]:
@@ -391,8 +393,7 @@ class _Extraction:
         return Home(job, "", folder)
 
     def _known(self, home: Home) -> list[KnownFile]:
-        """Every memory file and archive, as it is or would be; the unreadable are
-        named."""
+        """Every memory file and archive; the unreadable are named."""
         project = self.project
         found = list[KnownFile]()
         problems = list[Problem]()
@@ -402,18 +403,12 @@ class _Extraction:
                 home.job,
                 home.task,
             )
-            text = self.after.get(each.path, each.memory.text)
-            memory = each.memory if text == each.memory.text else parse(text, each.path)
-            writable = (each.writable or own) and not conflict_lines(text)
-            found.append(KnownFile(memory, each.place, writable))
+            writable = (each.writable or own) and not conflict_lines(each.memory.text)
+            found.append(each._replace(writable=writable))
         self.problems += [
             problem for problem in problems if problem not in self.problems
         ]
-        fresh = (
-            self.after.keys() - {file.path for file in found} if self.dry_run else set()
-        )
-        laid = (KnownFile(parse(self.after[n], n), place_of(n, home)) for n in fresh)
-        return [*found, *laid]
+        return found
 
     def _write(
         self, items: Sequence[FindingDraft], context: placement.Context, home: Home
@@ -423,22 +418,18 @@ class _Extraction:
         def plan() -> placement.Outcome:
             known = self._known(home)
             outcome = placement.plan(items, context, known)
-            if not self.dry_run:
+            if not self.app.is_rehearsal:
                 keep_private(self.root, outcome.texts)
-            texts = sorted(outcome.texts.items())
-            made = self.after if self.dry_run else ()
             patches = tuple(
-                patch_of(self.project, name, text, known, made=made)
-                for name, text in texts
+                patch_of(self.project, name, text, known)
+                for name, text in sorted(outcome.texts.items())
             )
-            for patch, (name, _) in zip(patches, texts, strict=True):
-                self.before.setdefault(name, patch.before)
             return outcome._replace(patches=patches)
 
-        outcome = self.app.write(
-            plan, "extract", dry_run=self.dry_run, note=placement.Outcome.proposed_ids
-        )
-        self.after.update(outcome.texts)
+        outcome = self.app.write(plan, "extract", note=placement.Outcome.proposed_ids)
+        for patch in outcome.patches:
+            first = self.patches.get(patch.path, patch)
+            self.patches[patch.path] = patch._replace(before=first.before)
         return outcome
 
 
@@ -475,23 +466,6 @@ def _not_looked_at(session: Session) -> tuple[str, ...]:
 
 def _is_said(turn: Turn) -> bool:
     return bool(turn.text.strip()) and (turn.human or spoken(turn))
-
-
-def _told(
-    head: Learned, found: engines.Findings, outcome: placement.Outcome
-) -> Learned:
-    dropped = Counter(found.dropped) + Counter(outcome.dropped)
-    ended = [item.outcome for item in found.drafts if item.finding.scope == "episode"]
-    end = (ended or [""])[-1]
-    cut = (*head.cut, *found.cut)
-    told = head._replace(
-        events=outcome.events,
-        dropped=dict(dropped),
-        outcome=end,
-        cut=cut,
-        refused=outcome.refused,
-    )
-    return told._replace(failed=found.failed, more=found.more)
 
 
 def cosine_of(one: Sequence[float], other: Sequence[float]) -> float:

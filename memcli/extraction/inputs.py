@@ -10,7 +10,7 @@ from memcli.extraction.scopes import Home
 from memcli.memory.parser import KnownFile
 from memcli.memory.values import Entry, Problem
 from memcli.project import git
-from memcli.project.context import Project, need_root, text_of
+from memcli.project.context import Project, need_root, text_of, unread
 from memcli.sessions.model import Session
 from memcli.storage.files import Unreadable
 from memcli.text.controls import clean_text
@@ -67,10 +67,7 @@ def _notes(project: Project, home: Home, name: str, problems: list[Problem]) -> 
     try:
         text = text_of(project, path) or ""
     except Unreadable as error:
-        name = f"{home.job_folder}/{name}".lstrip("/")
-        problem = Problem(
-            path=name, line=error.line, message=str(error), severity="unreadable"
-        )
+        problem = unread(f"{home.job_folder}/{name}".lstrip("/"), error)
         problems += [problem] if problem not in problems else []
         return ""
     most = FILE_LENGTH * 4

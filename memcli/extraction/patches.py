@@ -2,7 +2,7 @@
 private is kept out of git first."""
 
 import os
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from memcli.errors import DataError, RefusedError
@@ -24,19 +24,14 @@ def keep_private(root: Path, names: Iterable[str]) -> None:
 
 
 def patch_of(
-    project: Project,
-    name: str,
-    text: str,
-    known: Iterable[KnownFile],
-    *,
-    made: Container[str] = (),
+    project: Project, name: str, text: str, known: Iterable[KnownFile]
 ) -> Patch:
-    """The patch of one file, which may be one that is only planned (`made`). What
-    cannot be read, or has conflict markers, is not written."""
+    """The patch of one file. What cannot be read, or has conflict markers, is not
+    written."""
     path = project.path_of(name)
     nothing = "nothing of this session is written"
     before = next((file.memory.text for file in known if file.path == name), None)
-    if before is None and os.path.lexists(path) and name not in made:
+    if before is None and os.path.lexists(path):
         raise DataError(f"{name}: cannot be read; {nothing}", "mem doctor")
     for line in conflict_lines(before or ""):
         raise RefusedError(

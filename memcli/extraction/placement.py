@@ -267,16 +267,15 @@ class _Placement:
             self.dropped[TWICE] += 1
             return
         same = self._same(draft, self.context.targets[target][1], mine)
-        decided = same is not None and self._rank(same) != _THROWN
-        refusal = (
-            None if decided else self.taken_back.of(draft_body(draft), id=draft.id)
-        )
-        if refusal is not None or (same is not None and not decided):
+        if same is not None and self._rank(same) != _THROWN:
+            if draft.finding.is_unsaid:
+                self.dropped[LEARNED] += 1
+            else:
+                self._strengthen(same, draft)
+            return
+        refusal = self.taken_back.of(draft_body(draft), id=draft.id)
+        if refusal is not None or same is not None:
             self._refuse(draft, refusal)
-        elif same is not None and draft.finding.is_unsaid:
-            self.dropped[LEARNED] += 1
-        elif same is not None:
-            self._strengthen(same, draft)
         else:
             self._learn_new(draft, target)
 

@@ -70,6 +70,12 @@ class Guard(NamedTuple):
         return hashlib.sha256(self.identity.encode("utf-8", "replace")).hexdigest()
 
     @property
+    def allowed(self) -> tuple[str, ...]:
+        """The patterns of what it lets pass, as they stand in the file."""
+        commands = (each.text for each in self.allowed_commands)
+        return tuple(dict.fromkeys([*commands, *self.allowed_paths]))
+
+    @property
     def binds(self) -> bool:
         """Whether it can stop anything."""
         return self.mode in MODES and bool(self.commands or self.paths)

@@ -21,9 +21,7 @@ def reason(verdict: Verdict) -> str:
         f"mem guard {says} this: {quoted(guard.title)} ({guard.place})",
         met(verdict),
     ]
-    allowed = [*(each.text for each in guard.allowed_commands), *guard.allowed_paths]
-    if allowed:
-        names = ", ".join(quoted(text) for text in dict.fromkeys(allowed))
+    if names := ", ".join(map(quoted, guard.allowed)):
         parts.append(f"allowed: {names}")
     is_untrusted = guard.mode == DENY != verdict.mode and not verdict.is_place
     if is_untrusted and verdict.pattern:

@@ -15,7 +15,7 @@ from memcli.compaction.reinforce import ReinforceRequest, reinforce
 from memcli.compaction.stages import move, stage_ends, stages_now
 from memcli.errors import MemError
 from memcli.extraction.extract import ExtractReport, ExtractRequest, Learned, extract
-from memcli.hooks.rehearsal import Rehearsal
+from memcli.extraction.rehearsal import Rehearsal
 from memcli.hooks.uses import note_uses
 from memcli.memory.changes import Event
 from memcli.project.context import write_blocker
@@ -29,7 +29,8 @@ def run(app: App, request: ExtractRequest) -> AfterSession:
 
     A dry run is a rehearsal of the same steps."""
     if request.show_prompt:
-        report = extract(app, request, dry_run=True)
+        with Rehearsal(app) as rehearsal:
+            report = extract(rehearsal, request)
         return AfterSession(
             extract=report, reinforced=(), compacted=(), patches=report.patches
         )
@@ -54,12 +55,7 @@ class _Run:
         self.due: CompactRequest | None = None
 
     def done(self) -> AfterSession:
-        rehearsed = isinstance(self.app, Rehearsal)
-        report = extract(
-            self.app, self.request, dry_run=rehearsed, begin=self._move_stages
-        )
-        if isinstance(self.app, Rehearsal):
-            self.app.project.take(report.patches)
+        report = extract(self.app, self.request, begin=self._move_stages)
         used = self._reinforced(report)
         return AfterSession(
             extract=report,
@@ -100,8 +96,7 @@ class _Run:
         app = self.app
         if self.due is None:
             return ()
-        rehearsed = isinstance(app, Rehearsal)
-        due = self.due._replace(check=rehearsed)
+        due = self.due._replace(check=app.is_rehearsal)
         report = _tried(app, partial(compact.compact_due, app, due))
         if report is None:
             return ()

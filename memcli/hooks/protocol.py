@@ -51,11 +51,10 @@ def main(arguments: Sequence[str]) -> int:
     clock = started + seconds / 2, started + seconds * 3 / 4
     pending: list[Pending] = []
     with nullcontext() if verb == "worker" else _expiring(seconds, arguments, pending):
-        if outcome := _tried(lambda: _served(verb, rest, clock, pending)):
-            what, _, hint = outcome.partition("\n")
-            _log_call(" ".join(arguments), started, what)
-            if hint and os.isatty(2):  # a person's: no client has a terminal there
-                sys.stderr.write(f"mem: hook {verb}: {what}\nhint: {hint}\n")
+        name = " ".join(arguments)
+        hint = _timed(name, started, lambda: _served(verb, rest, clock, pending))
+        if hint and os.isatty(2):  # a person's: no client has a terminal there
+            sys.stderr.write(f"mem: hook {verb}: {hint}\n")
         _put_owed(pending)
     return 0
 
@@ -81,6 +80,17 @@ def _tried(work: Callable[[], str]) -> str:
     # An interrupt, too: nothing of this is the agent's business.
     except BaseException as error:
         return f"{type(error).__name__}: {getattr(error, 'what', error)}"
+
+
+def _timed(name: str, started: float, work: Callable[[], str]) -> str:
+    """Do it; a line in the log says what came of it, and how long that took. What a
+    person would be told: that line and a hint, "" without one."""
+    outcome = _tried(work)
+    what, _, hint = outcome.partition("\n")
+    if what:
+        took = (time.monotonic() - started) * 1000
+        _log(f"{name} {took:.0f} ms: {what}")
+    return f"{what}\nhint: {hint}" if hint else ""
 
 
 def _served(
@@ -191,8 +201,7 @@ def answered(values: Mapping[str, object]) -> str:
 
     clock = started + seconds / 2, started + seconds * 3 / 4
     pending: list[Pending] = []
-    if outcome := _tried(lambda: _event(verb, call, clock, pending, put)):
-        _log_call(f"mcp {verb}", started, outcome)
+    _timed(f"mcp {verb}", started, lambda: _event(verb, call, clock, pending, put))
     return "".join(said or (each.text for each in pending))
 
 
@@ -314,11 +323,6 @@ def _put(text: str) -> None:
         with suppress(OSError, ValueError):
             sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
             sys.stdout.buffer.flush()
-
-
-def _log_call(name: str, started: float, outcome: str) -> None:
-    took = (time.monotonic() - started) * 1000
-    _log(f"{name} {took:.0f} ms: {outcome}")
 
 
 def _log(line: str) -> None:

@@ -1,13 +1,15 @@
-"""Which folders around a working directory may be the root of a project."""
+"""Which folders around a working directory may be the root of a project, and the work
+trees of its repository."""
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
 
 from memcli.memory.values import JOBS_DIRS
 from memcli.project import config
-from memcli.project.git import may_be_root
+from memcli.project.git import common_dir, may_be_root
 
 
 def find_root(cwd: Path, home: Path, jobs_dirs: Sequence[str] = ()) -> Path | None:
@@ -62,3 +64,15 @@ def _holds_job(folder: Path, cwd: Path, jobs_dirs: Sequence[str]) -> bool:
     if (kind, depth) == ("task", 4):
         return any(os.path.lexists(folder / mark) for mark in _MARKS)
     return bool(kind)
+
+
+def work_trees(tree_top: Path) -> Iterator[tuple[Path, Path]]:
+    """The work trees of a repository, there or not, each with its git directory."""
+    common = common_dir(tree_top)
+    if common is None:
+        return
+    if common.name == ".git":
+        yield common.parent, common
+    for file in sorted((common / "worktrees").glob("*/gitdir")):
+        with suppress(OSError):
+            yield Path(os.fsdecode(file.read_bytes()).strip()).parent, file.parent

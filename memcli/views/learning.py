@@ -15,10 +15,11 @@ from memcli.views.text import count, in_one_line, place
 
 if TYPE_CHECKING:
     from memcli.commands.drop import DropReport
-    from memcli.commands.extract import AfterSession, Learned, MomentReport
+    from memcli.commands.extract import AfterSession, MomentReport
     from memcli.commands.history import Correction, ReplayReport
     from memcli.commands.inbox import InboxReport
     from memcli.commands.keep import KeepReport
+    from memcli.extraction.extract import Learned
     from memcli.extraction.placement import PlacedFinding
     from memcli.extraction.proposals import Proposal
     from memcli.sessions.discover import Discovery

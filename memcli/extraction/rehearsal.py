@@ -104,6 +104,8 @@ class RehearsedProject(Project):
 class Rehearsal(App):
     """An app whose writes stand in memory; the index is that of the real one."""
 
+    is_rehearsal = True
+
     def __init__(self, real: App) -> None:
         self.__dict__.update(real.__dict__)
         self.real = real
