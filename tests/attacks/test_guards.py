@@ -16,14 +16,19 @@ from memcli.hooks.calls import MOST_BYTES
 from memcli.hooks.protocol import main
 from memcli.storage.files import state_dir
 from memcli.text.shell import commands_of
-from tests.commands.test_guard import FORCED, STOPPED, call, decision, guarded, tried
+from tests.commands.test_guard import (
+    FORCED,
+    STOPPED,
+    call,
+    decided,
+    decision,
+    guarded,
+    reason,
+    ruled,
+)
 from tests.conftest import Project
 
 pytestmark = pytest.mark.process
-
-
-def reason(answer) -> str:
-    return answer["hookSpecificOutput"]["permissionDecisionReason"]
 
 
 def junk(project: Project, times: int, **values) -> str:
@@ -44,7 +49,7 @@ def test_more_patterns_than_are_judged_ask(project):
     guarded(project)
     text = project.read("MEMORY.md")
     project.write("MEMORY.md", text + junk(project, 30, guard="ask"))
-    assert decision(call(project, FORCED)) == "deny"
+    assert decided(project) == "deny"
     answer = call(project, "ls")
     assert decision(answer) == "ask"
     assert f"more than {MOST_PATTERNS:,} patterns" in reason(answer)
@@ -125,7 +130,7 @@ def test_a_call_that_is_hard_to_read_is_judged_or_asked_about(project, content, 
 def test_what_a_stopped_command_held_is_kept_without_its_secrets(project):
     guarded(project)
     token = "ghp_" + "a1B2" * 9
-    assert decision(call(project, f"TOKEN={token} {FORCED}")) in STOPPED
+    assert decided(project, f"TOKEN={token} {FORCED}") in STOPPED
     assert token not in project.mem("guard").out
     with closing(sqlite3.connect(state_dir() / "state.db")) as state:
         ((why,),) = state.execute("SELECT why FROM told").fetchall()
@@ -142,13 +147,13 @@ def test_guards_of_files_too_large_to_index_ask(project):
     assert "`MEMORY.md` has guards that are not indexed" in reason(answer)
     project.mem("index")
     assert call(project, "ls") == ""
-    assert decision(call(project, FORCED)) == "deny"
-    assert decision(call(project, "", tool_name="Read", tool_input={"path": "a"})) == ""
+    assert decided(project) == "deny"
+    assert decided(project, "", tool_name="Read", tool_input={"path": "a"}) == ""
     project.memory_file.unlink()
     many = text.encode() + b"x" * (17 << 20)
     project.memory_file.write_bytes(many)
     project.mem("index", "--rebuild")
-    assert decision(call(project, "ls")) == "ask"
+    assert decided(project, "ls") == "ask"
     project.memory_file.write_bytes(b"x" * (17 << 20))
     assert call(project, "ls") == ""
 
@@ -179,7 +184,7 @@ def test_a_root_made_on_the_way_lifts_no_guard(project, mark):
     project.write("sub/gen/api.py", "x = 1\n")
     inside = project.root / "sub"
     for line in (FORCED, "rm gen/api.py", "cd gen && echo x > api.py"):
-        assert decision(call(project, line, cwd=str(inside))) == "deny", line
+        assert decided(project, line, cwd=str(inside)) == "deny", line
     answer = call(
         project,
         "",
@@ -195,7 +200,7 @@ def test_a_root_that_the_environment_names_lifts_no_guard(project, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     moved = {"MEM_ROOT": str(elsewhere)}
-    assert decision(call(project, FORCED, env=moved)) == "deny"
+    assert decided(project, env=moved) == "deny"
 
 
 @pytest.mark.parametrize(
@@ -213,7 +218,7 @@ def test_a_variable_that_names_a_repository_leads_to_its_guards(
 ):
     entry = guarded(project)
     given = line.format(project.root, entry[:8])
-    assert decision(call(project, given, cwd=str(tmp_path))) in STOPPED
+    assert decided(project, given, cwd=str(tmp_path)) in STOPPED
     harmless = "GIT_DIR=/nowhere/.git git push --force"
     assert call(project, harmless, cwd=str(tmp_path)) == ""
 
@@ -536,7 +541,7 @@ def test_what_changes_a_guarded_file_is_stopped(client):
 
     def decided(line: str) -> str:
         line = line.replace("{root}", client.root.name).replace("\\n", "\n")
-        return tried(client, line).json["decision"]
+        return ruled(client, line)
 
     assert [line for line in WRITING if decided(line) != "deny"] == []
     assert [line for line in ASKED if decided(line) != "ask"] == []
@@ -597,7 +602,7 @@ def test_a_tool_is_judged_by_the_files_that_it_writes(client):
         text = given.replace("{root}", str(client.root))
         text = text.replace("{patch}", PATCH.format(KEPT))
         text = text.replace("{other}", PATCH.format("src/main.py"))
-        return decision(call(client, "", tool_name=tool, tool_input=json.loads(text)))
+        return decided(client, "", tool_name=tool, tool_input=json.loads(text))
 
     assert [row for row in TOOLS if decided(row) != "deny"] == []
     assert [row for row in OTHERS if decided(row)] == []
@@ -645,8 +650,8 @@ def test_a_file_is_guarded_however_its_glob_leads_there(project, glob):
     glob = glob.replace("{root}", str(project.root))
     guarded(project, commands=None, paths=[glob.replace("{name}", project.root.name)])
     for path in ("conf/secrets.yml", f"{project.root}/conf/secrets.yml"):
-        assert tried(project, path).json["decision"] == "deny"
-    assert tried(project, "conf.yml").json["decision"] is None
+        assert ruled(project, path) == "deny"
+    assert ruled(project, "conf.yml") is None
 
 
 def test_a_glob_that_matches_nothing_is_a_fault(project):
@@ -654,7 +659,7 @@ def test_a_glob_that_matches_nothing_is_a_fault(project):
     said = project.mem("guard").out
     assert said.count("can match no file") == 2
     assert project.mem("doctor").out.count("can match no file") == 2
-    assert tried(project, str(project.home / "mine.yml")).json["decision"] == "deny"
+    assert ruled(project, str(project.home / "mine.yml")) == "deny"
 
 
 @pytest.mark.parametrize(
@@ -688,7 +693,7 @@ def test_a_folder_that_is_no_path_narrows_no_lesson(lesson):
 def test_a_folder_beside_the_root_that_begins_as_it_does(project):
     name = f"../{project.root.name}-infra"
     guarded(project, commands=None, paths=[f"{name}/**"])
-    assert decision(call(project, f"rm {name}/a.tf")) == "deny"
+    assert decided(project, f"rm {name}/a.tf") == "deny"
     assert call(project, "rm a.tf") == ""
 
 
@@ -709,7 +714,7 @@ def test_what_takes_other_files_away_touches_no_guard(project):
         "cat list | xargs sed -i s/1/2/",
         "rm -f *.md",
     ):
-        assert decision(call(project, line)) == "ask", line
+        assert decided(project, line) == "ask", line
 
 
 def test_a_lesson_about_one_folder_is_of_that_folder():
@@ -725,7 +730,7 @@ def test_a_call_from_a_folder_that_is_gone_is_judged(project, gone):
     """By the guards around it, or of where the client starts the hook."""
     guarded(project)
     folder = gone.format(root=project.root)
-    assert decision(call(project, FORCED, cwd=folder)) == "deny"
+    assert decided(project, cwd=folder) == "deny"
 
 
 def test_a_pattern_and_an_id_are_shown_in_one_line(project):

@@ -11,7 +11,7 @@ from memcli.cli.serve import perform
 from memcli.errors import UsageError
 from memcli.exchange.exporter import safe_text
 from memcli.text.controls import quoted
-from tests.commands.test_guard import call, decision
+from tests.commands.test_guard import decided
 from tests.programs import finished
 
 pytestmark = pytest.mark.process
@@ -112,41 +112,48 @@ def test_a_guard_holds_no_secret(bound, option):
     assert project.read() == before
 
 
-@pytest.mark.parametrize(
-    ("line", "asks"),
-    [
-        ("mem guard {} --unless 'git push --force'", True),
-        ("mem guard {} --command=foo", True),
-        ("mem guard {} --path x --ask", True),
-        ("mem guard {} --unless --try", True),
-        ("mem guard {}", True),
-        ("mem edit {} --title x", True),
-        ("mem -q retire {}", True),
-        ("uvx --from memcli mem undo", True),
-        ("uvx memcli@latest undo", True),
-        ("pipx run --spec memcli==1.0 mem guard --off {}", True),
-        ("uv tool run --from memcli mem forget {}", True),
-        ("python -m memcli undo", True),
-        ("python -m memcli.__main__ undo", True),
-        ("$(which mem) undo", True),
-        ("docker compose exec web mem undo", True),
-        ("cp -r hooks .claude/", True),
-        ("rsync -a other/ .claude", True),
-        ("cp a.json ~/.claude/settings.json", True),
-        ("echo x > ~/.gemini/settings.json", True),
-        ("cp -r docs .vscode/", False),
-        ("cp -r docs .", False),
-        ("cp -r .claude/skills /tmp/", False),
-        ("uvx --from memcli mem list", False),
-        ("mem guard {} --replay", False),
-        ("mem guard", False),
-        ("mem show {}", False),
-    ],
-)
-def test_who_weakens_a_guard_asks_the_person(bound, line, asks):
+WEAKENING = """
+mem guard {} --unless 'git push --force'
+mem guard {} --command=foo
+mem guard {} --path x --ask
+mem guard {} --unless --try
+mem guard {}
+mem edit {} --title x
+mem -q retire {}
+uvx --from memcli mem undo
+uvx memcli@latest undo
+pipx run --spec memcli==1.0 mem guard --off {}
+uv tool run --from memcli mem forget {}
+python -m memcli undo
+python -m memcli.__main__ undo
+$(which mem) undo
+docker compose exec web mem undo
+cp -r hooks .claude/
+rsync -a other/ .claude
+cp a.json ~/.claude/settings.json
+echo x > ~/.gemini/settings.json
+"""
+HARMLESS = """
+cp -r docs .vscode/
+cp -r docs .
+cp -r .claude/skills /tmp/
+uvx --from memcli mem list
+mem guard {} --replay
+mem guard
+mem show {}
+"""
+
+
+@pytest.mark.parametrize("line", WEAKENING.strip().splitlines())
+def test_who_weakens_a_guard_asks_the_person(bound, line):
     project, entry = bound
-    answer = call(project, line.format(entry))
-    assert decision(answer) == ("ask" if asks else "")
+    assert decided(project, line.format(entry)) == "ask"
+
+
+@pytest.mark.parametrize("line", HARMLESS.strip().splitlines())
+def test_who_leaves_a_guard_alone_asks_nobody(bound, line):
+    project, entry = bound
+    assert decided(project, line.format(entry)) == ""
 
 
 def test_a_guard_is_not_retired_by_a_tool(bound):

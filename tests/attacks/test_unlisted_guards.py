@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from memcli.storage.files import state_dir
-from tests.commands.test_guard import FORCED, call, decision, guards
+from tests.commands.test_guard import FORCED, call, decided, decision, guards
 from tests.conftest import Project
 
 pytestmark = pytest.mark.process
@@ -19,7 +19,7 @@ def rules(project: Project, name: str) -> None:
     """A guard in a file of its own, as the hooks know it."""
     values = {"type": "directive", "guard": "deny", "commands": ["git push --force *"]}
     project.write(name, project.entry("Never force", **values))
-    assert decision(call(project, FORCED)) == "deny"
+    assert decided(project) == "deny"
 
 
 def unlink_it(project: Project) -> str:
@@ -55,9 +55,9 @@ TAKEN = (unlink_it, ignore_it, exclude_it, crowd_it_out)
 def test_a_file_out_of_view_goes_on_to_bind(project, take_out):
     """Also with an index that is built anew, until a person lifts its guards."""
     name = take_out(project)
-    assert decision(call(project, FORCED)) == "deny"
+    assert decided(project) == "deny"
     project.mem("index", "--rebuild")
-    assert decision(call(project, FORCED)) == "deny"
+    assert decided(project) == "deny"
     change = {"file_path": str(project.root / name), "content": "nothing"}
     asked = call(project, "", tool_name="Write", tool_input=change)
     assert decision(asked) == "ask"
@@ -81,7 +81,7 @@ def test_only_what_binds_is_read_of_a_file_out_of_view(project):
     assert "lamingo" not in project.mem("recall", "flamingo").out
     exported = project.mem("export", "--stdout").out
     assert "lamingo" not in exported and "Never force" not in exported
-    assert decision(call(project, FORCED)) == "deny"
+    assert decided(project) == "deny"
 
 
 def test_a_file_that_is_gone_binds_no_more(project):
@@ -125,9 +125,9 @@ def test_what_is_known_may_be_broken(project, note):
     (path,) = (state_dir() / "guarded").iterdir()
     assert NOTES in json.dumps(json.loads(path.read_text()))
     path.write_text(note)
-    assert decision(call(project, FORCED)) == "deny"
+    assert decided(project) == "deny"
     project.write("MEMORY.md", "# Memory\n")
-    assert decision(call(project, FORCED)) == "deny"
+    assert decided(project) == "deny"
     assert NOTES in path.read_text()
 
 

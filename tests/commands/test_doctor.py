@@ -5,7 +5,8 @@ import os
 import re
 import sqlite3
 import sys
-from collections.abc import Callable
+import tomllib
+from collections.abc import Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +14,6 @@ from typing import NamedTuple
 import pytest
 
 from memcli.storage.files import log_hook, state_dir
-from tests.conftest import Project
 from tests.programs import finished
 from tests.terminal import read_terminal
 
@@ -126,24 +126,19 @@ def test_a_repository_without_init_gets_one_warning_at_most(project):
     assert complaints(project) == [("merge-driver", "mem init")]
 
 
-FIX = "mem doctor --fix"
-
-
 class Planted(NamedTuple):
-    """A defect: how it comes about, the row it must give, and what --fix may change to
-    mend it.
+    """A defect: the row it must give, and what --fix may change to mend it.
 
     `changes` None: nothing can mend it, and nothing may change. `line` 0 stands for
     none."""
 
     name: str
-    plant: Callable[[Project], object]
     check: str
     status: str = "WARN"
-    hint: str = FIX
+    hint: str = "mem doctor --fix"
     path: str = ""
     line: int = 0
-    changes: frozenset[str] | None = None
+    changes: Sequence[str] | None = None
     detail: str = ""
 
 
@@ -215,180 +210,32 @@ def own(kind, path, content):
     return plant
 
 
-NOTHING = frozenset()
-EXCLUDE = frozenset([".git/info/exclude"])
-CONFIG = frozenset([".git/config"])
-B = frozenset(["tasks/b.md"])
-DB = "{root}/.memory.db"
 HALF = "tasks/.a.md.mem-tmp-99999999-ab"
-TOML = "{root}/.mem.toml"
 
-DEFECTS = [
-    # content
-    Planted(
-        name="latin-1",
-        plant=text("tasks/b.md", b"# B\nna\xefve\n"),
-        check="readable",
-        status="FAIL",
-        hint="UTF-8",
-        path="tasks/b.md",
-        line=2,
-    ),
-    Planted(
-        name="link out",
-        plant=lambda p: (p.root / "tasks/out.md").symlink_to("/etc/hostname"),
-        check="readable",
-        status="FAIL",
-        hint="regular file",
-        path="tasks/out.md",
-        line=1,
-    ),
-    Planted(
-        name="secret",
-        plant=text("tasks/b.md", f"# B\n\ntoken {TOKEN}\n"),
-        check="secrets",
-        status="FAIL",
-        hint="revoke",
-        path="tasks/b.md",
-        line=3,
-        detail="github-token",
-    ),
-    Planted(
-        name="secret without id",
-        plant=entry(id=None, body=TOKEN),
-        check="ids",
-        path="tasks/b.md",
-        line=10,
-    ),
-    Planted(
-        name="no id",
-        plant=entry(id=None),
-        check="ids",
-        path="tasks/b.md",
-        line=10,
-        changes=B,
-    ),
-    # configuration
-    Planted(
-        name="forbidden key",
-        plant=text(".mem.toml", 'limit = 3\nllm = "scripted"\n'),
-        check="configuration",
-        status="FAIL",
-        hint="config.toml",
-        path=TOML,
-        line=2,
-    ),
-    Planted(
-        name="secret as a value",
-        plant=text(".mem.toml", f'limit = "{TOKEN}"\n'),
-        check="configuration",
-        status="FAIL",
-        hint="limit takes",
-        path=TOML,
-        line=1,
-    ),
-    # git
-    Planted(
-        name="tracked index",
-        plant=git("add", "-f", ".memory.db"),
-        check="tracked",
-        status="FAIL",
-        hint="git rm --cached .memory.db",
-        path=".memory.db",
-    ),
-    Planted(
-        name="open proxy task",
-        plant=text("proxy-tasks/s[1].md", "Short.\n"),
-        check="ignored",
-        path="proxy-tasks/s[1].md",
-        changes=EXCLUDE,
-    ),
-    Planted(
-        name="no exclude lines",
-        plant=text(".git/info/exclude", "*.o"),
-        check="ignored",
-        path=".memory.db",
-        changes=EXCLUDE,
-    ),
-    Planted(
-        name="no driver",
-        plant=git("config", "--remove-section", "merge.mem"),
-        check="merge-driver",
-        hint="mem init",
-        changes=CONFIG,
-    ),
-    Planted(
-        name="no attributes",
-        plant=git("rm", "-q", ".gitattributes"),
-        check="merge-driver",
-        hint="mem init",
-    ),
-    Planted(
-        name="other work tree",
-        plant=work_tree,
-        check="worktrees",
-        hint="git merge feature",
-        path="{other}/MEMORY.md",
-        line=26,
-        detail="1 entry stands",
-    ),
-    # index
-    Planted(
-        name="stale",
-        plant=entry(),
-        check="index",
-        hint="mem index",
-        path=DB,
-        changes=NOTHING,
-        detail="tasks/b.md",
-    ),
-    Planted(
-        name="no database",
-        plant=lambda p: without_index(p).write_text("my notes\n" * 200),
-        check="index",
-        path=DB,
-        changes=NOTHING,
-    ),
-    Planted(
-        name="newer",
-        plant=sql("PRAGMA user_version = 999"),
-        check="index",
-        path=DB,
-        changes=NOTHING,
-        detail="another version",
-    ),
-    Planted(
-        name="foreign",
-        plant=sql("CREATE TABLE accounts (name)", anew=True),
-        check="index",
-        path=DB,
-        changes=NOTHING,
-        detail="not an index",
-    ),
-    Planted(
-        name="torn pages",
-        plant=torn,
-        check="index",
-        path=DB,
-        changes=NOTHING,
-        detail="malformed",
-    ),
-    # state and leftovers
-    Planted(
-        name="temporary file",
-        plant=text(HALF, "half"),
-        check="leftovers",
-        path=HALF,
-        changes=frozenset([HALF]),
-    ),
-    Planted(
-        name="interrupted write",
-        plant=interrupted,
-        check="leftovers",
-        path="{state}/pending/",
-        changes=frozenset(["tasks/a.md", "*"]),
-    ),
-]
+PLANTS = {
+    "latin-1": text("tasks/b.md", b"# B\nna\xefve\n"),
+    "link out": lambda p: (p.root / "tasks/out.md").symlink_to("/etc/hostname"),
+    "secret": text("tasks/b.md", f"# B\n\ntoken {TOKEN}\n"),
+    "secret without id": entry(id=None, body=TOKEN),
+    "no id": entry(id=None),
+    "forbidden key": text(".mem.toml", 'limit = 3\nllm = "scripted"\n'),
+    "secret as a value": text(".mem.toml", f'limit = "{TOKEN}"\n'),
+    "tracked index": git("add", "-f", ".memory.db"),
+    "open proxy task": text("proxy-tasks/s[1].md", "Short.\n"),
+    "no exclude lines": text(".git/info/exclude", "*.o"),
+    "no driver": git("config", "--remove-section", "merge.mem"),
+    "no attributes": git("rm", "-q", ".gitattributes"),
+    "other work tree": work_tree,
+    "stale": entry(),
+    "no database": lambda p: without_index(p).write_text("my notes\n" * 200),
+    "newer": sql("PRAGMA user_version = 999"),
+    "foreign": sql("CREATE TABLE accounts (name)", anew=True),
+    "torn pages": torn,
+    "temporary file": text(HALF, "half"),
+    "interrupted write": interrupted,
+}
+"""How each defect of defects.toml comes about."""
+DEFECTS = tomllib.loads(Path(__file__).with_name("defects.toml").read_text())["defect"]
 
 
 def matching(result, planted, project):
@@ -408,13 +255,12 @@ def matching(result, planted, project):
     ]
 
 
-@pytest.mark.parametrize(
-    "planted", DEFECTS, ids=lambda planted: planted.name.replace(" ", "-")
-)
-def test_a_planted_defect_is_found_and_mended_where_it_can_be(healthy, planted):
+@pytest.mark.parametrize("row", DEFECTS, ids=lambda row: row["name"].replace(" ", "-"))
+def test_a_planted_defect_is_found_and_mended_where_it_can_be(healthy, row):
     """Looking changes nothing; --fix changes what is derived or can be undone, no other
     byte."""
-    planted.plant(healthy)
+    planted = Planted(**row)
+    PLANTS[planted.name](healthy)
     before = snapshot(healthy)
     result = healthy.mem("doctor", "--json")
     found = matching(result, planted, healthy)
@@ -428,7 +274,7 @@ def test_a_planted_defect_is_found_and_mended_where_it_can_be(healthy, planted):
     changed = {
         name for name in {*before, *after} if before.get(name) != after.get(name)
     }
-    allowed = planted.changes or NOTHING
+    allowed = planted.changes or ()
     assert all(
         name in allowed or ("*" in allowed and ".mem-tmp-" in name) for name in changed
     )

@@ -299,16 +299,7 @@ def test_what_would_not_read_back_is_left_to_git():
 OPERATIONS = (
     "append reinforce reinforce success retire edit set unset remove same".split()
 )
-KEYS = (
-    "importance",
-    "tags",
-    "title",
-    "unknown",
-    "last_reinforced",
-    "paths",
-    "priority",
-    "phase",
-)
+KEYS = "importance tags title unknown last_reinforced paths priority phase".split()
 BODIES = (
     "Short.", "A longer body, edited.", "Two\n\nparagraphs.", "日本語 — ünïcode ✓", "A rule:\n\n***\n\nbelow",
     "```sh\n---\nid: fenced\n---\n```", "# Heading\n\n- item\n- item", "", "Trailing  ", "key: value",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.test_guard import guarded, tried
+from tests.commands.test_guard import guarded, ruled
 
 pytestmark = pytest.mark.process
 LINES = Path(__file__).with_name("ordinary.txt").read_text().splitlines()
@@ -29,6 +29,6 @@ def test_an_ordinary_call_is_not_stopped(project):
         project.write(name, "x\n")
 
     def is_stopped(line):
-        return tried(project, line).json["decision"] is not None
+        return ruled(project, line) is not None
 
     assert [line for line in LINES if is_stopped(line)] == []
