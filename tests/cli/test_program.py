@@ -133,26 +133,24 @@ def test_ctrl_c_is_130_and_quiet(project, how, code):
 
 
 @pytest.mark.parametrize(
-    "args",
-    [
-        ["recall"],
-        ["nope"],
-        ["--nope"],
-        ["list", "extra"],
-        ["show"],
-        ["recall", "x", "--nope"],
-        ["recall", "x", "--limit"],
-        ["recall", "x", "--limit", "many"],
-        ["recall", "x", "--limit", "0"],
-        ["recall", "x", "--max-tokens", "-5"],
-        ["recall", "x", "--set", "nope=1"],
-        ["recall", "x", "--set", "decay"],
-        ["recall", "x", "--root", "/no/such"],
-    ],
+    "line",
+    """recall
+nope
+--nope
+list extra
+show
+recall x --nope
+recall x --limit
+recall x --limit many
+recall x --limit 0
+recall x --max-tokens -5
+recall x --set nope=1
+recall x --set decay
+recall x --root /no/such""".splitlines(),
 )
-def test_wrong_usage_is_exit_2_with_a_hint(project, args):
+def test_wrong_usage_is_exit_2_with_a_hint(project, line):
     """Unknown commands, options and values are named, with the next command."""
-    result = project.mem(*args)
+    result = project.mem(*line.split())
     assert (result.code, result.out) == (2, "")
     assert re.fullmatch(r"mem: [^\n]+\nhint: [^\n]+\n", result.err), result.err
 

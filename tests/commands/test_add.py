@@ -115,30 +115,28 @@ def test_levels_have_their_files(project, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "args",
-    [
-        ["--level", "job"],
-        ["--job", "nope"],
-        ["--level", "task", "--job", "j"],
-        ["--job", "j", "--task", "nope"],
-        ["--job", "../.."],
-        ["--job", "j", "--task", "../../.."],
-        ["--job", "/etc"],
-        ["--job", "."],
-        ["--level", "moon"],
-        ["--kind", "moon"],
-        ["--type", "moon"],
-        ["--importance", "moon"],
-        ["--importance", "1.5"],
-        ["--importance", "nan"],
-        ["--importance", "x"],
-    ],
+    "options",
+    """--level job
+--job nope
+--level task --job j
+--job j --task nope
+--job ../..
+--job j --task ../../..
+--job /etc
+--job .
+--level moon
+--kind moon
+--type moon
+--importance moon
+--importance 1.5
+--importance nan
+--importance x""".splitlines(),
 )
-def test_what_cannot_be_is_refused(project, args):
+def test_what_cannot_be_is_refused(project, options):
     """Unknown places and values are exit 2 with a hint, and nothing is written
     anywhere."""
     (project.root / ".mem/jobs/j/tasks").mkdir(parents=True)
-    result = project.ends(2, "add", "Text", *args)
+    result = project.ends(2, "add", "Text", *options.split())
     assert re.fullmatch(r"mem: .+\nhint: .+\n", result.err)
     assert not list(project.root.rglob("MEMORY.md"))
 
