@@ -66,18 +66,20 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
     items = _bearing(app, SessionLog(state), call, text, app.loaded(call))
 
     def write(log: SessionLog, items: list[Hit]) -> str:
-        events = ("session-start", "prompt")
-        again = any(log.shown(call.session, event) for event in events)
+        again = any(
+            log.shown(call.session, event) for event in ("session-start", "prompt")
+        )
         lines = [told.block(items, again=again), _nudge(app, log, call.session)]
         return "\n".join(filter(None, lines))
 
-    occasion = told.Occasion(call.session, "prompt", "your prompt")
-
     def decided(state: State) -> Told:
         begun = start(state) if start else Told()
+        occasion = told.Occasion(call.session, "prompt", "your prompt")
         rest = told.telling(app, SessionLog(state), occasion, items, write)
-        text = "\n".join(filter(None, [begun.text, rest.text]))
-        return begun._replace(text=text, titles=(*begun.titles, *rest.titles))
+        return begun._replace(
+            text="\n".join(filter(None, [begun.text, rest.text])),
+            titles=(*begun.titles, *rest.titles),
+        )
 
     return app.settled(state, decided)
 
@@ -121,6 +123,8 @@ def _bearing(
     )
     telling = Telling(app, text, context)
     items = in_time(app.half, telling.items, telling.items_in_a_hurry)
+    if telling.is_put_off and call.prompt:
+        late.keep("prompt", call.session, call.prompt)
     return told.marked(items, known.changed)
 
 
@@ -143,8 +147,11 @@ def _nudge(app: HookApp, log: SessionLog, session: str) -> str:
     newest = max(part.mtime for part in app.project.listing.files.parts)
     count = turns.prompts + 1 if newest == turns.newest else 1
     nudge = count >= NUDGE_AFTER and not turns.nudged
-    after = Turns(count, newest, turns.nudged or nudge)
-    log.remember_turns(session, after, app.project.now.isoformat())
+    log.remember_turns(
+        session,
+        Turns(count, newest, turns.nudged or nudge),
+        app.project.now.isoformat(),
+    )
     return NUDGE if nudge else ""
 
 
@@ -202,6 +209,9 @@ class Telling:
     """What a prompt is told in a context. What was found of history is kept, in case
     the clock stops what comes after."""
 
+    is_put_off = False
+    """Whether no time was left for history: the next prompt asks it again."""
+
     def __init__(
         self,
         app: HookApp,
@@ -228,17 +238,20 @@ class Telling:
             self.history = in_time(
                 self.app.almost,
                 lambda: history_of(self.app, self.text, self.past),
-                _none,
+                self._put_off,
             )
         return self._chosen(_none)
+
+    def _put_off(self) -> None:
+        self.is_put_off = True
 
     def _chosen(self, embedder: Embeds) -> list[Hit]:
         context = self.context
         layer = self.history
         room = self.app.room(context.room) if context.room else 0
         found = self._in_memory(embedder)
-        each = {item.key: item for item in [*context.outdated, *found.clear]}
-        clear = context.fresh(each.values())
+        bearing = [*context.outdated, *found.clear]
+        clear = context.fresh({item.key: item for item in bearing}.values())
         decided = _decided(layer, self.text, room, context) if layer else None
 
         items = _texts(clear, decided, room)

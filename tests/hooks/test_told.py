@@ -554,46 +554,39 @@ def test_a_start_names_no_heading_of_a_list(project):
     assert "Wexford" not in text
 
 
-def test_history_is_told_in_a_hurry(shop):
-    """When half of the time is over before anything was found, history by words is."""
-    draw_widgets(shop)
-    shop.commit(WHY)
-    shop.mem("index", "--history")
-    late = (
-        "import sys, time; from memcli.hooks import prompts, protocol\n"
-        "def slow(*_): time.sleep(60)\n"
-        "prompts.Telling.items = slow\n"
-        "protocol.main(sys.argv[1:])"
-    )
-    asked = {"session_id": "s", "cwd": str(shop.root)}
-    asked["prompt"] = "how do we retry webhooks of the payment provider under load?"
-    done = subprocess.run(
-        [sys.executable, "-c", late, "prompt"],
-        input=json.dumps(asked).encode(),
-        capture_output=True,
-        env={**os.environ, "MEM_HOOK_SECONDS": "16"},
-        timeout=50,
-    )
-    assert b"exponential backoff" in done.stdout
-
-
-def gives_up(shop, verb, **values):
-    """A hook that hangs in its work until its time is over."""
-    slow = (
+def hurried(shop, slow, verb, **values):
+    """What a hook says of which a part hangs until its time is over."""
+    script = (
         "import sys, time; from memcli.hooks import prompts, protocol, starts\n"
-        "prompts.prompt = starts.session_start = lambda *_: time.sleep(60)\n"
+        f"{slow} = lambda *_: time.sleep(60)\n"
         "protocol.LAST_WORDS = 30\n"
         "protocol.main(sys.argv[1:])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", slow, verb],
+    return subprocess.check_output(
+        [sys.executable, "-c", script, verb],
         input=json.dumps({"session_id": SESSION, "cwd": str(shop.root), **values}),
-        capture_output=True,
         text=True,
         env={**os.environ, "MEM_HOOK_SECONDS": "8"},
         timeout=50,
     )
-    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_history_is_told_in_a_hurry(shop):
+    """When half of the time is over before anything was found, history by words is; it is
+    told with the next prompt where no time is left for it."""
+    draw_widgets(shop)
+    shop.commit(WHY)
+    shop.mem("index", "--history")
+    asked = {"prompt": "how do we retry webhooks of the payment provider under load?"}
+    assert "backoff" in hurried(shop, "prompts.Telling.items", "prompt", **asked)
+    asked["session_id"] = "b"
+    assert hurried(shop, "prompts.history_of", "prompt", **asked) == ""
+    assert "backoff" in heard(shop, "prompt", prompt="thanks", session_id="b")
+
+
+def gives_up(shop, verb, **values):
+    """A hook that hangs in its work until its time is over."""
+    assert hurried(shop, "prompts.prompt = starts.session_start", verb, **values) == ""
 
 
 def test_a_prompt_that_was_given_up_is_answered_with_the_next(shop):
