@@ -192,7 +192,7 @@ def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
     low = fold(statement.text)
     if "manner" in statement.shows:
         return found._replace(kind="preference", about_person=True)
-    if statement.shows & {"conceded", "corrects"}:
+    if "corrects" in statement.shows:
         paths, globs = about(turns, statement.turn, statement.body)
         return found._replace(
             scope="corrective",
@@ -214,11 +214,10 @@ def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
 def corrections(turns: Sequence[Turn]) -> list[tuple[int, str]]:
     """(turn, sentence) of what a person said to put the agent right, the first of each
     turn."""
-    puts_right = {"corrects", "conceded"}
     return [
         (statement.turn, statement.text)
         for statement in stated(turns)
-        if puts_right & statement.shows
+        if "corrects" in statement.shows
     ]
 
 

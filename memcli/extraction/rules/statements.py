@@ -1,8 +1,9 @@
 """What a person states in a session: rules for good, and what may be one. Pure.
 
 A sentence is a rule for good by what its words show, never by a weight: it says that it
-lasts or, where the whole turn is about it, it forbids, or demands something on a
-ground; and it is no question, no complaint and no order for this run."""
+lasts, it chooses what the work is made with or, where the whole turn is about it, says
+how all things of a kind must be; it is no question, no complaint and no order for this
+run, and nothing in it points elsewhere."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -54,18 +55,39 @@ _CLAUSES = r"[,;:，；：、]|\s[–—-]+\s"
 # Orders of other languages have it behind the verb; behind a German "nie" more
 # German follows, as it is Polish, too.
 _VERB_FIRST = r"""(?x)
-    [ ] (?:ne?[ ])? \S+ [ ]
+    [ ] (?: (?: ne? | non | no | não | не ) [ ] )? \S+ [ ]
     (?: immer | niemals | stets | toujours | jamais | siempre | nunca | sempre | mai
       | всегда | никогда
-      | nie (?=[ ] .* [ ] (?:der|die|das|den|dem|einen?|im|mit|ohne|auf|für|von|zu) [ ])
+      | nie (?=[ ] (?: .* [ ] )? (?:der|die|das|den|dem|einen?|im|mit|ohne|auf|für|von|zu) [ ])
     ) [ ]
+"""
+# A request, with its verb at the end; "don't, please" is none.
+_ASKED_LAST = r"""(?x)
+    (?<! ない ) [てで] (?: ください | 下さい | ほしい ) | [해어아] [ ]? (?: 줘 | 주세요 )
 """
 # A "no" without a mark behind it denies, it puts nothing right: "No hay jar".
 _DENIES = r"(?i)\W*(?:no|non|não|nie)\s+\w"
-# What is there now: an order about it is for this run, as is one until something.
-_DEFINITE = r"""(?x)
-    (?<!note) (?<!sure) [ ]
-    (?:this|that|these|those|it|them|until|besides|just|yet|already) [ ]
+# What a stranger does not know: what stands before the sentence, what is there now, and
+# until when. A pronoun behind the first clause is about that.
+_POINTS = r"""(?xi)
+    \A \W* \d+ [.)）、]  # a point of somebody's list
+  | \A [^,;:.，。；：]*? \b
+    (?: it | its | they | them | their | he | she | him | sie | ihn | elles?
+      | они | он | она | его | их | nó ) \b
+  | \b (?: this | these | those | such | above | below | besides | until | yet | already
+        | just | previous | earlier | latter | former | the [ ] same | the [ ] ones?
+        | dies\w* | jene\w* | oben | unten | cett?e? | ces | cela | ceci | ça | ci-dessus
+        | est[eao]s? | es[eao]s | iss?o | ess[ea]s? | quest[oaei] | quell\w+
+        | это | эт[ау] | эти | этот | этого | эту | этом ) \b
+    (?! [ ] (?: point | moment | момент | дня | project | repo | codebase
+            | pro[jy]e[ck]t | progetto | projeto | проект ) )
+  | (?: \A | [,;:.] [ ] | \b (?: of | in | on | to | for | with | from | at | by | like
+        | use | do | change | delete | remove | keep | make | not ) [ ] ) that \b (?! [ ] is [ ] wrong )
+  | (?<! 我们 ) [这那它此] (?! 个? (?: 项目 | 仓库 ) ) | 上面 | 刚才 | 之前的 | 以下 | 上述 | 如下
+  | (?: 不要 | 别 | 不用 | 不需要 ) [^，。,]* 了
+  | これ (?! から ) | この (?! プロジェクト | リポジトリ ) | その | それ | あの | そこ
+  | 上記 | さっき | 先ほど
+  | 이것 | 이거 | 그것 | 그거 | 저거 | 위의 | 아까
 """
 
 _ANYWHERE = (
@@ -79,6 +101,7 @@ _ANYWHERE = (
     "once",
     "picks",
     "prefers",
+    "supposes",
     "tried",
     "uses",
     "wants",
@@ -92,11 +115,18 @@ _UNLESS = {
 }
 _IDLE = {"asks", "once", "happened"}  # of these nothing is a rule, nor likely
 _LASTS = {"always", "for good", "language", "prefers"}
-# What demands something, and what grounds a demand: one of each makes a rule.
-_DEMANDS = {"corrects", "instead", "must", "tried", "wants", "wishes"}
-_GROUNDS = {"conceded", "corrects", "general", "uses"}
+# What makes of a use a choice.
+_CHOOSES = {"corrects", "instead", "requires", "wants", "wishes"}
 _LASTING = _LASTS | {"forbids", "uses"}  # counts in what is no single remark, too
-_SAYS = _LASTS | _DEMANDS | {"conceded", "forbids", "manner", "uses"}
+_SAYS = _LASTING | {
+    "corrects",
+    "instead",
+    "manner",
+    "must",
+    "tried",
+    "wants",
+    "wishes",
+}
 
 
 class Statement(NamedTuple):
@@ -110,8 +140,10 @@ class Statement(NamedTuple):
 
     @property
     def is_rule(self) -> bool:
-        """Whether it states a rule for good."""
-        return is_rule(self.shows)
+        """Whether it states a rule for good that a stranger understands."""
+        first = next(iter(words.sentence_ends(self.text)), None)
+        points = regex(_POINTS).search(self.text[:first]) is not None
+        return is_rule(self.shows) and not points
 
 
 class _SaidSentence(NamedTuple):
@@ -194,26 +226,23 @@ def _kept_after(turn: Turn, statements: list[Statement]) -> list[Statement]:
 
 def is_rule(shows: frozenset[str]) -> bool:
     """Whether what a sentence shows makes it a rule for good: it says itself that it
-    lasts, demands what the work is made with or, where all of the turn is about it,
-    forbids, or demands something of all cases, to put the agent right, or so that it
-    gives in."""
+    lasts, chooses what the work is made with or, where all of the turn is about it,
+    says how all things of a kind must be."""
     if shows & (_IDLE | {"composed"}):
         return False
     if shows & (_LASTS | {"tasks"}):
         return bool(shows & _LASTS)
-    demands = shows & _DEMANDS
-    grounds = shows & _GROUNDS
-    is_grounded = bool(demands and grounds) and len(demands | grounds) > 1
-    if is_grounded:
-        return bool(shows & {"uses", "whole"})
-    return {"forbids", "whole"} <= shows and "definite" not in shows
+    if "supposes" in shows:
+        return False
+    if "uses" in shows:
+        return bool(shows & _CHOOSES)
+    return {"general", "requires", "whole"} <= shows
 
 
 def likeliness(shows: frozenset[str]) -> int:
     """How much speaks for a sentence that is no sure rule; 0 for one without a sign."""
     says = shows & (_LASTING if "composed" in shows else _SAYS)
-    is_aside = _is_aside(shows) or not says
-    return 0 if is_aside else len(says | shows & _GROUNDS)
+    return 0 if _is_aside(shows) else len(says)
 
 
 def _is_aside(shows: frozenset[str]) -> bool:
@@ -241,16 +270,32 @@ def _signs(sentence: SpokenSentence) -> dict[str, bool]:
     low = sentence.low
     parts = regex(_CLAUSES).split(sentence.text)
     clauses = [words.opened(words.fold(part)) for part in parts]
-    is_task = words.begins("begins: tasks", low)
+    begins_must = words.begins("must", low)
+    is_request = regex(_ASKED_LAST).search(low) is not None
+    is_task = is_request or words.begins("begins: tasks", low)
     return {
-        "always": any(map(_is_lasting_order, clauses)),
+        "always": any(map(_is_lasting_order, clauses)) or _must_always(low),
         "asks": sentence.asks or words.asks(low),
-        "definite": regex(_DEFINITE).search(low) is not None,
         "forbids": any(map(_is_ban, clauses)),
         "language": words.says("in a language", low) and words.says("wording", low),
         "must": any(words.starts("begins: must", each) for each in clauses),
-        "tasks": is_task and not words.begins("must", low),  # "make sure that ..."
+        # No "need to do it", nor what somebody should do.
+        "requires": _is_demanding(low) and not begins_must,
+        "tasks": is_task and not begins_must,  # "make sure that ..."
     }
+
+
+def _must_always(low: str) -> bool:
+    """Whether something must always, or never, be so, whatever may come."""
+    is_must = words.says("must", low) and words.says("always", low)
+    return is_must and not words.says("supposes", low)
+
+
+def _is_demanding(low: str) -> bool:
+    """Whether a folded text says how things must or must not be, not what somebody
+    must do."""
+    is_demand = words.says("must", low) or words.says("forbids", low)
+    return is_demand and not words.says("persons", low)
 
 
 def _is_ban(clause: str) -> bool:
@@ -322,7 +367,7 @@ def _said(turns: Sequence[Turn], index: int) -> list[_SaidSentence]:
     shows = _led(said)
     is_short = sum(len(each.text) + 1 for each in said) <= WHOLE + 1
     is_one_thing = is_short and not any(map(_is_aside, shows))
-    around = _beside(turns, index, is_one_thing=is_one_thing)
+    around = _made(text, is_one_thing=is_one_thing)
     return [
         _SaidSentence(
             text=each.text, low=each.low, is_prose=not each.mark, shows=marks | around
@@ -331,12 +376,11 @@ def _said(turns: Sequence[Turn], index: int) -> list[_SaidSentence]:
     ]
 
 
-def _beside(turns: Sequence[Turn], index: int, *, is_one_thing: bool) -> frozenset[str]:
-    """What each sentence of a turn shows by how the turn was made, or, where it says
-    one thing, by what stands before it."""
-    if is_composed(turns[index].text):
+def _made(text: str, *, is_one_thing: bool) -> frozenset[str]:
+    """What each sentence of a turn shows by how the turn was made."""
+    if is_composed(text):
         return frozenset({"composed"})
-    return _around(turns, index) if is_one_thing else frozenset()
+    return frozenset({"whole"} if is_one_thing else ())
 
 
 def own_sentences(text: str) -> list[SpokenSentence]:
@@ -374,15 +418,6 @@ def _says_much(low: str) -> bool:
     spaces, where they are pairs of letters, twice as many."""
     about = content(words.behind("begins: corrects", low))
     return len(about) >= SHORTEST * (2 if words.is_spaceless(low) else 1)
-
-
-def _around(turns: Sequence[Turn], index: int) -> frozenset[str]:
-    """What a turn that is about one thing shows beside its words: an agent that
-    concedes after it."""
-    after = next(filter(words.spoken, turns[index + 1 :]), None)
-    low = words.fold(after.text[:300]) if after is not None else ""
-    concedes = {"conceded"} if words.says("conceding", low) else set()
-    return frozenset({"whole"} | concedes)
 
 
 def _with_neighbours(said: Sequence[_SaidSentence], n: int) -> str:
