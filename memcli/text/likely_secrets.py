@@ -217,21 +217,30 @@ def _thrice_mixed() -> str:
     """
 
 
-def _letter_or_blank(code: int) -> int:
-    """`a` for what stands in tokens, a blank for all else."""
-    letter = chr(code)
-    is_in_tokens = letter.isascii() and (letter.isalnum() or letter in "_-")
-    return ord("a" if is_in_tokens else " ")
+_KINDS = bytes.maketrans(
+    b"123456789BCDEFGHIJKLMNOPQRSTUVWXYZbcdefghijklmnopqrstuvwxyz_-",
+    b"0" * 9 + b"A" * 25 + b"a" * 27,
+)
+_AS_ONE = bytes.maketrans(b"0A", b"aa")
 
 
-_RUNS = bytes(map(_letter_or_blank, range(256)))
-_LONG_RUN = b"a" * 28
+def kinds_of(text: str) -> bytes:
+    """Digits as 0, capitals as A, what else stands in tokens as a: to look there is a
+    hundredth of the work of a pattern."""
+    return text.encode("utf-8", "surrogatepass").translate(_KINDS)
 
 
-def _has_long_word(text: str) -> bool:
+def _has_long_word(text: str, length: int = 28) -> bool:
     """Whether as many letters of tokens stand in a row as `_token` wants: few texts have
-    them, and this is a twentieth of its work."""
-    return _LONG_RUN in text.encode("utf-8", "surrogatepass").translate(_RUNS)
+    them."""
+    return b"a" * length in kinds_of(text).translate(_AS_ONE)
+
+
+def _may_mix(text: str) -> bool:
+    """Whether some word may be a `_mixture`."""
+    kinds = kinds_of(text)
+    is_mixed = b"0" in kinds or b"aA" in kinds
+    return is_mixed or not text.isascii() or _has_long_word(text, 20)
 
 
 def picked_alone(text: str) -> Iterator[Span]:
@@ -239,8 +248,7 @@ def picked_alone(text: str) -> Iterator[Span]:
     in 262,000 lines of manuals and code no value looks so like the first; of 923 lines
     with hashes, numbers and long words from 70 repositories one value in a hundred is
     like the second, and no secret."""
-    found_in = _alone().finditer(text) if _digits_by_sign().search(text) else ()
-    for found in found_in:
+    for found in _alone().finditer(text) if _digits_by_sign().search(text) else ():
         yield Span("password", start=found.start(), end=found.end())
     for token in _token().finditer(text) if _has_long_word(text) else ():
         drawn = token["drawn"]
@@ -260,7 +268,8 @@ def likely_secrets(text: str, low: str, there: Collection[str]) -> Iterator[Span
     text in small letters, and `there` has those of `HINTS` that occur in it.
     Overlapping, in no order."""
     words = [word for word in HINTS if word in there]
-    if not words:
+    # most sentences have no value, and need no look for access
+    if not words or not _may_mix(text):
         return
     # how far was looked: with a word for passwords, and without
     found_until = {True: 0, False: 0}
@@ -281,9 +290,9 @@ def likely_secrets(text: str, low: str, there: Collection[str]) -> Iterator[Span
 
 def _line_about(text: str, start: int, end: int) -> tuple[int, int]:
     """The line that holds a place, of a long one what is near."""
-    first = text.rfind("\n", max(0, start - LONGEST), start) + 1
+    least = max(0, start - LONGEST)
+    first = text.rfind("\n", least, start) + 1 or least
     last = text.find("\n", end, end + LONGEST)
-    first = first or max(0, start - LONGEST)
     return first, last if last >= 0 else min(len(text), end + LONGEST)
 
 

@@ -17,7 +17,7 @@ from memcli.text.chosen import (
     is_random,
     is_wordlike,
 )
-from memcli.text.likely_secrets import HINTS, likely_secrets, picked_alone
+from memcli.text.likely_secrets import HINTS, kinds_of, likely_secrets, picked_alone
 from memcli.text.matching import Hints, Literals, Span, lowered, regex, verbose
 from memcli.text.private_keys import private_keys
 from memcli.text.secret_rules import PHRASES, PLACES, PROSE
@@ -45,10 +45,12 @@ def redact_secrets(text: str) -> str:
 
 def redact_once(text: str) -> str:
     """`redact_secrets` without a second look at what the notices joined."""
-    secrets = find_secrets(text)
     return matching.replaced(
         text,
-        [(span.start, span.end, f"{_NOTICE}: {span.kind}]") for span in secrets],
+        [
+            (span.start, span.end, f"{_NOTICE}: {span.kind}]")
+            for span in find_secrets(text)
+        ],
     )
 
 
@@ -136,13 +138,10 @@ def _find_plain(text: str) -> list[Span]:
     text = _handle().sub(lambda handle: "h" * len(handle[0]), text)
     lowered_text = lowered(text)
     keys = private_keys(text) if _PRIVATE in lowered_text else ()
-    named = (
+    candidates = (
         *keys,
         *_shaped(text, lowered_text, there),
         *_assigned(text, lowered_text, there),
-    )
-    candidates = (
-        *named,
         *_broken(text, there, going_on),
         *picked_alone(text),
         *likely_secrets(text, lowered_text, there),
@@ -200,8 +199,9 @@ def _breaks(text: str) -> Iterator[tuple[int, int]]:
 
 @verbose
 def _goes_on() -> str:
-    """Where a backslash has a word go on in the next line."""
-    return r"(?<= [\w+/=-] ) \\ \r? \n (?= [\w+/=-] )"
+    """Where a backslash has a word go on in the next line; it stands ahead of what looks
+    behind it."""
+    return r"\\ (?<= [\w+/=-] . ) \r? \n (?= [\w+/=-] )"
 
 
 def _broken(
@@ -251,13 +251,9 @@ def _shaped(text: str, low: str, there: Collection[str]) -> Iterator[Span]:
                     yield Span(kind, start, end)
 
 
-_DIGITS = bytes(ord("0" if chr(code).isdecimal() else " ") for code in range(256))
-
-
 def _has_number(text: str) -> bool:
-    """Whether four digits stand in a row, or some may that are not ASCII: a tenth of the
-    work of a pattern."""
-    return not text.isascii() or b"0000" in text.encode().translate(_DIGITS)
+    """Whether four digits stand in a row, or some may that are not ASCII."""
+    return not text.isascii() or b"0000" in kinds_of(text)
 
 
 def _near(
