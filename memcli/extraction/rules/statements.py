@@ -15,7 +15,7 @@ from memcli.sessions.model import Session, Turn
 from memcli.sessions.taking_back import TakenBack, taken_back
 from memcli.text.matching import regex
 from memcli.text.secrets import is_redacted
-from memcli.text.sentences import sentence_parts
+from memcli.text.sentences import sentence_ends, sentence_parts
 
 WHOLE = 600  # characters of a turn that is told whole
 TITLE = 90  # characters of what is its own title
@@ -141,7 +141,7 @@ class Statement(NamedTuple):
     @property
     def is_rule(self) -> bool:
         """Whether it states a rule for good that a stranger understands."""
-        first = next(iter(words.sentence_ends(self.text)), None)
+        first = next(iter(sentence_ends(self.text)), None)
         points = regex(_POINTS).search(self.text[:first]) is not None
         return is_rule(self.shows) and not points
 
