@@ -30,10 +30,8 @@ EXCEPTIONS = {
     "cli/boundary": ({"open"}, "os.devnull"),
     "cli/program": ({"write_text"}, "the formatter's own method"),
     "commands/edit": ({"mkdtemp"}, "a private copy for the user's editor"),
-    "commands/history": (
-        {"glob", "read_bytes"},
-        "git's own files; records in the state folder",
-    ),
+    "project/roots": ({"glob", "read_bytes"}, "git's own files"),
+    "commands/history": ({"glob"}, "records in the state folder"),
     "commands/forget": ({"glob"}, "pages in the user's cache"),
     "diagnostics/installation": ({"glob"}, "records in the user's state folder"),
     "commands/export": ({"glob"}, "a folder that the user names"),

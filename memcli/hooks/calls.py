@@ -20,11 +20,12 @@ from memcli.project.context import Project
 from memcli.project.listing import (
     CLAUDE_BYTES,
     CLAUDE_LINES,
+    GUARDED,
     PRIVATE,
     Folder,
     FoundFile,
 )
-from memcli.storage.files import Unreadable, open_file, snapshot
+from memcli.storage.files import Unreadable, open_file, snapshot, state_dir
 from memcli.storage.state import SessionLog, State, settled
 
 MOST_BYTES = 10_000_000
@@ -370,6 +371,14 @@ def _read_by_claude(memory: Folder | FoundFile) -> str:
         begin = file.read(CLAUDE_BYTES).decode("utf-8", "ignore")
         return "".join(begin.splitlines(keepends=True)[:CLAUDE_LINES])
     return ""
+
+
+def is_something_bound() -> bool:
+    """Whether guards are known on this machine, of whatever project: until it is known
+    which one a call is about, they ask."""
+    with suppress(OSError):
+        return bool(os.listdir(state_dir() / GUARDED))
+    return False
 
 
 def has_memory(app: App) -> bool:

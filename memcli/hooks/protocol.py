@@ -109,6 +109,7 @@ def _served(
         HookCall,
         Told,
         answer,
+        is_something_bound,
     )
 
     events = (*EVENTS, *SPOOLED, LISTED)
@@ -118,7 +119,7 @@ def _served(
     if agent not in DECISIONS:
         known = ", ".join(DECISIONS)[2:]
         return f"unknown agent {agent[:50]!a}\n--harness {known}"
-    if verb == "pre-tool" and _is_something_bound():
+    if verb == "pre-tool" and is_something_bound():
         asked = Told(text=UNJUDGED, decision="ask")
         _owe(pending, answer(verb, asked, agent=agent))
     data = b"" if os.isatty(0) else read_stdin()
@@ -138,17 +139,6 @@ def _served(
     if not os.fork():  # agents end at once, and do not wait
         _detached(lambda: _event(verb, call, clock, []))
     return ""
-
-
-def _is_something_bound() -> bool:
-    """Whether guards are known on this machine, of whatever project: until it is known
-    which one a call is about, they ask."""
-    from memcli.project.listing import GUARDED
-    from memcli.storage.files import state_dir
-
-    with suppress(OSError):
-        return any(os.scandir(state_dir() / GUARDED))
-    return False
 
 
 def _parsed(data: bytes, verb: str, ask: Callable[[], object]) -> HookCall | None:

@@ -92,7 +92,7 @@ def says_so(text: str, thing: Set[str], asked: Set[str]) -> bool:
 def _around_changes(text: str) -> list[set[str]]:
     """The words in and beside each sentence that says that something changes."""
     changes = regex(CHANGES, re.VERBOSE | re.IGNORECASE)
-    parts = sentences(text)
+    parts = sentences(text, clauses=True)
     return [
         stems(" ".join(parts[max(place - _NEAR, 0) : place + _NEAR + 1]))
         for place, sentence in enumerate(parts)

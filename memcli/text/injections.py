@@ -137,7 +137,8 @@ def _sentences(text: str, commands: list[Span]) -> list[Span]:
     stay."""
     if not commands:
         return []
-    stops = sentence_ends(text)
+    lines = (newline.end() for newline in re.finditer("\n", text))
+    stops = sorted({*sentence_ends(text), *lines})
     result: list[Span] = []
     for span in commands:
         if result and span.start < result[-1].end:

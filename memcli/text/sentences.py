@@ -13,13 +13,14 @@ def _mark() -> str:
     return r"""
         [`.!?…:;。！？：；\n]
         (?: (?P<code> (?<=`) (?<![\w`]`) `* [^`\n]+ `+ )
-            # before a word, a quotation or code; not behind an abbreviation, the number
-            # of an item, or a dot that is a folder ("black .", "./...")
+            # before a word, a quotation or code, not before an aside (as here); not
+            # behind an abbreviation, the number of an item, or a dot that is a folder
+            # ("black .", "./...")
           | (?<=[.!?…])
             (?<!\be\.g\.) (?<!\bi\.e\.) (?<!\betc\.) (?<!\bvs\.) (?<!\bz\.[bB]\.)
             (?<!\bbzw\.) (?<!\bej\.) (?<!\b\d\.)
             (?<![\s/]\.) (?<![\s/]\.\.) (?<!/\.{3})
-            ["'”)*_]* \s+ (?= ["'“„(\[*_`@¿¡]* [\w`@] )
+            ["'”)*_]* \s+ (?! \( [a-z] ) (?= ["'“„(\[*_`@¿¡]* [\w`@] )
           | (?<=[。！？]) [」』”）]*
           | (?P<clause> (?<=[:;]) \s+ | (?<=[：；]) )
             # a line that no mark ends may go on in the next one

@@ -572,7 +572,6 @@ execute_command {"command": "rm gen/api.py", "cwd": "{root}"}
 OTHERS = r"""
 Read {"file_path": "gen/api.py"}
 LSP {"filePath": "gen/api.py"}
-mcp__search-server__put {"path": "gen/api.py"}
 mcp__serena__find_symbol {"relative_path": "gen/api.py"}
 mcp__mem__check {"command": "rm gen/api.py", "paths": ["gen/api.py"]}
 mcp__ide__get_shell {"command": "cat gen/api.py"}
@@ -597,15 +596,16 @@ def test_a_tool_is_judged_by_the_files_that_it_writes(client):
     what other tools are given."""
     guarded(client)
 
-    def decided(row: str) -> str:
+    def judged(row: str) -> str:
         tool, _, given = row.partition(" ")
         text = given.replace("{root}", str(client.root))
         text = text.replace("{patch}", PATCH.format(KEPT))
         text = text.replace("{other}", PATCH.format("src/main.py"))
         return decided(client, "", tool_name=tool, tool_input=json.loads(text))
 
-    assert [row for row in TOOLS if decided(row) != "deny"] == []
-    assert [row for row in OTHERS if decided(row)] == []
+    assert [row for row in TOOLS if judged(row) != "deny"] == []
+    assert [row for row in OTHERS if judged(row)] == []
+    assert judged('mcp__search-server__put {"path": "gen/api.py"}') == "ask"
 
 
 @pytest.mark.parametrize(

@@ -81,9 +81,9 @@ def test_every_command_is_guarded_and_names_no_place(harness):
 # A person approves hooks once, by their text: with another one Codex skips them without
 # a word.
 TRUSTED = {
-    "claude": "60609b055c62af59b235b7f24b8f114d26639538cb0b6748c3fb530552a0b900",
-    "codex": "577c22461846c20ea6b9a3e8e51e0764475e7e07745eb04159e5e1dada575629",
-    "gemini": "c535cd851a40e5fed8b1a8ab16d3353efa9c5abe417a709247b84396c3d4157e",
+    "claude": "4cd56e5e699ef6598909a963b6315b17a7154d9dd559edfec7e3eaabfc943a56",
+    "codex": "4b4b9b35a8959ea6b2a284e977b31ec95d7e9605c0d44502c10fd06b767fe33f",
+    "gemini": "169122c7ac2e6c0534bc3ca11046c6ad334ca9215efce4b341add397b8ccdcd2",
 }
 
 

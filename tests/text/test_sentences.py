@@ -3,7 +3,7 @@
 from memcli.text.sentences import sentence_parts
 
 SENTENCES = """
-Use pnpm, e.g. for CI. |Never `npm i. x`! |"Why?" |(It drifts.) |ok
+Use pnpm, e.g. for CI. |Never `npm i. x`! |"Why?" |(It drifts.) |ok. (or not)
 |1. Run it. |2. Run go test ./... black . and z.B. mypy
 |第一句话。|第二句话？|「是。」|好
 |- Use uv on a line that breaks off
