@@ -49,8 +49,9 @@ if TYPE_CHECKING:
 
 OF_MEM = re.compile(r"(?:\S*/)?mem (?:add|edit|keep)\b")
 """Commands by which an agent writes into memory."""
-CHECKING = "_mem__check"
-"""The end of the name that clients give to our own tool which judges a command."""
+OWN = ("_mem__check", "_mem__add")
+"""How the names that clients give to our own tools end whose arguments name files and
+commands and touch none."""
 MOST_ROOTS = 8
 """So many projects are looked at for one call, the one at hand among them."""
 SHOWN = 200  # characters of what was stopped that are kept
@@ -129,7 +130,7 @@ def acting(call: HookCall) -> ToolCall:
     """What a call may change: nothing where its tool says that it looks, and what is only
     a place to ask about where its name says neither."""
     tool = tool_call(call.input, call.cwd, call.tool)
-    if call.tool.endswith(CHECKING):
+    if call.tool.endswith(OWN):
         return ToolCall()
     if tool.commands:
         return tool

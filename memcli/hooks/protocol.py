@@ -93,17 +93,31 @@ def _timed(name: str, started: float, work: Callable[[], str]) -> str:
     return f"{what}\nhint: {hint}" if hint else ""
 
 
+def _unknown(verb: str, agent: str) -> str:
+    """What of a call is not known, and on a second line what is; "" where all is."""
+    from memcli.hooks.calls import DECISIONS, EVENTS
+
+    if verb not in (events := (*EVENTS, *SPOOLED, LISTED)):
+        return f"unknown event\nmem hook {', '.join(events)}"
+    if agent not in DECISIONS:
+        known = ", ".join(filter(None, DECISIONS))
+        return f"unknown agent {agent[:50]!a}\n--harness {known}"
+    return ""
+
+
 def _served(
     verb: str,
     rest: Sequence[str],
     clock: tuple[float, float],
     pending: list[Pending],
 ) -> str:
+    """Answer a call; what came of it, for the log, and a hint on a second line."""
     if verb == "worker" or verb.startswith("git"):
         return _behind(verb, rest)
+    agent = _agent_of(rest)
+    if fault := _unknown(verb, agent):
+        return fault
     from memcli.hooks.calls import (
-        DECISIONS,
-        EVENTS,
         NEEDED,
         UNJUDGED,
         HookCall,
@@ -112,13 +126,6 @@ def _served(
         is_something_bound,
     )
 
-    events = (*EVENTS, *SPOOLED, LISTED)
-    if verb not in events:
-        return f"unknown event\nmem hook {', '.join(events)}"
-    agent = _agent_of(rest)
-    if agent not in DECISIONS:
-        known = ", ".join(DECISIONS)[2:]
-        return f"unknown agent {agent[:50]!a}\n--harness {known}"
     if verb == "pre-tool" and is_something_bound():
         asked = Told(text=UNJUDGED, decision="ask")
         _owe(pending, answer(verb, asked, agent=agent))
@@ -364,9 +371,7 @@ def _event(
             if verb == "pre-tool" and not said:
                 from memcli.hooks.before_tool import unjudged
 
-                asked = unjudged(app)
-                if asked.decision:
-                    say(asked)
+                say(unjudged(app))
             raise
         size = f"{len(told.text)} characters" if told.text else ""
         return "; ".join(filter(None, (size, *app.notes)))

@@ -11,6 +11,8 @@ from memcli.memory.values import JOBS_DIRS
 from memcli.project import config
 from memcli.project.git import common_dir, may_be_root
 
+_MARKS = (".mem.toml", ".git", "MEMORY.md")
+
 
 def find_root(cwd: Path, home: Path, jobs_dirs: Sequence[str] = ()) -> Path | None:
     """The root for a working directory, None where only the global level is in view."""
@@ -35,9 +37,6 @@ def roots_around(cwd: Path, home: Path) -> Iterator[Path]:
         is_root = is_marked or _holds_job(folder, cwd, JOBS_DIRS)
         if is_root and folder != home and may_be_root(folder):
             yield folder
-
-
-_MARKS = (".mem.toml", ".git", "MEMORY.md")
 
 
 def stands(parts: tuple[str, ...], jobs_dirs: Sequence[str]) -> tuple[str, int]:

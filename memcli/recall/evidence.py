@@ -17,9 +17,8 @@ from memcli.recall.budget import cut_words, tokens
 from memcli.text.matching import regex, stanzas, table
 from memcli.text.sentences import cut_at, sentence_parts, sentences
 
-_ASKS = tuple(
-    "? ？ 吗 呢 か 吗。 呢。 か。".split()
-)  # what is asked is always searched
+# what is asked is always searched
+_ASKS = tuple("? ？ 吗 呢 か 吗。 呢。 か。".split())
 _CLAUSE = r"[,，、:：;；()–—\n]"
 _ASKING_WORD = r"[^\W_]+(?:['’-][^\W_]+)*"
 

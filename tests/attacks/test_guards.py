@@ -570,6 +570,7 @@ run_shell_command {"command": "rm api.py", "dir_path": "gen"}
 execute_command {"command": "rm gen/api.py", "cwd": "{root}"}
 """.strip().splitlines()
 OTHERS = r"""
+mcp__mem__add {"text": "gen is made by the build", "paths": ["gen/api.py"]}
 Read {"file_path": "gen/api.py"}
 LSP {"filePath": "gen/api.py"}
 mcp__serena__find_symbol {"relative_path": "gen/api.py"}

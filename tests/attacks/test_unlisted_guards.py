@@ -118,6 +118,32 @@ def test_a_call_that_does_not_come_in_time_is_asked_about(project):
         assert decision(json.loads(hook.stdout.read())) == "ask"
 
 
+BROKEN = """
+from memcli.hooks import before_tool, protocol
+def pre_tool(*_): raise RuntimeError("broken")
+before_tool.pre_tool = pre_tool
+protocol.main(["pre-tool"])
+"""
+
+
+def test_a_fault_asks_only_where_something_binds(project, tmp_path):
+    """And not about the guards of another project on the machine."""
+    rules(project, "MEMORY.md")
+    other = tmp_path / "other"
+    (other / ".git").mkdir(parents=True)
+    (other / "MEMORY.md").write_text("# Memory\n")
+    for folder, asked in ((project.root, True), (other, False)):
+        said = {"session_id": "s", "cwd": str(folder), "tool_name": "Bash"}
+        said["tool_input"] = {"command": "ls"}
+        hook = subprocess.run(
+            [sys.executable, "-c", BROKEN],
+            input=json.dumps(said).encode(),
+            capture_output=True,
+            env={**os.environ, "MEM_HOOK_SECONDS": "600"},
+        )
+        assert (b"ask" in hook.stdout) == asked, hook
+
+
 @pytest.mark.parametrize("note", ["", "[", "{}", "[[]]", '[["/etc/passwd"]]'])
 def test_what_is_known_may_be_broken(project, note):
     """Then what is in view binds, and is noted again."""

@@ -42,6 +42,7 @@ def test_what_a_session_is_called(tmp_path):
     assert session_of(tmp_path, user("Fix it."), named).title == "Round refunds"
     session = session_of(tmp_path, named, user("Fix it."), renamed)
     assert session.title == "Refunds in the ledger"
+    assert session_of(tmp_path, renamed, user("Fix it.")).title == session.title
     assert session_of(tmp_path, user("Fix it.")).title == ""
 
 

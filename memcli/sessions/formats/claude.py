@@ -14,8 +14,8 @@ from memcli.sessions.gather import (
 )
 
 CONTROL = frozenset(
-    """summary file-history-snapshot queue-operation permission-mode ai-title custom-
-    title""".split()
+    """summary file-history-snapshot queue-operation permission-mode ai-title
+    custom-title""".split()
 )
 """Records that may stand before the first one that names the session."""
 NOT_TYPED = """toolUseResult tool_use_result isMeta isSidechain isCompactSummary
