@@ -35,7 +35,7 @@ def met(verdict: Verdict) -> str:
     if not verdict.pattern:
         return f"this call cannot be read to its end: {verdict.met}"
     name = verdict.met or "."  # the root itself
-    verb = "may hold" if verdict.is_place else "is"
+    verb = "is, or may hold," if verdict.is_place else "is"
     return f"{quoted(name)} {verb} {quoted(verdict.pattern)}"
 
 
