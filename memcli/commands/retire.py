@@ -14,7 +14,6 @@ from memcli.memory.values import (
     ARCHIVE,
     Entry,
     Patch,
-    archive_of,
     plain_id,
     source_of,
 )
@@ -94,16 +93,16 @@ def _plan_restore(app: App, ids: Sequence[str], *, again: bool) -> RetireReport:
             what = f"{prefix}: {refusal}; nothing is written"
             raise RefusedError(what, f"mem restore {prefix} --again")
         path = spot[0]
-        live = {} if entry.is_live else LIVE
         archived = path.endswith(ARCHIVE)
-        beside = source_of(path) if archived else archive_of(path)
-        with nothing_written(beside):
-            hold(app.project, changes, beside)
+        for name in (
+            *_copies(app, key, path),
+            *([source_of(path)] if archived else ()),
+        ):
+            with nothing_written(name):
+                hold(app.project, changes, name)
         if archived:
-            path = changes.restore(spot, **live)
-        elif came_back(changes, path, entry.id) or live:
-            changes.set(spot, **live)
-        else:
+            path = changes.restore(spot, **({} if entry.is_live else LIVE))
+        elif not came_back(changes, entry.id, LIVE):
             already.append(key)
             continue
         changed.append((key, path, entry.title))
@@ -113,6 +112,14 @@ def _plan_restore(app: App, ids: Sequence[str], *, again: bool) -> RetireReport:
         already=tuple(already),
         patches=patches_of(app.project, changes),
     )
+
+
+def _copies(app: App, key: str, path: str) -> list[str]:
+    """The files of the work tree of one in which an entry stands."""
+    known = {file.name: file for file in app.project.listing.files}
+    names = {row.id: name for name, row in app.index.files().items()}
+    places = [names[source] for _, source in app.index.entries.places([key])]
+    return [name for name in places if known[name].tree == known[path].tree]
 
 
 def spot_of(

@@ -38,6 +38,7 @@ from memcli.memory.values import (
 from memcli.memory.words import SIZE, clean
 from memcli.project.context import read_all
 from memcli.similarity.opposites import opposites, standing_in
+from memcli.similarity.taken_back import stones_by_id
 
 
 class CompactReport(NamedTuple):
@@ -174,9 +175,11 @@ def _plan(
 ) -> CompactReport:
     """Plan in three parts: what the model taught, the uses that wait, the steps."""
     files = read_files(app.project, request)
+    known = [*read_all(app.project)]
+    request = request._replace(stones=stones_by_id(known))
     if request.check and request.standing is None:
         # A look names those of memory as it stands, a run those that it leaves.
-        looked_at = files.sources if request.files else read_all(app.project)
+        looked_at = files.sources if request.files else known
         request = request._replace(standing=opposites(standing_in(looked_at)))
     learned = _carried_out(files, answers)
     used = uses.count(_with_texts(files.sources, learned.texts))

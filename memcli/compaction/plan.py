@@ -15,6 +15,7 @@ from memcli.memory.changes import ChangeSet, Event, Spot, new_values
 from memcli.memory.filters import Filters
 from memcli.memory.grammar import conflict_lines, derived_id, longer_first
 from memcli.memory.parser import KnownFile, MemoryFile, parse, sections
+from memcli.memory.tombstones import StoneKey
 from memcli.memory.values import (
     ARCHIVE,
     Entry,
@@ -55,7 +56,8 @@ class CompactRequest(NamedTuple):
 
     `check` asks no model; `uses` counts what agents used and no memory file counts yet;
     `units` are the only sections to adopt, `renamed` the new names of files by entry;
-    `standing` are the opposites to name, where they are known."""
+    `standing` are the opposites to name, where they are known; `stones` is what was
+    taken back, by work tree and id."""
 
     files: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
@@ -75,6 +77,7 @@ class CompactRequest(NamedTuple):
     ended: tuple[StageEnd, ...] = ()
     renamed: Mapping[str, Mapping[str, str]] = {}
     standing: Sequence[Opposite] | None = None
+    stones: Mapping[StoneKey, Entry] = {}
 
     @property
     def asks(self) -> str:
@@ -149,6 +152,7 @@ def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:
                 place=file.place,
                 writable=project.may_write(file, wanted.tasks),
                 found=file.found,
+                tree=file.tree,
             )
             files.sources.append(known_file)
     _take_project_file(files, wanted)

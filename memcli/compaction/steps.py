@@ -32,9 +32,8 @@ from memcli.memory.binding import binds
 from memcli.memory.changes import copied_values
 from memcli.memory.grammar import derived_id
 from memcli.memory.prominence import age_days, half_life_decay
-from memcli.memory.tombstones import is_tombstone
+from memcli.memory.tombstones import StoneKey, stone_of
 from memcli.memory.values import (
-    ARCHIVE,
     PASSING_LEVELS,
     Entry,
     archive_of,
@@ -104,7 +103,7 @@ def contradicting(work: Compaction, wanted: CompactRequest) -> list[Opposite]:
 def _before_contradictions(work: Compaction, wanted: CompactRequest) -> None:
     if wanted.adopt:
         work.adopt(wanted.units)
-    _take_back(work)
+    _take_back(work, wanted.stones)
     follow_renames(work, wanted.renamed)
     _merge_same_ids(work)
     _merge_duplicates(work)
@@ -274,15 +273,11 @@ def _archive_stale(work: Compaction) -> None:
             work.note("stale", [member], member.entry.title)
 
 
-def _take_back(work: Compaction) -> None:
-    """Retire what the archive of its file took back: a merge left it live."""
-    stones: dict[tuple[str, str], Entry] = {}
-    for path, file in work.changes.files.items():
-        for entry in file.entries if path.endswith(ARCHIVE) else ():
-            if is_tombstone(entry, archived=True):
-                stones[path, entry.id] = entry
+def _take_back(work: Compaction, stones: Mapping[StoneKey, Entry]) -> None:
+    """Retire what was taken back elsewhere in its work tree: a merge left it live."""
     for member in work.members:
-        stone = stones.get((archive_of(member.source.path), member.entry.id))
+        where = (member.place, member.source.tree)
+        stone = stone_of(member.entry.id, *where, stones)
         if stone is not None and member.live and member.writable:
             values = {key: stone.extra.get(key) for key in WHY}
             member.set(status="retired", **values)

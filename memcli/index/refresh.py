@@ -17,13 +17,13 @@ from memcli.index.filters import MARKED, sealed
 from memcli.index.occasions import note_occasions
 from memcli.index.prose import indexable, passages
 from memcli.index.sql import first_column, json_list, newest_chunk, number_of
+from memcli.index.tombstones import Stones
 from memcli.index.whole import changing
 from memcli.memory.binding import binds, bound
 from memcli.memory.grammar import DETAIL, uncrowded
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.records import ruled_out
-from memcli.memory.tombstones import takes_back
-from memcli.memory.values import Entry, Problem, archive_of, plain_id
+from memcli.memory.values import Entry, Problem, plain_id
 from memcli.memory.words import MATTER, OVERLAP, SIZE, clean, each_text, sub_words
 from memcli.project.listing import Files, FoundFile, marks
 from memcli.project.unlisted import OutOfView
@@ -231,6 +231,7 @@ class _Writer:
         self.index, self.db, self.vectors = index, index.db, index.vectors
         # Words are added row by row; into an empty index, at once.
         self.fts = not index.empty()
+        self.stones = Stones(index)
 
     def bring(self, files: Files, progress: Progress, *, rebuild: bool) -> Refreshed:
         if rebuild:
@@ -243,18 +244,19 @@ class _Writer:
         before = newest_chunk(self.db)
         # Another process may have done it meanwhile.
         suspects, gone = self.index.stale(files)
+        by_name = {file.name: file for file in files}
         for path in gone:
             self._forget(path)
         outcomes: Counter[bool | None] = Counter()
         for number, file in enumerate(suspects, 1):
             outcomes[self._write_file(file)] += 1
             progress("file", number, len(suspects))
-        touched = {*gone, *(file.name for file in suspects)}
-        for file in files if touched else ():
-            if archive_of(file.name) in touched:  # it tells what is live there
-                self._write_file(file, anew=True)
-        self._link({file.name: file for file in files})
+        self._link(by_name)
         self._apart(marks(files))
+        if names := self.stones.outdated():
+            for name in names:
+                self._write_file(by_name[name], anew=True)
+            self._apart(marks(files))
         if not self.fts:
             hash_size = (
                 "INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('hashsize', ?)"
@@ -392,16 +394,17 @@ class _Writer:
             ]
         entries = [*prose, *memory.entries]
         around = passages(prose)
+        self.stones.note()
+        where = (file.place, file.tree)
         state = state._replace(entries=len(entries))
         source = self._note(file, state, memory.problems)
-        gone = self._taken_back(file)
         live = file.place.store == "memory"
         made = (
             rows(
                 entry,
                 around.get(entry.id, ""),
                 state.linked,
-                live=live and (entry.id not in gone or binds(entry)),
+                live=live and (binds(entry) or not self.stones.has(entry.id, *where)),
             )
             for entry in entries
         )
@@ -410,19 +413,6 @@ class _Writer:
         if is_known:
             wanted = self._keep(source, list(wanted))
         self._insert(source, wanted)
-
-    def _taken_back(self, file: FoundFile) -> set[str]:
-        """The ids that a file's archive took back: a merge may have left them live."""
-        archived = self.db.execute(
-            "SELECT entry, metadata FROM chunks JOIN file_meta ON file_meta.id = source"
-            " WHERE path = ? AND part = 0",
-            (archive_of(file.name),),
-        )
-        return {
-            plain_id(entry)
-            for entry, metadata in archived
-            if takes_back(json.loads(metadata), archived=True)
-        }
 
     def _note(self, file: FoundFile, state: _State, problems: Iterable[Problem]) -> int:
         values = (
@@ -474,6 +464,7 @@ class _Writer:
         return new
 
     def _delete_chunks(self, where: str, value: object) -> None:
+        self.stones.note()
         from_chunks = f"FROM chunks WHERE {where}"
         rowids = first_column(self.db.execute(f"SELECT id {from_chunks}", (value,)))
         self.vectors.forget(rowids)

@@ -26,7 +26,7 @@ from memcli.memory.grammar import (
 )
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.tombstones import is_tombstone
-from memcli.memory.values import Edit, Entry, archive_of, source_of
+from memcli.memory.values import ARCHIVE, Edit, Entry, archive_of, source_of
 
 ARCHIVE_KEYS = ("archived_at", "archived_from", "archived_because")
 FOLLOWING = frozenset("title line start end written identified date touched".split())
@@ -435,7 +435,7 @@ class ChangeSet:
         given = {**dict.fromkeys(ARCHIVE_KEYS), **values}
         change = EntryChange(at=0, values=given)
         self.append(home, edited(parse(entry_text, archive.path), [change]).text)
-        came_back(self, home, entry.id)
+        came_back(self, entry.id)
         return home
 
     def texts(self) -> dict[str, str]:
@@ -465,18 +465,22 @@ class ChangeSet:
                 yield archive_of(spot[0]), self._archived(spot, copy)
 
 
-def came_back(changes: ChangeSet, home: str, id: str) -> bool:
-    """Note in the archive of a file that an entry was restored, where it was taken
-    back; whether it was."""
-    archive = archive_of(home)
-    stones = [
-        (archive, number)
-        for number, entry in enumerate(changes.file(archive).entries)
-        if entry.id == id and is_tombstone(entry, archived=True)
-    ]
-    for spot in stones:
-        changes.set(spot, archived_because="restored")
-    return bool(stones)
+def came_back(changes: ChangeSet, id: str, live: Mapping[str, Any] = {}) -> bool:
+    """Make an entry `live` in the files that are held, restored in their archives;
+    whether it was retired in one or taken back."""
+    spots = []
+    for path, file in changes.files.items():
+        archived = path.endswith(ARCHIVE)
+        values = {"archived_because": "restored"} if archived else live
+        for number, entry in enumerate(file.entries):
+            is_out = (
+                is_tombstone(entry, archived=True) if archived else not entry.is_live
+            )
+            if entry.id == id and is_out:
+                spots.append(((path, number), values))
+    for spot, values in spots:
+        changes.set(spot, **values)
+    return bool(spots)
 
 
 def _add_event(

@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, chain, islice
-from typing import Any
+from typing import Any, TypeVar
 
-from memcli.memory.values import Entry
+from memcli.memory.values import Entry, Place
 from memcli.memory.words import full_pairs, spaceless_runs, stem
 from memcli.named import NamedTuple
 from memcli.text.lookalikes import LOOKALIKES
@@ -27,6 +27,11 @@ _UNSEEN = frozenset("\u115f\u1160\u2800") | set(map(chr, range(0xFE00, 0xFE10)))
 LEAST = 12
 """Characters of a line by which its words are known elsewhere."""
 _HEADING_MARK = re.compile(r"\A\s*#{1,6}[ \t]+(?:\[\d{4}-\d\d-\d\d\][ \t]*)?")
+
+
+T = TypeVar("T")
+StoneKey = tuple[str, str, str]
+"""A work tree, "" or a level of it, and an id."""
 
 
 class Bounds(NamedTuple):
@@ -94,6 +99,22 @@ def takes_back(values: Mapping[str, Any], *, archived: bool) -> bool:
         return False
     stage = str(values.get("retired_because") or "").startswith("stage ")
     return not stage or bool(values.get("superseded_by"))
+
+
+def reach_of(place: Place, tree: str) -> tuple[str, str]:
+    """Where an id that was taken back in a file is live no more: an archive speaks for
+    its work tree, another file for its level, since the nearest copy counts."""
+    if place.store == "archive":
+        return tree, ""
+    return tree, f"{place.level}/{place.job}/{place.task}"
+
+
+def stone_of(
+    id: str, place: Place, tree: str, stones: Mapping[StoneKey, T]
+) -> T | None:
+    """What took back an id of a file that is no archive."""
+    by_archive = stones.get((tree, "", id))
+    return by_archive or stones.get((*reach_of(place, tree), id))
 
 
 _HEAD = 8  # letters of a forgotten line by which it is looked for within a text

@@ -2,21 +2,24 @@
 what gives another value for the same thing. Pure."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from memcli.memory.parser import KnownFile
 from memcli.memory.tombstones import (
     Forgotten,
+    StoneKey,
     fold,
     id_line,
     identifier,
     is_tombstone,
     lines_of,
+    reach_of,
     reason_of,
+    stone_of,
     words_of,
 )
-from memcli.memory.values import Entry, archive_of
+from memcli.memory.values import Entry
 from memcli.memory.words import overlap
 from memcli.named import NamedTuple
 from memcli.similarity.claims import Claim, claim, content_terms
@@ -49,22 +52,36 @@ class Refusal(NamedTuple):
         return f"{self.title}: was taken back{why}"
 
 
-def tombstones_of(known: Iterable[KnownFile]) -> list[Entry]:
-    """The entries that were taken back; what is live under the same id came back,
-    unless the archive of its own file has it."""
-    stones = []
-    gone = set()
-    live = set()
+def stones_by_id(known: Iterable[KnownFile]) -> dict[StoneKey, Entry]:
+    """The entries that were taken back in a file or an archive."""
+    return {(*reach, stone.id): stone for reach, stone in _stones(known)}
+
+
+def _stones(known: Iterable[KnownFile]) -> Iterator[tuple[tuple[str, str], Entry]]:
     for file in known:
         archived = file.place.store == "archive"
         for entry in file.memory.entries:
-            if is_tombstone(entry, archived=archived) and not entry.is_episode:
-                stones.append(entry)
-                gone.add((file.path, entry.id))
-            elif not archived and entry.is_live:
-                live.add((archive_of(file.path), entry.id))
-    back = {id for _, id in live - gone}
-    return [stone for stone in stones if stone.id not in back]
+            if is_tombstone(entry, archived=archived):
+                yield reach_of(file.place, file.tree), entry
+
+
+def tombstones_of(known: Iterable[KnownFile]) -> list[Entry]:
+    """The entries that were taken back; what is live under the same id came back,
+    unless its work tree has it as taken back."""
+    files = [*known]
+    gone = stones_by_id(files)
+    back = {
+        entry.id
+        for file in files
+        if file.place.store != "archive"
+        for entry in file.memory.entries
+        if entry.is_live and not stone_of(entry.id, file.place, file.tree, gone)
+    }
+    return [
+        stone
+        for _, stone in _stones(files)
+        if stone.id not in back and not stone.is_episode
+    ]
 
 
 class TakenBackDoor:

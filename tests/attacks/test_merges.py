@@ -200,3 +200,49 @@ def test_what_no_driver_saw_is_told_no_more_and_named(repo):
     assert repo.read("MEMORY.archive.md").count(entry) == 1
     repo.ok("restore", entry)
     assert FREEZE in repo.ok("recall", "freeze the clock").out
+
+
+def marks_retired(repo):
+    repo.ok("retire", id_of(repo, FREEZE), "--because", "it was wrong")
+
+
+def moves(repo):
+    """To another memory file, as a person tidies up."""
+    entry = f"---\nid: {id_of(repo, FREEZE)}"
+    moved = entry + repo.read().partition(entry)[2].partition("---\nid: ")[0]
+    repo.write("MEMORY.md", text_without(repo, FREEZE))
+    repo.write("tasks/cart.md", moved)
+
+
+@DIRECTIONS
+@pytest.mark.parametrize("takes_back", [retires, marks_retired])
+def test_what_one_side_took_back_and_the_other_moved_is_told_no_more(
+    repo, takes_back, is_turned
+):
+    """Git merges a file at a time: what is in no driver's sight stays taken back by its
+    id, is named, moved to an archive, and comes back by one command."""
+    entry = id_of(repo, FREEZE)
+    merged(repo, takes_back, moves, is_turned)
+    assert FREEZE in repo.read("tasks/cart.md")
+    assert FREEZE not in repo.ok("recall", "freeze the clock").out
+    assert FREEZE not in repo.hook("session-start", source="startup").out
+    [row] = [row for row in repo.checks() if row["name"] == "taken-back"]
+    assert row["path"] == "tasks/cart.md"
+    repo.ends(5, "add", f"{FREEZE}.")
+    repo.ok("compact")
+    assert FREEZE not in repo.read("tasks/cart.md") + repo.read()
+    repo.ok("restore", entry)
+    assert FREEZE in repo.ok("recall", "freeze the clock").out
+    assert "taken-back" not in {row["name"] for row in repo.checks()}
+    repo.ok("index", "--rebuild")
+    assert FREEZE in repo.ok("recall", "freeze the clock").out
+
+
+def test_what_was_moved_and_taken_back_is_restored_where_it_stands(repo):
+    entry = id_of(repo, FREEZE)
+    merged(repo, retires, moves)
+    repo.ok("restore", entry)
+    assert FREEZE in repo.ok("recall", "freeze the clock").out
+    assert FREEZE in repo.read("tasks/cart.md")
+    repo.ok("compact")
+    assert FREEZE in repo.ok("recall", "freeze the clock").out
