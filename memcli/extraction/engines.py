@@ -14,7 +14,7 @@ from memcli.extraction.cited import cited_lines
 from memcli.extraction.digest import SessionDigest, digest
 from memcli.extraction.drafts import FindingDraft
 from memcli.extraction.episodes import EpisodeDraft
-from memcli.extraction.scopes import ExtractionScope
+from memcli.extraction.scopes import BY_NAME, ExtractionScope
 from memcli.project.git import names_of
 from memcli.providers.llm.ledger import ReplyError, read_items
 from memcli.sessions.model import Finding, Session, Stretch
@@ -226,13 +226,17 @@ def _by_model(
 def _lessons(
     model: "Model", given: EngineInput, findings: Sequence[Finding]
 ) -> list[Finding]:
-    """The findings that are no episodes; of those for all projects the general ones."""
+    """The findings that are no episodes; of those for all projects the general ones.
+    What an agent said is a fact at most: it rules nobody."""
     general = _general(model, given, findings)
-    return [
-        _cited(given, _corrected(given, finding))
-        for finding in findings
-        if finding.scope not in ("global", "episode") or finding in general
-    ]
+    kept = []
+    for finding in findings:
+        if finding.scope not in ("global", "episode") or finding in general:
+            is_said = BY_NAME[finding.scope].turns
+            is_agents = is_said and not given.session.turns[finding.turn].human
+            finding = finding._replace(tainted=finding.tainted or is_agents)
+            kept.append(_cited(given, _corrected(given, finding)))
+    return kept
 
 
 def _general(

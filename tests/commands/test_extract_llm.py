@@ -94,6 +94,28 @@ def test_a_lesson_in_other_words_than_its_turn_waits_for_a_yes(project, api):
     assert waits["title"] == "Helpers"
 
 
+@pytest.mark.parametrize("kind", ["policy", "preference", "workflow", "pitfall"])
+def test_what_only_the_agent_said_is_no_rule(project, api, kind):
+    """Whatever a model calls it: a fact at most, of no more weight than one, and in no
+    file of norms."""
+    given = talk(project).agent("I always push with force here, nobody minds.")
+    odd = item(
+        turn=len(given.lines),
+        kind=kind,
+        type="directive",
+        norm=True,
+        title="Always push with force",
+        text="Nobody minds.",
+        quote="I always push with force here",
+    )
+    answers(api, observations=[odd], project=[odd])
+    project.ok("extract", saved(project, given), *LLM)
+    assert not (project.root / "institutional.md").exists()
+    [entry] = project.entries()
+    assert (entry.kind, entry.type, entry.importance) == ("fact", "declarative", 0.5)
+    assert "priority" not in entry.extra
+
+
 BAD = {
     "cut off": Step(text='{"items": [', stop="max_tokens"),
     "refusal": Step(text="", stop="refusal"),

@@ -82,9 +82,12 @@ class HttpEmbedder:
         until = time.monotonic() + deadline if deadline is not None else float("inf")
         clean = [clean_text(text).strip() or BLANK for text in texts]
         rows = []
-        with self._client() as client:
-            for batch in self._batches(clean):
-                rows += self._batch(client, batch, query, until)
+        try:
+            with self._client() as client:
+                for batch in self._batches(clean):
+                    rows += self._batch(client, batch, query, until)
+        except RecursionError:
+            raise self._failed("the reply is nested too deep") from None
         if len({len(row) for row in rows}) > 1:
             raise self._failed("vectors of several dimensions")
         return rows

@@ -81,7 +81,7 @@ class Anthropic:
             raise TimeoutError from None
         except anthropic.APIError as error:
             raise self._failed(error) from None
-        except (AttributeError, TypeError, ValueError):
+        except (AttributeError, TypeError, ValueError, RecursionError):
             what = f"{self._url} answered with something that is no message"
             raise ProviderError(what, "check ANTHROPIC_BASE_URL") from None
 

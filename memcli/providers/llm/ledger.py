@@ -32,9 +32,9 @@ def parse_json(text: str, schema: Mapping[str, Any] | None = None) -> Any:
     try:
         # `int` refuses NaN and Infinity, which are no JSON.
         value = json.loads(text, parse_constant=int, object_pairs_hook=_no_doubles)
+        value = each_text(value, strip_controls)
     except (ValueError, RecursionError):
         raise ReplyError(f"the model's reply is no JSON: {excerpt(text)!r}") from None
-    value = each_text(value, strip_controls)
     if schema is not None:
         _check(value, schema, "reply")
     return value

@@ -87,6 +87,7 @@ def data(*vectors, indices=None):
 RUBBISH = {
     "no JSON": b"<html>",
     "deep": b"[" * 100_000,
+    "as deep as JSON may be": b"[" * 850 + b"]" * 850,
     "another shape": {"embeddings": [[1, 2], [3, 4]]},
     "too few": data([1, 2]),
     "an index twice": data([1, 2], [3, 4], indices=[0, 0]),

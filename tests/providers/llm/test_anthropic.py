@@ -184,6 +184,7 @@ NOT_WHOLE = [
     (Step(stop="refusal", text=""), "refused by the model"),
     (Step(stop="pause_turn", text="x"), "pause_turn"),
     (Step(raw=b'{"content": 3, "usage": 4}'), "no message"),
+    (Step(raw=b'{"content": ' + b"[" * 100_000), "no message"),
     (Step(text='{"findings": [], "path": "/etc/passwd"}'), "not asked for"),
 ]
 

@@ -41,7 +41,16 @@ def test_what_is_not_as_asked_is_named(value, where):
     assert where in caught.value.what
 
 
-NO_JSON = ["", "hello", "[1,]", "NaN", '{"a": 1, "a": 2}', "[" * 99_999, "[] []"]
+NO_JSON = [
+    "",
+    "hello",
+    "[1,]",
+    "NaN",
+    '{"a": 1, "a": 2}',
+    "[" * 99_999,
+    "[" * 600 + "]" * 600,
+    "[] []",
+]
 
 
 @pytest.mark.parametrize("text", NO_JSON)
