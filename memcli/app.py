@@ -162,11 +162,11 @@ class App:
 
     def taken_back(self) -> "TakenBackDoor":
         """What was taken back, to be asked before an entry enters a file."""
-        from memcli.project.context import read_all
+        from memcli.project.context import known_files
         from memcli.similarity.taken_back import TakenBackDoor, tombstones_of
 
-        files = read_all(self.project)
-        return TakenBackDoor(tombstones_of(files), self.forgotten())
+        stones = tombstones_of(known_files(self.project))
+        return TakenBackDoor(stones, self.forgotten())
 
     def forgotten(self) -> "Forgotten":
         """What was forgotten, to be asked of what is read."""

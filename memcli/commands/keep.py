@@ -82,7 +82,7 @@ def wait_again(app: App, ids: Sequence[str]) -> tuple[str, ...]:
 
 def _plan(app: App, chosen: Sequence[Proposal], request: KeepRequest) -> KeepReport:
     project = app.project
-    files = list(context.read_all(project))
+    files = context.known_files(project)
     by_path = {file.path: file for file in files}
     events: list[PlacedFinding] = []
     texts: dict[str, str] = {}

@@ -36,7 +36,7 @@ from memcli.memory.values import (
     Problem,
 )
 from memcli.memory.words import SIZE, clean
-from memcli.project.context import read_all
+from memcli.project.context import known_files
 from memcli.similarity.opposites import opposites, standing_in
 from memcli.similarity.taken_back import stones_by_id
 
@@ -175,7 +175,7 @@ def _plan(
 ) -> CompactReport:
     """Plan in three parts: what the model taught, the uses that wait, the steps."""
     files = read_files(app.project, request)
-    known = [*read_all(app.project)]
+    known = known_files(app.project)
     request = request._replace(stones=stones_by_id(known))
     if request.check and request.standing is None:
         # A look names those of memory as it stands, a run those that it leaves.

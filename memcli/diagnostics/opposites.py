@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from memcli.diagnostics.scene import Check, Scene, passed, warning
 from memcli.memory.values import Entry
+from memcli.project.unlisted import lost_archives
 from memcli.similarity.opposites import PlacedEntry, opposites, standing_in
 from memcli.similarity.taken_back import TakenBackDoor, tombstones_of
 
@@ -12,7 +13,9 @@ def check_opposites(scene: Scene) -> Iterator[Check]:
     """A row for each pair that says the opposite, and for each entry that a merge
     brought back."""
     live = list(standing_in(scene.documents))
-    rows = [*_opposed(live), *_came_back(live, tombstones_of(scene.documents))]
+    project = scene.app.project
+    known = [*scene.documents, *lost_archives(project.root or project.home)]
+    rows = [*_opposed(live), *_came_back(live, tombstones_of(known))]
     yield from rows
     if live and not rows:
         yield passed("opposites", "nothing found")

@@ -39,6 +39,7 @@ from memcli.project.context import (
     need_root,
     task_folder,
 )
+from memcli.project.unlisted import lost_archives
 from memcli.sessions import speakers
 from memcli.sessions.model import Session, Turn
 from memcli.storage.state import Extraction
@@ -408,7 +409,7 @@ class _Extraction:
         self.problems += [
             problem for problem in problems if problem not in self.problems
         ]
-        return found
+        return [*found, *lost_archives(project.root or project.home)]
 
     def _write(
         self, items: Sequence[FindingDraft], context: placement.Context, home: Home

@@ -142,12 +142,17 @@ class ProjectIndex:
         return done
 
     def _note_bound(self, files: "Files") -> None:
-        """Remember in which files something binds, wherever they are later."""
+        """Remember in which files something binds, and the archives, wherever they are
+        later."""
         from memcli.project.unlisted import note_bound
 
         bound = guards_by_file(self.index.db)
-        binding = [file for file in files if file.name in bound] if bound else []
-        note_bound(self.project.root or self.project.home, binding)
+        noted = [
+            file
+            for file in files
+            if file.name in bound or file.place.store == "archive"
+        ]
+        note_bound(self.project.root or self.project.home, noted)
 
     def embed(self, embedder: "Embedder | None", progress: Progress) -> bool:
         """Make the vectors of what was read; whether the embedder can be asked

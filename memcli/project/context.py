@@ -275,6 +275,14 @@ def read_all(project: Project) -> "Iterator[KnownFile]":
     return read_known(project, project.listing.files, [])
 
 
+def known_files(project: Project) -> "list[KnownFile]":
+    """Every memory file that can be read, and the archives that are gone, which speak
+    for what was taken back."""
+    from memcli.project.unlisted import lost_archives
+
+    return [*read_all(project), *lost_archives(project.root or project.home)]
+
+
 def unread(name: str, error: Unreadable) -> Problem:
     """The problem of a file that could not be read, or is not to be written."""
     return Problem(

@@ -246,3 +246,38 @@ def test_what_was_moved_and_taken_back_is_restored_where_it_stands(repo):
     assert FREEZE in repo.read("tasks/cart.md")
     repo.ok("compact")
     assert FREEZE in repo.ok("recall", "freeze the clock").out
+
+
+def removes(repo):
+    repo.git("rm", "-q", "MEMORY.archive.md")
+
+
+def renames(repo):
+    repo.git("mv", "MEMORY.archive.md", "old.txt")
+
+
+def empties(repo):
+    repo.git("rm", "-q", "--cached", "MEMORY.archive.md")
+    (repo.root / "MEMORY.archive.md").unlink()
+
+
+@pytest.mark.parametrize("is_merged", [True, False])
+@pytest.mark.parametrize("loses", [removes, renames, empties])
+def test_an_archive_that_is_removed_lets_nothing_come_back(repo, loses, is_merged):
+    """What was taken back in it is read from git, by whatever way it went."""
+    live = repo.read()
+    retires(repo)
+    repo.commit("taken back")
+    repo.ok("recall", "mails")
+    if is_merged:
+        merged(repo, adds, loses)
+    else:
+        loses(repo)
+    repo.ok("recall", "mails")
+    assert "it was wrong" in repo.ends(5, "add", f"{FREEZE}.").err
+    repo.write("MEMORY.md", live)
+    assert "taken-back" in {row["name"] for row in repo.checks()}
+    repo.ok("compact")
+    assert FREEZE not in repo.ok("recall", "freeze the clock").out
+    repo.ok("add", "--again", f"{FREEZE}.")
+    assert FREEZE in repo.ok("recall", "freeze the clock").out
