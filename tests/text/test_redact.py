@@ -370,6 +370,7 @@ HOSTILE = [
     ),
     *("--token ", B64, MIX, HEX + "\n", "AC", "a@"),
     *("aB3_", "key ", "a.b-", "private a ", "token x1y2z3x1y2z3x1y2z3x1 "),
+    f"token aB3x{'*' * 60}x1Yz9 ",
 ]
 
 
