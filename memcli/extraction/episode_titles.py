@@ -68,7 +68,7 @@ def _lead() -> str:
     return r"""
         ^ (?: (?: @\S+ | \[[^\[\]\n]{1,40}\] ) \s+ )*
         (?: (?: ok(?:ay)? | alright | now | next | then | finally | first | so | and | also
-              | yes | no | well | hey | hi | hello | great | thanks | just | vale ) \b [,.!]? \s+ )*
+              | yes | no (?=[,.!]) | well | hey | hi | hello | great | thanks | just | vale ) \b [,.!]? \s+ )*
         (?P<wish> (?: (?: can | could | would | will ) [ ] (?: you | we ) (?![ ]like)
               | please | pls | kindly | let['’]?s
               | i (?:['’]d|[ ]would)[ ](?:like|love) [ ] (?:you[ ]|it[ ])? to

@@ -48,9 +48,7 @@ from memcli.text.digests import digest
 if TYPE_CHECKING:
     from memcli.providers.llm import Model
 
-NO_MODEL = (
-    'no language model is enabled (llm = "anthropic" in the user file, or --engine llm)'
-)
+NO_MODEL = "a language model finds more: mem init --learn-with claude (or anthropic)"
 
 
 class ExtractRequest(NamedTuple):

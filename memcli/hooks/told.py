@@ -315,46 +315,18 @@ def is_read(read: Instructions, item: Hit) -> bool:
 
 
 def block(items: Sequence[Hit], *, more: int = 0, again: bool = False) -> str:
-    """The block of these items as an agent reads it, no sentence twice; "" for none."""
-    if not items:
-        return ""
-    seen: set[str] = set()
-    kept = [item._replace(text=_unsaid(item, seen)) for item in items]
-    return budget.write(kept, more, again=again)
+    """The block of these items as an agent reads it; "" for none."""
+    plain = [item._replace(text=_without_yes(item.text)) for item in items]
+    return budget.write(plain, more, again=again)
 
 
-def _unsaid(item: Hit, seen: set[str]) -> str:
-    """The sentences of an item that neither its title nor what was `seen` says."""
-    if item.layer == "institutional":
-        return item.text
-    title = _bare(title_of(item))
-    kept: list[str] = []
-    for sentence in sentence_parts(item.text):
-        bare = _bare(sentence)
-        is_much = len(bare.split()) >= FEWEST
-        if is_much and (bare in seen or bare == title):
-            continue
-        leads_in = not is_much and not "".join(kept).strip()
-        if leads_in and _acknowledges(sentence):
-            continue
-        if is_much:
-            seen.add(bare)
-        kept.append(sentence)
-    seen.add(title)
-    return "".join(kept).strip()
-
-
-def _acknowledges(sentence: str) -> bool:
-    """Whether a short sentence is a yes, a no or thanks, which tells nobody
+def _without_yes(text: str) -> str:
+    """A text without a yes, a no or thanks before the rest, which tells nobody
     anything."""
-    if not sentence.rstrip().endswith((".", "!", "。", "！")):
-        return False
+    first, *rest = sentence_parts(text) or [""]
+    is_short = rest and first.rstrip().endswith((".", "!", "。", "！"))
+    if not is_short or len(first.split()) >= FEWEST:
+        return text
     from memcli.extraction.rules import words
 
-    return words.acknowledges(words.fold(sentence))
-
-
-def _bare(text: str) -> str:
-    """The words of a text alone, without the "No" with which a correction begins."""
-    words = " ".join(re.findall(r"\w+", text.casefold()))
-    return re.sub(r"\A(?:no|nein|non) ", "", words)
+    return "".join(rest) if words.acknowledges(words.fold(first)) else text

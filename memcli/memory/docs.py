@@ -107,10 +107,17 @@ class DocPlace(NamedTuple):
 
 
 def events_of(values: Mapping[str, object]) -> list[str]:
-    """The events that an entry names as its source."""
+    """The events that an entry names as its source; a position is one of its
+    session."""
     sources = values.get("source") or ()
     every = sources if isinstance(sources, (list, tuple)) else [sources]
-    return [str(source).rpartition("#")[2] for source in every]
+    events = []
+    for source in map(str, every):
+        name, _, event = source.rpartition("#")
+        is_position = event.startswith("@")
+        units = (name, values.get("session_id")) if is_position else ("",)
+        events += [f"{unit}{event}" for unit in units]
+    return events
 
 
 def touches(doc: Doc, path: str) -> bool:

@@ -10,7 +10,7 @@ from memcli.memory.words import in_one_line, spaceless_runs
 from memcli.named import NamedTuple
 from memcli.recall.hit import Hit
 from memcli.text.controls import escaped, quoted
-from memcli.text.sentences import sentence_ends, sentences
+from memcli.text.sentences import sentence_ends, sentence_parts, sentences
 
 OPEN = "<recalled-memory>"
 CLOSE = "</recalled-memory>"
@@ -43,16 +43,19 @@ BETWEEN = " · "  # between a title and the facts about it: no title holds it
 POINTER_TOKENS = 25  # of the line that points at an entry
 HEADING = 8  # tokens of a title below which it names a thing and says nothing of it
 BELOW = 60  # tokens of the text below a heading from which its line is taken
+FEWEST = 4  # tokens of a sentence that is told once
 LEAST = 12  # tokens of a text below which a part of it says nothing
 STRONG = (
     0.55  # share of what is left that history gets where it is strong, else a quarter
 )
 UNLIMITED = 2000  # tokens that history takes where there is no limit
 NO_LIMIT = 10**9
+_WORDS_OF_OTHERS = ("institutional", "history", POINTED)  # their heads name a place
 
 # Most texts fit: what cuts one is compiled when the first has to be cut.
 _BLANK = r"\s"
 _ANYWHERE = r"(?<=\S)"
+_LEAD = r"\A(?:(?:no|nein|non)[,.!:]\s+)?(?:(?:and|but|also|und|aber|et|y)\s+)?"
 _PARAGRAPH = r"\n[ \t]*\n|\n(?=[ \t]*[-*] )|\Z"
 
 
@@ -250,26 +253,13 @@ def compose(
         filling.fill("history", filling.said(), filling.left)
     more = filling.left_out(min(most, len(ranked)))
     filling.chosen["episodes"].reverse()
-    chosen = list(filling.items())
-    others = [item.text for item in chosen if item.kind != "episode"]
-    items = tuple(_without_said(item, others) for item in chosen)
+    items = tuple(filling.items())
     return Block(items, Budget(limit, tokens(write(items, more)), more))
 
 
 def _without(items: Sequence[Hit], taken: set[str]) -> list[Hit]:
     """The items that are not taken, nor another of which they are a duplicate."""
     return [item for item in items if taken.isdisjoint((item.key, *item.duplicates))]
-
-
-def _without_said(item: Hit, others: Sequence[str]) -> Hit:
-    """A hit; an episode without the sentences that stand in other texts."""
-    if item.kind != "episode":
-        return item
-    every = sentences(item.text)
-    own = [each for each in every if not any(each in text for text in others)]
-    if len(own) == len(every):
-        return item
-    return item._replace(text="\n".join(own))
 
 
 def compose_beside(
@@ -456,7 +446,7 @@ def write(items: Sequence[Hit], more: int, *, again: bool = False) -> str:
         lines = [OPEN]  # the heading says it
     layer = ""
     number = 0
-    for item in items:
+    for item in once(items):
         if item.layer != layer:
             layer = item.layer
             number = number if item.listed else 0
@@ -468,6 +458,36 @@ def write(items: Sequence[Hit], more: int, *, again: bool = False) -> str:
     if more:
         lines += ["", _more(more)]
     return "\n".join([*lines, CLOSE])
+
+
+def once(items: Sequence[Hit]) -> list[Hit]:
+    """The items of an answer, no sentence twice: a title says it first, an episode
+    last."""
+    seen: set[str] = set()
+    for item in items:
+        if item.layer not in _WORDS_OF_OTHERS:
+            title = item.head.partition(BETWEEN)[0]
+            seen.update(map(_bare, [title, *sentences(title)]))
+    seen.discard("")
+    episodes_last = sorted(items, key=lambda item: item.kind == "episode")
+    texts = {id(item): _unsaid(item, seen) for item in episodes_last}
+    return [item._replace(text=texts[id(item)]) for item in items]
+
+
+def _unsaid(item: Hit, seen: set[str]) -> str:
+    """The sentences of an item that were not `seen`, and now are; code stays whole."""
+    if item.layer == "institutional" or "```" in item.text:
+        return item.text
+    said = [(_bare(each), each) for each in sentence_parts(item.text)]
+    kept = [sentence for bare, sentence in said if bare not in seen]
+    seen.update(bare for bare, _ in said if tokens(bare) >= FEWEST)
+    return "".join(kept).strip()
+
+
+def _bare(sentence: str) -> str:
+    """The words of a sentence alone, without what leads from another to it."""
+    own = re.sub(_LEAD, "", sentence.strip().casefold())
+    return " ".join(re.findall(r"\w+", own))
 
 
 def _more(number: int) -> str:

@@ -76,9 +76,9 @@ def extract_text(done: AfterSession) -> str:
         counts = sorted(Counter(event.what for event in done.compacted).items())
         merged = ", ".join(f"{what} {number}" for what, number in counts)
         lines.append(f"compacted: {merged}")
-    is_told = report.engine != "rules" or not any(s.events for s in report.sessions)
-    if report.sessions and is_told:
-        lines.append(f"engine {report.engine}: {report.why}")
+    read = [session for session in report.sessions if not session.note]
+    if read and (report.engine != "rules" or not any(each.events for each in read)):
+        lines.append(f"by {report.engine}: {report.why}")
     return for_display("\n".join(lines))
 
 

@@ -43,7 +43,7 @@ def recall_text(report: "RecallReport") -> str:
     """The same hits for a person at a terminal."""
     lines = []
     layer = ""
-    for hit in report.hits:
+    for hit in budget.once(report.hits):
         if hit.layer != layer:
             layer = hit.layer
             lines += ["", styled(budget.TITLES[layer].removeprefix("## "), "bold")]

@@ -32,10 +32,10 @@ def test_a_session_teaches_by_rules(project):
     project.write(".current-stage", "review\n")
     result = learn(project, "s-1")
     assert (result.code, result.err) == (0, "")
-    assert "engine rules" not in result.out
     again = learn(project, "s-1")
-    assert "engine rules: no language model is enabled" in again.out
-    assert "--engine llm" in again.out
+    assert "by rules" not in result.out + again.out
+    project.write("quiet.md", "User: hello\n\nAssistant: Hi.\n")
+    assert "mem init --learn-with claude" in project.mem("extract", "quiet.md").out
     (entry,) = project.entries()
     assert (entry.type, entry.importance, entry.domain) == ("directive", 0.7, "team")
     assert (entry.kind, entry.extra["priority"], entry.phase) == (

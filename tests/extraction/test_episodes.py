@@ -75,6 +75,8 @@ def test_the_title_says_what_was_done():
     )
     one = tell(asked, EDIT, agent("All good."))
     assert one and one.title.startswith("Fix the rounding of refunds")
+    denies = human("There may be no floats here\nno more than one cent is ever lost")
+    assert "No more than one cent" in title_of([denies, EDIT])
 
 
 def test_the_title_of_many_requests_is_the_first_and_how_many_more():

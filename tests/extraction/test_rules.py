@@ -251,6 +251,8 @@ def test_no_rule_of_a_turn_hides_another():
     """Both are its title where there is room, else each is an entry of its own."""
     short = "Never use floats for money. Never round on the sum."
     assert [one.title for one in found(human(short))] == [short.rstrip(".")]
+    (lesson,) = found(human("Never use floats for money\nnever round on the sum"))
+    assert lesson.title == "Never use floats for money; never round on the sum"
     first = "From now on, work in the firmware folder of this project and nowhere else"
     second = "Never edit files that lie outside of the firmware folder"
     lessons = found(human(f"{first}. {second}."))

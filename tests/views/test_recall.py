@@ -70,8 +70,14 @@ def test_the_text_form_stays_as_it_is():
                 text="A norm.",
             ),
             hit("baseline", score=None, age_days=None),
-            hit(duplicates=("id-2",)),
-            hit(rank=2, store="archive", age_days=0, note="= relevance 1"),
+            hit(duplicates=("id-2",), text="Line three."),
+            hit(
+                rank=2,
+                text="Line four.",
+                store="archive",
+                age_days=0,
+                note="= relevance 1",
+            ),
             more=2,
         )
     )

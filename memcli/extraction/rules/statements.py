@@ -50,6 +50,7 @@ _QUOTATION = r"""(?xi)
     | 「 [^」]{8,2000} 」
 """
 _LEFT_OUT = "[…]"
+_UNMARKED = r"(?<=[\w`)\"'*\]])\n"
 
 _CLAUSES = r"[,;:，；：、]|\s[–—-]+\s"
 # Orders of other languages have it behind the verb; behind a German "nie" more
@@ -332,7 +333,7 @@ def _whole(
     title = _title(said, telling) or _title(said, sure)
     if not title:
         return None
-    body = " ".join(one.text for one in said)
+    body = _joined(said)
     shows = _united(said[n] for n in sure)
     if is_rule(shows):  # "No, only these. And never ..." puts right what was done
         shows |= {"corrects"} & _united(said)
@@ -352,7 +353,7 @@ def _part(index: int, said: Sequence[_SaidSentence], n: int) -> Statement:
 
 def _title(said: Sequence[_SaidSentence], group: Sequence[int]) -> str:
     """What a group of sentences is called by: all of it, if that is short; "" if not."""
-    title = " ".join(said[n].text for n in group)
+    title = _joined([said[n] for n in group])
     return title if len(title) <= TITLE or len(group) == 1 else ""
 
 
@@ -424,7 +425,16 @@ def _with_neighbours(said: Sequence[_SaidSentence], n: int) -> str:
     """A sentence with the one behind it that goes on about it."""
     around = said[n : n + 2]
     goes_on = len(around) > 1 and _goes_on(around[1], around[0])
-    return " ".join(one.text for one in around[: 1 + goes_on])[:WHOLE]
+    return _joined(around[: 1 + goes_on])[:WHOLE]
+
+
+def _joined(said: Sequence[_SaidSentence]) -> str:
+    """Sentences in one line; one that the end of its line alone ends gets a mark."""
+    return (
+        regex(_UNMARKED)
+        .sub("; ", "\n".join(one.text for one in said))
+        .replace("\n", " ")
+    )
 
 
 def _goes_on(one: _SaidSentence, other: _SaidSentence) -> bool:
