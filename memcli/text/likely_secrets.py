@@ -373,7 +373,7 @@ def _parts(text: str, word: re.Match[str]) -> Iterator[tuple[int, int]]:
         return
     emphasis = regex(r"[*_~]{2,}|[*_`](?=\w)").match(word[0])
     start += emphasis.end() if emphasis else 0
-    bare = regex(r"(?:[*_~]{2,}+|[.,;:])++\Z").sub("", text[start:end])
+    bare = regex(r"(?>(?:[*_~]{2,}+|[.,;:])+)\Z").sub("", text[start:end])
     end = start + len(bare)
     yield start, end
     for mark in islice(_mark().finditer(bare), MOST_PARTS):
