@@ -52,7 +52,9 @@ RULES = (
     "# Rules\n\n- Always run the linter before a commit.\n- Never log a card number.\n"
 )
 PROSE = "# Notes of old\n\nThe billing service was split in two.\n\n## Clocks\n\nFreeze the clock in tests.\n"
-SETTLED = 60.0  # seconds that a worker may go on
+PATIENCE = 600.0
+"""Seconds after which a worker or git hangs: a busy machine makes the drill slow, not
+red."""
 FLOOR = (
     0.02  # seconds a run is taken to last: what is over sooner is killed at its steps
 )
@@ -113,7 +115,7 @@ class World:
             text=True,
             cwd=folder,
             check=check,
-            timeout=60,
+            timeout=PATIENCE,
         )
 
     def put(self, name):
@@ -425,7 +427,7 @@ class Drill:
     def again(self, verb):
         if not verb.own:
             code = self.world.mem(*self._filled(verb), stdin=verb.stdin(self.world))
-            if verb.settle and not _quiet_within(SETTLED):
+            if verb.settle and not _quiet_within(PATIENCE):
                 self.failures.append(f"{verb.name}: a worker does not end")
                 _killed_workers()
             return code
