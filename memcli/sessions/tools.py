@@ -15,7 +15,7 @@ from memcli.text.matching import verbose
 
 if TYPE_CHECKING:
     from memcli.sessions.model import Turn
-    from memcli.text.shell import Reading, ShellCommand, Words
+    from memcli.text.shell import ShellCommand, Words
 
 LINES = ("command", "cmd", "script", "commands", "CommandLine", "cmdline", "argv")
 PATCH = "*** Begin Patch"
@@ -81,12 +81,16 @@ def tool_call(given: Mapping[str, Any], cwd: str, tool: str = "") -> ToolCall:
     )
 
 
-def _read(command: str, given: Mapping[str, Any], cwd: str) -> "Reading":
-    """The commands of a line, which is run in the folder that a tool names."""
+def _read(
+    command: str, given: Mapping[str, Any], cwd: str
+) -> tuple[tuple["ShellCommand", ...], str]:
+    """The commands of a line, which is run in the folder that a tool names, and why
+    there may be others."""
     from memcli.text.shell import read_line  # most calls run none
 
     folders = islice(_named(given, _workplace()), 1)
-    return read_line(command, os.path.join(cwd, *folders))
+    reading = read_line(command, os.path.join(cwd, *folders))
+    return reading.commands, reading.unread or reading.unknown
 
 
 def _unique(paths: Iterable[str], others: Collection[str] = ()) -> tuple[str, ...]:
@@ -104,10 +108,13 @@ def _named(given: Mapping[str, Any], key_pattern: re.Pattern[str]) -> Iterator[s
 def _changed(command: "ShellCommand") -> Iterator[tuple[str, Iterable[str]]]:
     """What a command changes and shows, in its words, for each field of a call."""
     from memcli.sessions.writers import written_by
+    from memcli.text.shell import PATTERN
 
     yield from written_by(command.words)
     yield "files", command.writes
     yield "appends", command.appends
+    into = (*command.writes, *command.appends)
+    yield "wholes", [name for name in into if not PATTERN.isdisjoint(name)]
     yield "reads", _looked_at(command.words)
 
 

@@ -77,6 +77,38 @@ def _replaced(given: _Given) -> Names:
     return given.operands[2:]
 
 
+def _later(given: _Given) -> Names:
+    """The operands behind the one that is read."""
+    return given.operands[1:]
+
+
+def _linked(given: _Given) -> Names:
+    """Another name of a file, and the file: under both it can be changed."""
+    return (*_targets(given), *_sources(given))
+
+
+def _copied(given: _Given) -> Names:
+    """Where files are put; where they are linked there, they too."""
+    is_link = any(re.fullmatch(r"-[a-zA-Z]*[ls]|--link", each) for each in given.words)
+    return _linked(given) if is_link else _targets(given)
+
+
+def _packed(given: _Given) -> Names:
+    """An archive that is made, and what is moved into it."""
+    if _unpacked(given):
+        return ()
+    has_letters = re.fullmatch("[cruvzjJapPh]+f[vzjJ]*", given.words[0])
+    operands = given.operands[1:] if has_letters else given.operands
+    is_moved = any(map(_moves().fullmatch, given.words))
+    return operands if is_moved else operands[:1]
+
+
+def _unpacked(given: _Given) -> Names:
+    """The folder into which an archive is unpacked."""
+    options = (*given.words[:1], *filter(is_option, given.words))
+    return _folder(given) if any(map(_unpacks().fullmatch, options)) else ()
+
+
 def _found(given: _Given) -> Names:
     """What find is told to find, but folders, which it takes away when empty alone."""
     is_of_folders = ("-type", "d") in pairwise(given.words)
@@ -146,8 +178,8 @@ _ROWS = {
     ", ".join(EDITORS): _EDITOR,
     "sd": Writer(files=_replaced, unless="-p|--preview"),
     "awk, gawk, yq": _OPERANDS._replace(when="-i.*|--in-?place.*|inplace"),
-    "sponge, tee, touch, truncate, dos2unix, unix2dos, pyupgrade": _OPERANDS,
-    "gzip, gunzip": _OPERANDS._replace(
+    "sponge, tee, touch, truncate, mkfifo, dos2unix, unix2dos, pyupgrade": _OPERANDS,
+    "gzip, gunzip, xz, unxz, bzip2, bunzip2, zstd, unzstd, lzma, unlzma": _OPERANDS._replace(
         unless="-[a-zA-Z0-9]*[cltk].*|--(?:to-)?stdout|--list|--test|--keep"
     ),
     "vi, vim, nvim, ed, ex": _OPERANDS._replace(unless="-R|--version|--help"),
@@ -163,8 +195,11 @@ _ROWS = {
         unless="--check|--diff|-d|--fix-dry-run",
     ),
     "mv, git mv": Writer(files=_targets, takes=_sources, into=_TARGET),
-    "cp": Writer(files=_targets, brings=_copied_trees, into=_TARGET),
-    "ln, link, install, scp": Writer(files=_targets, into=_TARGET),
+    "cp": Writer(files=_copied, brings=_copied_trees, into=_TARGET),
+    "ln, link": Writer(files=_linked, into=_TARGET),
+    "install, scp": Writer(files=_targets, into=_TARGET),
+    "uniq, split, csplit, rename": Writer(files=_later),
+    "zip": Writer(files=_packed),
     "rsync": Writer(
         files=_targets, brings=_copied_trees, unless="-[a-zA-Z]*n[a-zA-Z]*|--dry-run"
     ),
@@ -179,10 +214,11 @@ _ROWS = {
     "patch": Writer(
         files=_operands, brings=_patched, into="-d|--directory", unless="--dry-run"
     ),
-    "tar": Writer(
-        brings=_folder,
+    "tar, bsdtar": Writer(
+        files=_packed,
+        brings=_unpacked,
         into="-[a-zA-Z]*C|--directory",
-        when=r"-[a-zA-Z]*x.*|--extract|--get|[zjJv]*x[a-zA-Z]*",
+        unless=r"-[a-zA-Z]*t.*|--list|[zjJv]*t[a-zA-Z]*",
     ),
     "unzip": Writer(brings=_folder, into="-[a-zA-Z]*d", unless="-[a-zA-Z]*[lptvZ]"),
     "git apply": Writer(
@@ -213,6 +249,8 @@ def written_by(words: Words) -> Iterator[tuple[str, Names]]:
         writer, rest = _row_of(tuple(dropwhile(is_option, rest)))
     if writer is not _LOOKER:
         yield "files", _outputs(rest)
+    if words[:1] in (("sed",), ("gsed",)):
+        yield "files", [match[1] for match in _written().finditer("\n".join(rest))]
     if _acts(writer, rest):
         folder, operands = _parted(rest, writer)
         given = _Given(operands=operands, folder=folder, words=rest)
@@ -273,9 +311,27 @@ def _output() -> str:
 
 
 @verbose
+def _moves() -> str:
+    """An option by which files are moved into an archive."""
+    return r"- [a-zA-Z]* m [a-zA-Z]* | --move | --remove-files"
+
+
+@verbose
+def _unpacks() -> str:
+    """What tells tar to unpack."""
+    return r"- [a-zA-Z]* x .* | --extract | --get | [zjJv]* x [a-zA-Z]*"
+
+
+@verbose
 def _copies_trees() -> str:
     """An option by which folders are copied with all that they hold."""
     return r"- [a-zA-Z]* [aRr] [a-zA-Z]* | --archive | --recursive"
+
+
+@verbose
+def _written() -> str:
+    """What a script of sed writes a line into."""
+    return r"(?: ^ | [;{}\n/\d$] ) \s* [wW] [ \t]+ ( [^\n]+ )"
 
 
 @verbose

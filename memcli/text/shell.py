@@ -36,9 +36,14 @@ DEEPEST = 8
 """So many shells within shells are opened."""
 
 Words = tuple[str, ...]
+PATTERN = frozenset("*?[")
 
 SHELLS = frozenset("sh bash zsh dash ksh ash fish su runuser script".split())
 """Programs that run a line which `-c` or their input gives them."""
+SOURCING = frozenset({".", "source"})
+"""What runs the lines of a file in the shell that reads this one."""
+INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "$()")
+"""What a shell calls its input, and what another program prints."""
 ENTERING = frozenset("-C --chdir --prefix --dir --project-directory".split())
 """Options that name the folder in which a program works."""
 ABOUT = frozenset("--git-dir --work-tree GIT_DIR GIT_WORK_TREE MEM_ROOT".split())
@@ -72,11 +77,12 @@ class ShellCommand(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The simple commands of a line, and why there may be more ("" where there are
-    not)."""
+    """The simple commands of a line, why there may be more ("" where there are not),
+    and why one of them is not known (in a pattern it stands for any)."""
 
     commands: tuple[ShellCommand, ...] = ()
     unread: str = ""
+    unknown: str = ""
 
 
 def commands_of(line: str) -> list[Words]:
@@ -100,7 +106,8 @@ def read_line(line: str, folder: str = "") -> Reading:
         reader.miss(f"it has more than {MOST_CHARACTERS:,} characters")
     if len(reader.found) > MOST_COMMANDS:
         reader.miss(f"it has more than {MOST_COMMANDS:,} commands")
-    return Reading(tuple(reader.found[:MOST_COMMANDS]), reader.unread)
+    found = tuple(reader.found[:MOST_COMMANDS])
+    return Reading(commands=found, unread=reader.unread, unknown=reader.unknown)
 
 
 class _LineReader:
@@ -109,6 +116,7 @@ class _LineReader:
     def __init__(self) -> None:
         self.found: list[ShellCommand] = []
         self.unread = ""
+        self.unknown = ""
         self._words = 0
 
     def miss(self, reason: str) -> None:
@@ -140,7 +148,10 @@ class _LineReader:
         number_before = len(self.found)
         if not FEEDING.isdisjoint(simple.words):
             simple.words = _fed(simple)
-        for words in _unwrapped(simple.words[:MOST_WORDS]):
+        readings = [*_unwrapped(simple.words[:MOST_WORDS])]
+        if readings and all(map(_is_told_later, readings)):
+            self.unknown = "a variable or pattern tells which program it runs"
+        for words in readings:
             self._words += len(words)
             if self._words > MOST_READ:
                 self.miss(f"its commands have more than {MOST_READ:,} words")
@@ -177,7 +188,8 @@ class _LineReader:
         self, program: str, words: list[str], simple: SimpleCommand
     ) -> list[str]:
         """The line that a shell reads from its input, and what that is given."""
-        if program not in SHELLS or not _reads_input(words[1:]):
+        is_shell = program in SHELLS or program in SOURCING
+        if not is_shell or not _reads_input(words[1:]):
             return []
         line = simple.input()
         if line is None:
@@ -236,6 +248,15 @@ def _unwrapped(words: list[str]) -> Iterator[list[str]]:
             yield rest
 
 
+def _is_told_later(words: Sequence[str]) -> bool:
+    """Whether only running a line tells the program: a variable, pattern or list."""
+    program = posixpath.basename(words[0])
+    is_pattern = (
+        len(program) > 1 and program[:2] != "[[" and not PATTERN.isdisjoint(program)
+    )
+    return "$" in program or is_pattern or ("{" in program and "," in program)
+
+
 def _is_before(word: str) -> bool:
     """Whether a word stands before a program without being one."""
     return word in KEYWORDS or assignment().fullmatch(word) is not None
@@ -279,7 +300,7 @@ def _script(program: str, arguments: Sequence[str]) -> list[str] | None:
 def _reads_input(arguments: Sequence[str]) -> bool:
     """Whether a shell reads what it runs from its input."""
     operand = next(_operands(arguments), "-")
-    return operand in ("-", "/dev/stdin", "$()") or "-s" in arguments
+    return operand in INPUT or "-s" in arguments
 
 
 def _operands(arguments: Sequence[str]) -> Iterator[str]:

@@ -33,6 +33,10 @@ DECLARING = frozenset("export local readonly declare typeset".split())
 """What stands before variables that are set."""
 
 
+FED = "/dev/stdin"
+"""What stands for the file of what another program prints."""
+
+
 @verbose(dot_all=True)
 def token() -> str:
     """One piece of a shell line, tried in this order at each place."""
@@ -203,8 +207,11 @@ class CommandList:
             text = text[1:]
         elif kind in _SUBSTITUTIONS:
             is_file = text == "<("
+            is_sum = text == "(("
             text = self._substituted(kind)
+            text = ":" if is_sum else text
             if is_file:
+                text = FED
                 self.command.before = self.printing
         elif text == "'":
             self.source.miss("a quote is not closed")
@@ -292,7 +299,13 @@ class CommandList:
         if word is None:
             return
         redirection = self.redirection
-        if not redirection:
+        if word == "{" and not (redirection or self.is_quoted):
+            # a block, whatever stands before it: a loop, a coprocess, a function
+            self.word = None
+            self._end_command()
+        elif word in ("$@", "$*") and not redirection and self.values.get("@"):
+            self.command.words += self.values["@"]
+        elif not redirection:
             self.command.words.append(word)
         elif redirection in ("<<", "<<-"):
             heredoc = _Heredoc(
@@ -305,7 +318,7 @@ class CommandList:
         elif redirection == "<<<":
             self.command.given = word
         elif ">" not in redirection:
-            self.command.given = None if word == "$()" else ""
+            self.command.given = None if word in ("$()", FED) else ""
         elif not (redirection.endswith("&") and word.strip("-").isdigit()):
             at_end = redirection.endswith(">>")
             (self.command.appends if at_end else self.command.writes).append(word)
@@ -347,9 +360,10 @@ class CommandList:
         if DECLARING.intersection(rest[:1]):
             rest = rest[1:]
         named = list(dropwhile(assignment().fullmatch, rest))
-        if words[:2] == ["set", "--"]:
-            for name, known in positional(words[1:]).items():
-                self._set(name, known)
+        if words[0] == "set":
+            self._set_given(words[1:])
+        elif words[0] == "for":
+            self._loop_over(words[1:], command)
         elif named:
             setter = _SETTERS.get(named[0], CommandList._set_nothing)
             setter(self, named[1:], command)
@@ -357,6 +371,15 @@ class CommandList:
             for word in rest:
                 name, _, value = word.partition("=")
                 self._set(name, [value])
+
+    def _set_given(self, words: Sequence[str]) -> None:
+        """Note what `set` gives a script behind dashes, or without an option."""
+        if words and words[0] in ("-", "--"):
+            words = words[1:]
+        elif not words or words[0][:1] in ("-", "+"):
+            return
+        for name, known in positional(["", *words]).items():
+            self._set(name, known)
 
     def _set_nothing(self, words: Sequence[str], command: SimpleCommand) -> None:
         """Most programs set no variable."""
@@ -405,7 +428,6 @@ class CommandList:
 
 _SUBSTITUTIONS = ("inner", "sum", "named", "tick")
 _SETTERS = {
-    "for": CommandList._loop_over,
     "done": CommandList._end_loop,
     **dict.fromkeys(READERS, CommandList._read),
 }

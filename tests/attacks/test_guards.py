@@ -396,6 +396,19 @@ grep -rl --exclude-dir src --include '*.py' x gen | xargs sed -i s/1/2/
 docker compose exec web rm gen/api.py
 docker compose exec web sh -c 'rm gen/api.py'
 mise exec -- rm gen/api.py
+source <(printf 'rm gen/api.py')
+. /dev/stdin <<< "rm gen/api.py"
+read x <<< gen/api.py; rm "$x"
+zip -m x.zip gen/api.py
+zip gen/api.py src/main.py
+tar cf gen/api.py src
+tar --remove-files -cf x.tar gen/api.py
+xz gen/api.py
+sed 'w gen/api.py' src/main.py
+sed -n -e 's/x/y/w gen/api.py' src/main.py
+uniq src/main.py gen/api.py
+ln gen/api.py src/b
+cp -l gen/api.py src/b
 """.strip().splitlines()
 ASKED = r"""
 find . -type f -exec sed -i s/1/2/ {} ';'
@@ -423,6 +436,8 @@ find . ! -name '*.md' -type f -delete
 find . -name src -prune -o -type f -exec rm {} +
 rm -rf */
 rm -f */*.py
+echo x > g*/api.py
+$TOOL src
 prettier --write gen
 ruff format gen
 black gen
@@ -450,6 +465,14 @@ git clean -fdx src
 grep -o gen/api.py README.md
 rg -o gen/api.py
 gzip -c gen/api.py
+xz -k gen/api.py
+zip -r x.zip gen
+tar tf gen/api.py
+uniq gen/api.py
+sed -n '/x/p' gen/api.py
+(( x > 1 )) && ls gen
+set -euo pipefail; for f in src/*; do wc "$f"; done
+while read -r f; do wc "$f"; done < <(ls gen)
 perl -Ilib -Mstrict -we 1 gen/api.py
 ruby -Ilib:test gen/api.py
 sed -i -e s/1/2/ -e s/x/gen/api.py/ src/main.py

@@ -97,6 +97,25 @@ def test_a_line_that_is_not_read_to_its_end_says_so(line):
     assert time.process_time() - start < 1
 
 
+UNKNOWN = [
+    "$x push",
+    '"$@"',
+    "${x:-git} push",
+    "{git,push,-f}",
+    "g?t push",
+    '"${a[@]}"',
+]
+UNKNOWN += ['eval "$(x y)"', "! $(a b)", "coproc $x y", "[ -f a ] && b* c"]
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("line", UNKNOWN)
+def test_a_program_that_only_running_the_line_tells_is_said(line):
+    """Whoever binds by it can ask; what wraps a program has options that are none."""
+    assert read_line(line).unknown
+    assert not read_line("sudo -u $x git status; [ -f a* ] && (( x > 1 ))").unknown
+
+
 @pytest.mark.unit
 @pytest.mark.parametrize("line", [line for _, line in [*STOPPED, *PASSES]])
 def test_a_whole_line_is_read_to_its_end(line):
