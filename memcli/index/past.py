@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING
 
 from memcli.errors import DataError, ProviderError, UsageError
 from memcli.index import fusion, lexical, weights
-from memcli.index.amended import newer_first, said_once
 from memcli.index.record import BUSY, RecordContents, connected
-from memcli.index.vector_lane import Nearness, Pairs, nearness_by
 from memcli.index.view import words_alone
 from memcli.memory.docs import (
     PARTS,
@@ -33,6 +31,7 @@ from memcli.text.sentences import sentences
 if TYPE_CHECKING:
     from memcli.index.database import Index
     from memcli.index.upkeep import ProjectIndex
+    from memcli.index.vector_lane import Nearness, Pairs
     from memcli.memory.filters import Filters
     from memcli.project.record import KeptRecord
     from memcli.providers.embed import Embedder
@@ -72,6 +71,10 @@ def search(
     by its words, by git or as the entry that was learned from it (`replaced`: event ->
     the later ones), leads it."""
     asked, exchanges = _matched(record, task)
+    if not exchanges:
+        return asked, []
+    from memcli.index.amended import newer_first, said_once  # for hits alone
+
     apart = _apart(exchanges)
     passing = [each for each in apart if keep is None or keep(each.place)]
     hits = [_hit(record, each) for each in passing[:POOL]]
@@ -253,6 +256,7 @@ def ask_own(
     """What a project's record has about a task, compared by the vectors of this machine
     alone: what was said is sent to no provider. What keeps it from being asked, or
     compared, is noted."""
+    config = kept.project.config
     if kept.project.listing.files and kept.exists:
         wanted = wanted._replace(lost=kept.looked(gone_of) or {})
     near = None
@@ -260,7 +264,9 @@ def ask_own(
         if _is_behind(record):
             means.bring_up()
         try:
-            if kept.project.config.fusion != "bm25":
+            if config.fusion != "bm25" and config.embedder != "none":
+                from memcli.index.vector_lane import nearness_by
+
                 near = nearness_by(means.embedder())
             return ask(record.path, task, wanted, near)
         except (ProviderError, UsageError) as error:

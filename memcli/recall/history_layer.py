@@ -2,6 +2,7 @@
 twice."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -33,10 +34,6 @@ class HistoryLayer:
         self._past = past
         self._least = least
         self._weights = {stem(term): rarity for term, rarity in past.asked.items()}
-        counts = past.counts
-        self._sought = evidence.sought(
-            past.task, lambda terms: [counts.get(term, 0) for term in terms], past.texts
-        )
         self._evidence = dict[str, evidence.Evidence]()
         for hit in past.hits:
             texts = (doc.text for doc in hit.docs)
@@ -49,6 +46,15 @@ class HistoryLayer:
             passing.insert(0, past.hits[0])  # where the record answers, by its best
         self.hits = passing
         self._learned: Mapping[str, Candidate] = {}
+
+    @cached_property
+    def _sought(self) -> evidence.Sought:
+        """What of the task is looked for in what was found."""
+        past = self._past
+        counts = past.counts
+        return evidence.sought(
+            past.task, lambda terms: [counts.get(term, 0) for term in terms], past.texts
+        )
 
     def _of(self, hit: PastStretch) -> evidence.Evidence:
         """What speaks for a hit."""
