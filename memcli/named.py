@@ -54,13 +54,18 @@ else:
     def _fill(cls, args, given):
         """All values in order, those not given by default."""
         fields = cls._fields
-        rest = fields[len(args) :]
-        known = {**cls._field_defaults, **given}
-        if len(args) > len(fields) or not given.keys() <= set(rest) <= known.keys():
-            raise TypeError(
-                f"{cls.__name__}({', '.join(fields)}) takes no {args!r}, {given!r}"
-            )
-        return (*args, *map(known.get, rest))
+        named = dict(zip(fields, args, strict=False)) | given if args else given
+        known = cls._field_defaults | named
+        try:
+            values = tuple(map(known.__getitem__, fields))
+        except KeyError:
+            values = ()
+        is_once = len(named) == len(args) + len(given)
+        if is_once and len(values) == len(known):
+            return values
+        raise TypeError(
+            f"{cls.__name__}({', '.join(fields)}) takes no {args!r}, {given!r}"
+        )
 
     class _TupleMaker(type):
         def __new__(cls, name, bases, space):
