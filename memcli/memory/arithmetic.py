@@ -3,7 +3,6 @@
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from heapq import nsmallest
 from operator import mul
 from struct import unpack
@@ -83,13 +82,18 @@ def _ones(count: int) -> int:
     return int.from_bytes(b"\1\0" * count, "little")
 
 
-def _cosines(query: bytes, columns: Sequence[int], count: int) -> Iterator[float]:
+def _cosines(query: bytes, columns: Sequence[int], count: int) -> list[float]:
     """The cosine of `query` with each of `count` vectors."""
+    products = _products(query, columns, count)
+    return [(product - HALF) / FULL for product in products]
+
+
+def _products(query: bytes, columns: Sequence[int], count: int) -> Sequence[int]:
+    """The product of `query` with each of `count` vectors, and HALF."""
     total = sum(map(mul, unpack(f"{len(query)}b", query), columns))
     # A product of unit vectors fits into its 16 bits; what is none has no cosine.
     above_zero = (total + _ones(count) * HALF) & ((1 << 16 * count) - 1)
-    products = unpack(f"<{count}H", above_zero.to_bytes(2 * count, "little"))
-    return ((product - HALF) / FULL for product in products)
+    return unpack(f"<{count}H", above_zero.to_bytes(2 * count, "little"))
 
 
 def distances(query: int, bits: bytes, width: int) -> list[int]:
@@ -146,45 +150,32 @@ def alike(
     is not looked at."""
     bits = [int.from_bytes(signs(row)) for row in rows]
     most = _most_bits(rows, least)
+    enough = HALF + least * FULL
     for start in range(0, len(rows), TOGETHER):
-        block = _RowBlock(rows, start)
-        for place in range(start + block.size):
-            row_bits = bits[place]
+        block = rows[start : start + TOGETHER]
+        columns = _columns(block)
+        for place in range(start + len(block)):
             first = max(start, place + 1)
             later = bits[first : start + TOGETHER]
-            apart = enumerate(map(int.bit_count, map(row_bits.__xor__, later)), first)
+            apart = enumerate(
+                map(int.bit_count, map(bits[place].__xor__, later)), first
+            )
             nearby = [other for other, distance in apart if distance <= most]
-            close = block.close(rows[place], nearby, least)
+            if not nearby:
+                continue
+            if len(nearby) * CROWDED < len(block):
+                few = [rows[other] for other in nearby]
+                products = _products(rows[place], _columns(few), len(few))
+            else:
+                every = _products(rows[place], columns, len(block))
+                products = [every[other - start] for other in nearby]
+            close = {
+                other: (product - HALF) / FULL
+                for other, product in zip(nearby, products, strict=True)
+                if product >= enough
+            }
             if close:
                 yield place, close
-
-
-class _RowBlock:
-    """The rows from a place on that are compared at once."""
-
-    def __init__(self, rows: Sequence[bytes], start: int) -> None:
-        self.rows = rows
-        self.start = start
-        self.size = min(TOGETHER, len(rows) - start)
-
-    @cached_property
-    def columns(self) -> list[int]:
-        return _columns(self.rows[self.start : self.start + self.size])
-
-    def close(
-        self, query: bytes, places: Sequence[int], least: float
-    ) -> dict[int, float]:
-        """The cosine of `query` with each row at these places where it is so high."""
-        if len(places) * CROWDED < self.size:
-            found = cosines(query, {place: self.rows[place] for place in places})
-            return {place: cosine for place, cosine in found.items() if cosine >= least}
-        every = list(_cosines(query, self.columns, self.size))
-        start = self.start
-        return {
-            place: every[place - start]
-            for place in places
-            if every[place - start] >= least
-        }
 
 
 def has_alike(rows: Sequence[bytes], places: Iterable[int], least: float) -> set[int]:
