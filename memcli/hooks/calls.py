@@ -298,12 +298,9 @@ class HookApp(App):
         )
         self.late = sum(file.size for file in changed) > LARGE
         if not self.late and (changed or gone):
-            in_time(self.half, self._refreshed, self._left)
+            in_time(self.half, self.refresh, self._left)
         self.unindexed = tuple(changed) if self.late else ()
         return not (self.late and self.index.empty())
-
-    def _refreshed(self) -> None:
-        self.refresh()
 
     def _left(self) -> None:
         self.late = True

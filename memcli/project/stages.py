@@ -68,7 +68,7 @@ def _alternatives(group: str) -> str:
 def _term(term: str) -> str:
     """A pattern for a term: in scripts with spaces it is made of whole words."""
     text = re.escape(term).replace(r"\ \.\.\.\ ", r"\b.*?\b").replace(r"\*", r"\w*")
-    if not term.isascii() and re.search("[\u2e80-\u9fff\uac00-\ud7a3]", term):
+    if max(term) >= "\u2e80":  # from here on scripts have no blanks
         return text
     end = "" if term.endswith("'") else r"(?!\w)"
     return rf"(?<!\w){text}{end}"
