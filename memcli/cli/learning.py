@@ -248,8 +248,8 @@ def drop(mem: App, ids: list[str] = PROPOSALS) -> None:
 def eval_(mem: App, progress: Progress) -> int:
     """Say what memory was worth in the sessions in which a person corrected the agent.
 
-    They are replayed. Was what would have prevented a correction there before that session began, and
-    would a hook have told it? Nothing is written."""
+    They are replayed: does a rule of memory say what the person said then, and would hooks have told it
+    before, had it stood there? Was what they tell taken up? Nothing is written."""
     from memcli.hooks import replay
 
     with progress:

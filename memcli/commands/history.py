@@ -61,32 +61,26 @@ class ForgetReport(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """What a person said to put the agent right, and what was known of it before that
-    session: the heading of an entry, of an exchange or commit, "" for nothing."""
+    """What a person said to put the agent right; the heading of an exchange or commit
+    that said it before that session, "" for none; that of the `rule` that says it now,
+    and whether hooks would have `told` it there, had it stood."""
 
     date: str
     session: str
     said: str
-    memory: str
     history: str
+    rule: str
     told: bool
 
 
 class ToldPrompts(NamedTuple):
     """The other side: of so many prompts, how many the prompt hook would have answered,
-    with how many tokens in all."""
+    after how many of these the agent says what it was told, and the tokens in all."""
 
-    prompts: int = 0
-    answered: int = 0
-    tokens: int = 0
-
-    def and_also(self, other: "ToldPrompts") -> "ToldPrompts":
-        """Both together."""
-        return ToldPrompts(
-            prompts=self.prompts + other.prompts,
-            answered=self.answered + other.answered,
-            tokens=self.tokens + other.tokens,
-        )
+    prompts: int
+    answered: int
+    used: int
+    tokens: int
 
 
 class ReplayReport(NamedTuple):
@@ -99,7 +93,7 @@ class ReplayReport(NamedTuple):
     enough: bool
     seconds: float
     corrections: tuple[Correction, ...]
-    telling: ToldPrompts = ToldPrompts()
+    telling: ToldPrompts
 
 
 def add_history(app: App, *, again: bool = False) -> HistoryReport:

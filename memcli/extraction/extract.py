@@ -48,8 +48,6 @@ from memcli.text.digests import digest
 if TYPE_CHECKING:
     from memcli.providers.llm import Model
 
-NO_MODEL = "a language model finds more: mem init --learn-with claude (or anthropic)"
-
 
 class ExtractRequest(NamedTuple):
     """What to learn from: files ("-" is `text`), else what is new; `again` asks a model
@@ -94,7 +92,6 @@ class ExtractReport(NamedTuple):
 
     sessions: tuple[Learned, ...]
     engine: str
-    why: str
     more: tuple[str, ...]
     problems: tuple[Problem, ...]
     prompts: tuple[str, ...]
@@ -118,14 +115,13 @@ def extract(
     need_root(app.project)
     if request.job:
         job_folder(app.project, request.job)
-    engine, why, model = _engine(app, request)
+    engine, model = _engine(app, request)
     run = _Extraction(app, request, model, llm=engine == "llm")
     run.begin = begin
     more = run.all()
     return ExtractReport(
         sessions=tuple(run.learned),
         engine=engine,
-        why=why,
         more=more,
         problems=tuple(run.problems),
         prompts=tuple(run.shown),
@@ -135,23 +131,13 @@ def extract(
     )
 
 
-def _engine(app: App, request: ExtractRequest) -> "tuple[str, str, Model | None]":
-    """The engine, why it is that one, and its model. Naming the engine is consent for
-    one run."""
+def _engine(app: App, request: ExtractRequest) -> "tuple[str, Model | None]":
+    """The engine, and its model. Naming the engine is consent for one run."""
     name = app.project.config.llm
-    if request.engine == "rules":
-        return "rules", "asked for", None
-    if request.engine == "auto" and name == "none":
-        return "rules", NO_MODEL, None
-    why = "enabled by the configuration (--engine rules does without)"
-    if request.engine == "llm":
-        name = "anthropic" if name == "none" else name
-        why = "asked for"
-    return (
-        "llm",
-        f"{name}, {why}",
-        None if request.show_prompt else app.providers.model_of(name),
-    )
+    if request.engine == "rules" or (request.engine, name) == ("auto", "none"):
+        return "rules", None
+    name = "anthropic" if name == "none" else name
+    return "llm", None if request.show_prompt else app.providers.model_of(name)
 
 
 class _Extraction:

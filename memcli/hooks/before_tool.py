@@ -74,7 +74,7 @@ def pre_tool(app: HookApp, state: State, call: HookCall) -> Told:
     if call.event == "BeforeTool" or not any(tool) or not app.is_ready():
         return Told()
     _note_writing(app, state, call, tool)
-    found = app.guarded(lambda: _rules(app, tool, shell_line(call.input)))
+    found = app.guarded(lambda: rules(app, tool, shell_line(call.input)))
     return _told(app, state, call, tool, found) if found else Told()
 
 
@@ -282,7 +282,8 @@ def _item(entry: str, title: str, text: str = "") -> "Hit":
     return Hit(key=entry, layer="lessons", head=heading(title, ()), text=text)
 
 
-def _rules(app: HookApp, tool: ToolCall, line: str) -> list[Candidate]:
+def rules(app: HookApp, tool: ToolCall, line: str) -> list[Candidate]:
+    """The corrections about what a tool has at hand, the weightiest first."""
     files = app.index.in_view(app.project.view, Filters())
     scope = view.select(files, Filters())
     copies: dict[str, list[Candidate]] = {}

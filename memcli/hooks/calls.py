@@ -249,7 +249,7 @@ def in_time(half: float, work: Callable[[], T], otherwise: Callable[[], T]) -> T
     takes less."""
     import signal  # most calls have nothing that may take so long
 
-    if not hasattr(signal, "setitimer"):
+    if half == math.inf or not hasattr(signal, "setitimer"):
         return work()
     left = half - time.monotonic()
     if left <= 0:

@@ -13,7 +13,7 @@ from memcli.named import NamedTuple
 from memcli.project.record import KeptRecord, record_of
 from memcli.recall import answer, budget
 from memcli.recall.budget import POINTED, Pools
-from memcli.recall.hit import Hit
+from memcli.recall.hit import BETWEEN, Hit
 from memcli.storage.state import SessionLog, State, Turns
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def prompt(app: HookApp, state: State, call: HookCall) -> Told:
         again = any(
             log.shown(call.session, event) for event in ("session-start", "prompt")
         )
-        lines = [told.block(items, again=again), _nudge(app, log, call.session)]
+        lines = [budget.write(items, 0, again=again), _nudge(app, log, call.session)]
         return "\n".join(filter(None, lines))
 
     def decided(state: State) -> Told:
@@ -101,7 +101,9 @@ def tool_failed(app: HookApp, state: State, call: HookCall) -> Told:
     whole += [item for item in past if item.key not in known]
     program = command.partition(" ")[0]
     occasion = told.Occasion(call.context, "tool-failed", f"{program} failed")
-    return told.tell(app, state, occasion, whole, lambda log, items: told.block(items))
+    return told.tell(
+        app, state, occasion, whole, lambda log, items: budget.write(items, 0)
+    )
 
 
 def _bearing(
@@ -315,7 +317,7 @@ def _is_told(item: Hit, context: PromptContext) -> bool:
 
 def _direct(items: Iterable[Hit], others: Iterable[Hit]) -> list[Hit]:
     """The items but lines of an index that link to the file of one of the others."""
-    places = [other.made.head.partition(budget.BETWEEN)[2] for other in others]
+    places = [other.made.head.partition(BETWEEN)[2] for other in others]
     return [item for item in items if not _leads_on(item.text or item.head, places)]
 
 

@@ -103,7 +103,7 @@ def _started(app: HookApp, log: SessionLog, call: HookCall, made: budget.Block) 
     event = "subagent-start" if call.agent else "session-start"
     occasion = told.Occasion(call.context, event, f"session {kind}")
     more = 0 if call.agent else made.budget.more
-    text = told.block(made.items, more=more)
+    text = budget.write(made.items, more)
     told.note_spent(app, log, occasion, text)
     return Told(
         text=text,
@@ -135,7 +135,7 @@ def _since(app: HookApp, state: State, call: HookCall) -> Told:
         call.context, "session-start", f"new since, session {call.source}"
     )
     return told.tell(
-        app, state, occasion, made.items, lambda log, items: told.block(items)
+        app, state, occasion, made.items, lambda log, items: budget.write(items, 0)
     )
 
 

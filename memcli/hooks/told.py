@@ -14,10 +14,9 @@ from memcli.hooks.instructions import FEWEST, Instructions
 from memcli.named import NamedTuple
 from memcli.recall import budget
 from memcli.recall.budget import POINTED
-from memcli.recall.hit import Hit
+from memcli.recall.hit import BETWEEN, Hit
 from memcli.storage.files import ONE_OF, open_file
 from memcli.storage.state import HookTelling, SessionLog, State, settled
-from memcli.text.sentences import sentence_parts
 
 WORDS = "words"
 """The event under which it is noted in which words entries were told."""
@@ -113,7 +112,7 @@ def is_known(item: Hit, known: Collection[str]) -> bool:
 
 def title_of(item: Hit) -> str:
     """The title in the heading line of an item."""
-    return item.head.removeprefix("- ").partition(budget.BETWEEN)[0]
+    return item.head.removeprefix("- ").partition(BETWEEN)[0]
 
 
 def words_of(app: HookApp, entries: Collection[str]) -> dict[str, set[str]]:
@@ -311,22 +310,4 @@ def is_read(read: Instructions, item: Hit) -> bool:
     if not read.texts:
         return False
     head, text = item.words
-    return read.say(head.partition(budget.BETWEEN)[0], text)
-
-
-def block(items: Sequence[Hit], *, more: int = 0, again: bool = False) -> str:
-    """The block of these items as an agent reads it; "" for none."""
-    plain = [item._replace(text=_without_yes(item.text)) for item in items]
-    return budget.write(plain, more, again=again)
-
-
-def _without_yes(text: str) -> str:
-    """A text without a yes, a no or thanks before the rest, which tells nobody
-    anything."""
-    first, *rest = sentence_parts(text) or [""]
-    is_short = rest and first.rstrip().endswith((".", "!", "。", "！"))
-    if not is_short or len(first.split()) >= FEWEST:
-        return text
-    from memcli.extraction.rules import words
-
-    return "".join(rest) if words.acknowledges(words.fold(first)) else text
+    return read.say(head.partition(BETWEEN)[0], text)

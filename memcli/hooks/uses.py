@@ -46,7 +46,7 @@ def note_uses(app: App, session: str, turns: Sequence[Turn]) -> None:
         if not told:
             return
         deeds = list(_deeds(turns, app.project.root or app.project.cwd))
-        memory = [_text_of(copy) for copy in app.index.entries.copies()]
+        memory = [text_of(copy) for copy in app.index.entries.copies()]
         words = SessionWords(turns, memory)
         copies = app.index.entries.copies(told)
         used = {
@@ -67,7 +67,8 @@ def _first_told(log: SessionLog, session: str) -> dict[str, datetime]:
     return moments
 
 
-def _text_of(copy: Candidate) -> str:
+def text_of(copy: Candidate) -> str:
+    """All that an entry says."""
     return f"{copy.title}\n{copy.text}"
 
 
@@ -75,7 +76,7 @@ def _is_used(
     copy: Candidate, since: datetime, words: "SessionWords", deeds: Sequence[Deed]
 ) -> bool:
     """Whether the agent names an entry, takes up its words, or does what it says."""
-    text = _text_of(copy)
+    text = text_of(copy)
     if words.quotes(copy.entry[:8]) or words.take_up(text, since):
         return True
     later = [deed for deed in deeds if deed.at > since]

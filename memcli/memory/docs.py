@@ -114,8 +114,7 @@ def events_of(values: Mapping[str, object]) -> list[str]:
     events = []
     for source in map(str, every):
         name, _, event = source.rpartition("#")
-        is_position = event.startswith("@")
-        units = (name, values.get("session_id")) if is_position else ("",)
+        units = (name, values.get("session_id")) if event.startswith("@") else ("",)
         events += [f"{unit}{event}" for unit in units]
     return events
 

@@ -8,9 +8,10 @@ from typing import Protocol
 
 from memcli.memory.words import in_one_line, spaceless_runs
 from memcli.named import NamedTuple
-from memcli.recall.hit import Hit
+from memcli.recall.hit import BETWEEN, Hit
+from memcli.recall.once import once
 from memcli.text.controls import escaped, quoted
-from memcli.text.sentences import sentence_ends, sentence_parts, sentences
+from memcli.text.sentences import sentence_ends
 
 OPEN = "<recalled-memory>"
 CLOSE = "</recalled-memory>"
@@ -39,23 +40,19 @@ EPISODE_TOKENS = 300
 # what a hit may take: tokens, or, where more, of the room that is left
 SHARE = 120
 OF_ROOM = 0.4
-BETWEEN = " · "  # between a title and the facts about it: no title holds it
 POINTER_TOKENS = 25  # of the line that points at an entry
 HEADING = 8  # tokens of a title below which it names a thing and says nothing of it
 BELOW = 60  # tokens of the text below a heading from which its line is taken
-FEWEST = 4  # tokens of a sentence that is told once
 LEAST = 12  # tokens of a text below which a part of it says nothing
 STRONG = (
     0.55  # share of what is left that history gets where it is strong, else a quarter
 )
 UNLIMITED = 2000  # tokens that history takes where there is no limit
 NO_LIMIT = 10**9
-_WORDS_OF_OTHERS = ("institutional", "history", POINTED)  # their heads name a place
 
 # Most texts fit: what cuts one is compiled when the first has to be cut.
 _BLANK = r"\s"
 _ANYWHERE = r"(?<=\S)"
-_LEAD = r"\A(?:(?:no|nein|non)[,.!:]\s+)?(?:(?:and|but|also|und|aber|et|y)\s+)?"
 _PARAGRAPH = r"\n[ \t]*\n|\n(?=[ \t]*[-*] )|\Z"
 
 
@@ -458,36 +455,6 @@ def write(items: Sequence[Hit], more: int, *, again: bool = False) -> str:
     if more:
         lines += ["", _more(more)]
     return "\n".join([*lines, CLOSE])
-
-
-def once(items: Sequence[Hit]) -> list[Hit]:
-    """The items of an answer, no sentence twice: a title says it first, an episode
-    last."""
-    seen: set[str] = set()
-    for item in items:
-        if item.layer not in _WORDS_OF_OTHERS:
-            title = item.head.partition(BETWEEN)[0]
-            seen.update(map(_bare, [title, *sentences(title)]))
-    seen.discard("")
-    episodes_last = sorted(items, key=lambda item: item.kind == "episode")
-    texts = {id(item): _unsaid(item, seen) for item in episodes_last}
-    return [item._replace(text=texts[id(item)]) for item in items]
-
-
-def _unsaid(item: Hit, seen: set[str]) -> str:
-    """The sentences of an item that were not `seen`, and now are; code stays whole."""
-    if item.layer == "institutional" or "```" in item.text:
-        return item.text
-    said = [(_bare(each), each) for each in sentence_parts(item.text)]
-    kept = [sentence for bare, sentence in said if bare not in seen]
-    seen.update(bare for bare, _ in said if tokens(bare) >= FEWEST)
-    return "".join(kept).strip()
-
-
-def _bare(sentence: str) -> str:
-    """The words of a sentence alone, without what leads from another to it."""
-    own = re.sub(_LEAD, "", sentence.strip().casefold())
-    return " ".join(re.findall(r"\w+", own))
 
 
 def _more(number: int) -> str:

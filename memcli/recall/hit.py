@@ -5,6 +5,8 @@ from typing import Any
 
 from memcli.named import NamedTuple
 
+BETWEEN = " · "  # between a title and the facts about it: no title holds it
+
 
 class Draft(NamedTuple):
     """What a hit is made of when it is looked at: `words` are its heading and its text

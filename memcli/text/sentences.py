@@ -5,6 +5,8 @@ from itertools import pairwise
 
 from memcli.text.matching import verbose
 
+_MARKS = frozenset("`.!?…:;。！？：；\n")
+
 
 @verbose
 def _mark() -> str:
@@ -34,6 +36,8 @@ def _mark() -> str:
 def sentence_ends(text: str, *, clauses: bool = False) -> list[int]:
     """Where each sentence ends and the next one begins; with `clauses` also behind
     colons, which lead to what is asked or told."""
+    if _MARKS.isdisjoint(text):
+        return []
     others = ("code",) if clauses else ("code", "clause")
     marks = _mark().finditer(text)
     return [mark.end() for mark in marks if mark.lastgroup not in others]

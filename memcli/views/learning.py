@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from memcli.text.controls import for_display, strip_controls
 from memcli.text.secrets import redact_secrets
 from memcli.views.entries import Keys
-from memcli.views.text import count, in_one_line, place
+from memcli.views.text import count, first, in_one_line, place
 
 if TYPE_CHECKING:
     from memcli.commands.drop import DropReport
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
     from memcli.sessions.discover import Discovery
     from memcli.sessions.model import Session, Turn
 
+_MORE = "a language model finds more: mem init --learn-with claude (or anthropic)"
 _MOST_CHARACTERS = 400  # of a turn
-_MOST_CORRECTIONS = 12  # as many as fit a screen
 _SPEAKERS = {
     "user": "person",
     "assistant": "agent",
@@ -51,8 +53,7 @@ def extract_keys(done: AfterSession) -> Keys:
         sessions.append({**session._asdict(), "failed": failed})
     return {
         **report._asdict(),
-        **dict.fromkeys("extract why spoken turns read patches".split(), ...),
-        "engine_because": report.why,
+        **dict.fromkeys("extract spoken turns read patches".split(), ...),
         "sessions": sessions,
     }
 
@@ -77,8 +78,10 @@ def extract_text(done: AfterSession) -> str:
         merged = ", ".join(f"{what} {number}" for what, number in counts)
         lines.append(f"compacted: {merged}")
     read = [session for session in report.sessions if not session.note]
-    if read and (report.engine != "rules" or not any(each.events for each in read)):
-        lines.append(f"by {report.engine}: {report.why}")
+    if read and report.engine != "rules":
+        lines.append("by a language model: --engine rules does without")
+    elif read and not any(each.events for each in read):
+        lines.append(f"by rules: {_MORE}")
     return for_display("\n".join(lines))
 
 
@@ -175,11 +178,13 @@ def eval_text(report: ReplayReport) -> str:
         return "nothing to replay: mem index --history has found no session of an agent"
     corrections = report.corrections
     replayed = f"{count(report.replayed, 'session')}, {report.corrected} of them"
-    number = count(len(corrections), "correction")
-    lines = [f"{replayed} corrected by a person, {number}"]
+    lines = [
+        f"{replayed} corrected by a person, {count(len(corrections), 'correction')}"
+    ]
     if report.replayed < report.sessions:
-        limit = f"it ends after {report.seconds:.0f} s"
-        lines.append(f"of {report.sessions}, the newest: {limit}")
+        lines.append(
+            f"of {report.sessions}, the newest: it ends after {report.seconds:.0f} s"
+        )
     if not report.enough:
         lines.append("too little history: shares say something from 20 sessions on")
     if corrections:
@@ -189,34 +194,30 @@ def eval_text(report: ReplayReport) -> str:
             "a correction puts right what an agent did or said, in four telling words"
             " or more; a rule that a person states is none, though mem extract keeps it"
         )
-    for correction in corrections[:_MOST_CORRECTIONS]:
-        lines += _correction_lines(correction)
-    left = len(corrections) - _MOST_CORRECTIONS
-    if left > 0:
-        lines.append(f"... and {left} more (--json lists all)")
+    lines += first(list(chain.from_iterable(map(_correction_lines, corrections))))
     return for_display("\n".join(lines))
 
 
 def _share_lines(report: ReplayReport) -> list[str]:
     corrections = report.corrections
-    known_by: dict[str, Sequence[object]] = {
-        "findable before that session": [
-            correction.memory or correction.history for correction in corrections
-        ],
-        "  in memory": [correction.memory for correction in corrections],
-        "  in history": [correction.history for correction in corrections],
-        "told by a hook": [correction.told for correction in corrections],
-    }
-    lines = []
-    for what, values in known_by.items():
-        number = sum(map(bool, values))
-        share = _share(number, len(corrections)) if report.enough else ""
-        lines.append(f"{what:<30}{number:>4} of {len(corrections)}{share}")
     telling = report.telling
-    if telling.prompts:
-        each = telling.tokens / telling.prompts
-        asked = f"{telling.answered:>4} of {telling.prompts}"
-        lines.append(f"{'prompts told something':<30}{asked}, {each:.0f} tokens each")
+    ruled = [correction for correction in corrections if correction.rule]
+    told = sum(correction.told for correction in ruled)
+    before = sum(bool(correction.history) for correction in corrections)
+    rows = [
+        ("a rule of memory says it", len(ruled), len(corrections)),
+        ("  told there, had it stood", told, len(ruled)),
+        ("said before that session", before, len(corrections)),
+        ("prompts told something", telling.answered, telling.prompts),
+        ("  the agent took it up", telling.used, telling.answered),
+    ]
+    lines = []
+    for what, number, whole in filter(itemgetter(2), rows):
+        share = _share(number, whole) if report.enough else ""
+        lines.append(f"{what:<28}{number:>4} of {whole}{share}")
+    if telling.answered:
+        each = telling.tokens / telling.answered
+        lines.append(f"{'  tokens of such a prompt':<28}{each:>4.0f}")
     return lines
 
 
@@ -231,12 +232,12 @@ def _share(number: int, whole: int) -> str:
 
 
 def _correction_lines(correction: Correction) -> list[str]:
-    known = correction.memory or correction.history
-    how = "findable" if known else "not known"
-    if correction.told:
-        how = "told"
-    lines = [f"{correction.date}  {how:<9}  {in_one_line(correction.said)}"]
-    return [*lines, f"{'':<23}{known}"] if known else lines
+    known = correction.rule or correction.history
+    how = "said before" if known else "not known"
+    if correction.rule:
+        how = "told" if correction.told else "not told"
+    lines = [f"{correction.date}  {how:<11}  {in_one_line(correction.said)}"]
+    return [*lines, f"{'':<25}{known}"] if known else lines
 
 
 def turns_text(sessions: Iterable[Session]) -> str:

@@ -4,9 +4,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from memcli.recall import budget
-from memcli.recall.present import age_text
+from memcli.recall.hit import BETWEEN
+from memcli.recall.once import once
 from memcli.views import json
-from memcli.views.text import count, folded, hung, place, styled
+from memcli.views.text import count, folded, hung, styled
 
 if TYPE_CHECKING:
     from memcli.recall.answer import RecallReport
@@ -43,7 +44,7 @@ def recall_text(report: "RecallReport") -> str:
     """The same hits for a person at a terminal."""
     lines = []
     layer = ""
-    for hit in budget.once(report.hits):
+    for hit in once(report.hits):
         if hit.layer != layer:
             layer = hit.layer
             lines += ["", styled(budget.TITLES[layer].removeprefix("## "), "bold")]
@@ -58,14 +59,13 @@ def _hit_lines(hit: "Hit") -> list[str]:
     if hit.extra is not None:
         number = f"{hit.rank:>2}. " if hit.listed else "  - "
         return [*hung(number + styled(hit.head, "bold"), 4), *_text_lines(hit)]
-    where = place(f"{hit.project} {hit.url}" if hit.url else hit.where)
-    place_shown = styled(where, "cyan")
     if hit.layer == "institutional":
-        return [f"    {place_shown}", *folded([hit.text], indent=4)]
+        return [f"    {styled(hit.where, 'cyan')}", *_text_lines(hit)]
+    title, _, facts = hit.head.partition(BETWEEN)
     number = f"{hit.rank:>2}. " if hit.layer == "ranked" else "  - "
-    facts = styled(", ".join(_facts(hit)), "dim")
-    lines = hung(number + styled(hit.title, "bold"), 4)
-    lines += hung(f"    {facts}  {place_shown}", 4)
+    score = f", score {hit.score:.2f}" if hit.score is not None else ""
+    lines = hung(number + styled(title, "bold"), 4)
+    lines += hung(f"    {styled(facts + score, 'dim')}", 4)
     lines += _text_lines(hit)
     for note in _notes(hit):
         lines += [styled(line, "dim") for line in hung(f"    {note}", 4)]
@@ -76,25 +76,9 @@ def _text_lines(hit: "Hit") -> list[str]:
     return folded([hit.text], indent=4) if hit.text else []
 
 
-def _facts(hit: "Hit") -> list[str]:
-    facts = [
-        hit.level if hit.store == "memory" else f"{hit.level} {hit.store}",
-        hit.kind or hit.type,
-    ]
-    if hit.key_moment:
-        facts.append("key moment")
-    if hit.age_days is not None:
-        facts.append(age_text(hit.age_days))
-    if hit.score is not None:
-        facts.append(f"score {hit.score:.2f}")
-    if hit.id:
-        facts.append(f"id {hit.id[:8]}")
-    return facts
-
-
 def _notes(hit: "Hit") -> list[str]:
     notes = []
     if hit.duplicates:
         alike = ", ".join(name[:8] for name in hit.duplicates)
         notes.append(f"(and {count(len(hit.duplicates), 'near-duplicate')}: {alike})")
-    return [*notes, *filter(None, (hit.gone, hit.note))]
+    return [*notes, *filter(None, (hit.url, hit.note))]

@@ -42,7 +42,7 @@ def test_auto_is_text_on_a_terminal_and_the_prompt_in_a_pipe(project):
     command = [*MEM, "recall", "zebra"]
     shown = on_tty(command, project.root)
     assert re.search(
-        r"1\. \x1b\[1mHerd\x1b\[0m\n    \x1b\[2mproject, procedural, 20 days, score \d\.\d\d, id \w{8}\x1b\[0m",
+        r"1\. \x1b\[1mHerd\x1b\[0m\n    \x1b\[2mprocedural, project, 20 days, MEMORY.md:\d+, id \w{8}, score \d\.\d\d\x1b\[0m",
         shown,
     )
     assert "recalled-memory" not in shown

@@ -418,16 +418,6 @@ def test_what_the_agent_says_it_loaded_is_not_told(shop):
     assert heard(shop, "prompt", **ASKED, session_id="other")
 
 
-def test_a_sentence_stands_once_in_a_block(shop):
-    """Where a title says it, the text says the rest."""
-    body = "No, never write a rate as a plain number. Always use Decimal: floats drift."
-    rule = shop.entry("Never write a rate as a plain number", body, type="corrective")
-    shop.memory(rule)
-    text = heard(shop, "session-start", source="startup")
-    assert text.lower().count("never write a rate") == 1
-    assert "Always use Decimal" in text
-
-
 def test_a_sub_agent_is_told_the_standing_rules(shop):
     """Once, within 300 tokens, and not the episodes."""
     result = call(shop, "subagent-start", agent_id="a1", agent_type="general-purpose")

@@ -37,16 +37,17 @@ def test_what_is_forbidden_is_not_known_from_what_is_done():
     said = "Don't install tox here"
     assert not replay.says("tox: install it here, too", said)
     assert replay.says("Never install tox here: the CI has nox.", said)
+    assert not replay.says("Use pnpm 9 in the shop.", "No, use pnpm 8 in the shop.")
 
 
-def test_what_was_known_before_a_session_is_told_apart_from_what_was_not(
+def test_what_a_session_was_told_is_told_apart_from_what_it_was_not(
     project, monkeypatch
 ):
     """Neither session is prevented by its own words; it ends after its time and says
     so."""
     assert "mem index --history" in project.mem("eval").err
     project.mem("index", "--history")
-    assert "nothing to replay" in project.mem("eval").out
+    assert "mem extract --all" in project.mem("eval").err
     said(project, "s-old", "2026-10-01", "Look at the web shop, please.", RULE)
     assert "From now on" in project.mem("extract", "--all").out
     assert "a rule that a person states is none" in project.mem("eval").out
@@ -59,8 +60,8 @@ def test_what_was_known_before_a_session_is_told_apart_from_what_was_not(
     report = project.mem("eval", "--json").json
     odd, new = report["corrections"]
     assert (report["sessions"], report["corrected"], report["enough"]) == (3, 2, False)
-    assert new["memory"] and new["history"] and new["told"]
-    assert (odd["memory"], odd["history"], odd["told"]) == ("", "", False)
+    assert new["rule"] and new["history"] and new["told"]
+    assert (odd["rule"], odd["history"], odd["told"]) == ("", "", False)
     assert report["telling"]["prompts"] == 7
     assert report["telling"]["answered"] >= 1
     assert report["telling"]["tokens"] > 0

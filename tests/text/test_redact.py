@@ -28,11 +28,6 @@ DASH = "-" * 5
 BEGIN = DASH + "BEGIN "
 END = DASH + "END "
 KEY = "PRIVATE KEY" + DASH
-JWT = (
-    "ey"
-    + "JhbGciOiJIUzI1NiJ9.ey"
-    + "JzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
-)
 
 
 def block(kind, *lines):

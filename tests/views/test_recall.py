@@ -40,7 +40,7 @@ def hit(layer="ranked", **values):
         line=12,
         age_days=3,
         duplicates=(),
-        head="A title (pitfall)",
+        head="A title · pitfall, MEMORY.md:12, id id-1",
     )
     return base._replace(**values)  # type: ignore[arg-type]
 
@@ -69,13 +69,11 @@ def test_the_text_form_stays_as_it_is():
                 line=1,
                 text="A norm.",
             ),
-            hit("baseline", score=None, age_days=None),
+            hit("baseline", score=None),
             hit(duplicates=("id-2",), text="Line three."),
             hit(
                 rank=2,
                 text="Line four.",
-                store="archive",
-                age_days=0,
                 note="= relevance 1",
             ),
             more=2,

@@ -225,15 +225,6 @@ def is_spaceless(text: str) -> bool:
     return not text.isascii() and _SPACELESS.search(text) is not None
 
 
-def acknowledges(low: str) -> bool:
-    """Whether a folded text is a yes, a no or thanks, or that something is wrong, and
-    says nothing by itself."""
-    rest = low
-    for cue in phrases("begins: corrects"):
-        rest = rest.replace(cue, " ")
-    return bool(low.strip()) and listed("acknowledges").issuperset(rest.split())
-
-
 def content(low: str) -> frozenset[str]:
     """The words of a folded text that say what it is about; of scripts without spaces,
     pairs."""
