@@ -46,6 +46,9 @@ function read() {
   for (const item of items) seen.set(item.id.slice(0, 8), (seen.get(item.id.slice(0, 8)) || 0) + 1);
   for (const item of items) item.short = item.id.length > 8 && seen.get(item.id.slice(0, 8)) === 1 && !item.id.includes(":") ? item.id.slice(0, 8) : item.id;
 }
+const worded = (text) => text.toLowerCase().replace(/^\W*(no|nein|non)[,.!:]\s+/u, "").replace(/[^\p{L}\p{N}]+/gu, " ").trim();
+// what an item says beyond its title
+const beyond = (item) => !item.text || worded(item.text) === worded(item.title) ? "" : item.text;
 const hay = (item) => item.hay ??= [item.title, item.text, item.tags.join(" "), item.paths.join(" "), item.path, item.kind, item.id, item.who].join("\n").toLowerCase();
 const named = (id) => byId.get(id)?.title || id.slice(0, 13);
 const days = (n) => n === 0 ? "today" : n === 9999 ? "no date" : n < 60 ? `${n} d` : n < 730 ? `${Math.round(n / 30)} mo` : `${Math.round(n / 365)} y`;
@@ -180,7 +183,7 @@ function detail() {
     place ? el("p", { class: "where" }, el("span", {}, place), button("Copy", () => copy(place))) : "",
     item.gone ? el("p", { class: "warn" }, "This entry ", item.gone, ".") : "",
     data.served ? acts(item) : "",
-    el("div", { class: "text", dir: "auto" }, prose(item.text || ""), item.cut ? el("p", { class: "soft" }, `${many(item.cut, "line")} more: mem show ${item.short}`) : ""),
+    el("div", { class: "text", dir: "auto" }, prose(beyond(item)), item.cut ? el("p", { class: "soft" }, `${many(item.cut, "line")} more: mem show ${item.short}`) : ""),
     el("h3", {}, "Commands"), el("ul", { class: "cmds" }, commands(item).map(command)),
     facts(item), relations(item), lives(item));
   box.scrollTop = 0;
@@ -486,7 +489,7 @@ function pairOf({ what, path, detail, two: [a, b] }) {
     const theirs = terms(other);
     const marked = (text) => text.split(/([\p{L}\p{N}_.-]+)/u).map((part, i) => i % 2 && !theirs.has(part.toLowerCase()) ? el("mark", {}, part) : part.replaceAll("`", ""));
     const about = [`${one.path}:${one.line}`, days(one.age), one.count && `used ${one.count}×`].filter(Boolean).join(" · ");
-    return el("div", {}, el("h4", {}, button(marked(one.title), () => open(one), { class: "plain", dir: "auto" })), el("p", { class: "soft" }, about), one.text ? el("div", { class: "text", dir: "auto" }, marked(one.text)) : "");
+    return el("div", {}, el("h4", {}, button(marked(one.title), () => open(one), { class: "plain", dir: "auto" })), el("p", { class: "soft" }, about), beyond(one) ? el("div", { class: "text", dir: "auto" }, marked(one.text)) : "");
   });
   const keep = (one, other) => `mem retire ${quote(other.short)} --because ${quote(`superseded by ${one.short}`)}`;
   const ways = what === "merged" ? [[`mem compact ${quote(path)}`, "Merge them", { do: "merge", path }]] : [];
@@ -503,9 +506,9 @@ function proposals() {
 }
 function proposalOf(item) {
   const ways = [[`mem keep ${quote(item.id.slice(0, 8))}`, "Keep", { do: "keep", id: item.id }], [`mem drop ${quote(item.id.slice(0, 8))}`, "Drop", { do: "drop", id: item.id }]];
-  const source = item.source?.replace(/([0-9a-f]{8})-[0-9a-f-]{27}\S*/, "session $1");
+  const source = item.source?.replace(/#@.*/, "").replace(/([0-9a-f]{8})-[0-9a-f-]{27}\S*/, "session $1");
   return el("section", { class: "panel" }, el("h4", { dir: "auto" }, titled(item.title)), el("p", { class: "soft", title: item.source }, [item.kind, `said by the ${item.by}`, item.since, source].filter(Boolean).join(" · ")),
-    el("div", { class: "text", dir: "auto" }, prose(item.text)), item.around && item.around !== item.text ? el("p", { class: "soft around", dir: "auto" }, "Said there: ", item.around) : "",
+    el("div", { class: "text", dir: "auto" }, prose(beyond(item))), item.around && item.around !== item.text ? el("p", { class: "soft around", dir: "auto" }, "Said there: ", item.around) : "",
     data.served ? el("div", { class: "acts" }, ways.map(([, name, task]) => button(name, () => act(task)))) : "", el("ul", { class: "cmds" }, ways.map(([text]) => command(text))));
 }
 

@@ -146,6 +146,12 @@ def test_hostile_text_is_text(browser, tmp_path):
     assert browser.requests() == []
 
 
+def test_a_text_that_only_says_its_title_is_not_shown_again(browser, tmp_path):
+    one = item(0, title="Use pnpm", text="No, use pnpm.")
+    shown(browser, tmp_path, report(one))
+    assert "pnpm" not in browser.text("#detail .text")
+
+
 def test_search_filter_keys_and_copy(browser, tmp_path):
     """Words must all occur, -word must not; arrows go on, Esc clears; a command is
     copied."""
