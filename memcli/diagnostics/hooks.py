@@ -83,11 +83,11 @@ def _agents(
 
 def _unreachable() -> Iterator[Check]:
     """A row if agents, or clients started from the desktop, cannot find mem."""
-    back = "mem init --remove --all takes the wiring back"
     if fault := harness.path_fault():
+        back = "mem init --remove --all takes the wiring back"
         yield warning("hooks", fault, hint=back)
     elif fault := harness.desktop_fault():
-        yield remark("hooks", fault, hint=back)
+        yield remark("hooks", fault)
 
 
 def _uncalled(session: str, *, is_linked: bool) -> Check:
