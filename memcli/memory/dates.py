@@ -1,7 +1,7 @@
 """Dates as people write them, in a line of text or in the name of a file."""
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from memcli.memory.words import is_day
 from memcli.text.matching import verbose
@@ -98,6 +98,7 @@ def date_in(text: str) -> str:
     return next(filter(is_day, written), "")
 
 
+@lru_cache(maxsize=1024)  # of a file it is asked by all that reads it
 def date_in_path(path: str) -> str:
     """The date in the name of a file, else in its folders; there, digits without
     separators count, too."""
