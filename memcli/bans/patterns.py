@@ -99,7 +99,7 @@ def _words(text: str) -> list[str]:
     """The words of a pattern, wrappers and git's own options removed as in a command."""
     reading = read_line(text)
     if reading.unread:
-        raise ValueError(f"cannot be read to its end: {reading.unread}")
+        raise ValueError(f"cannot be fully parsed: {reading.unread}")
     commands = [each.words for each in reading.commands if not each.is_run]
     if len(commands) > 1:
         raise ValueError("names more than one command")

@@ -1,5 +1,6 @@
-"""What a command line is given, and how its failures end: a line, a hint, a code. No
-Typer."""
+"""Read the arguments of a command line; report a failure as a line, a hint and an exit
+code. Without Typer.
+"""
 
 import io
 import os
@@ -18,14 +19,14 @@ if TYPE_CHECKING:
     from memcli.memory.values import Problem
 
 T = TypeVar("T")
-# an option's text to its value; a UsageError says what is allowed
+# turns an option's text into its value; its UsageError says what is allowed
 Parser = Callable[[Any], Any]
-NOTHING_THEN = "mem: nothing was remembered then"
+NOTHING_THEN = "mem: nothing was remembered at that time"
 
 
 def guarded(work: Callable[[], Any]) -> int:
     """Run one command line and return its exit code."""
-    for stream in (sys.stdout, sys.stderr):  # UTF-8 whatever the locale says
+    for stream in (sys.stdout, sys.stderr):  # always UTF-8, whatever the locale says
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(encoding="utf-8", errors="replace")
     try:
@@ -44,15 +45,15 @@ def guarded(work: Callable[[], Any]) -> int:
 
 
 def failed(error: Exception) -> int:
-    """Say what went wrong and return the exit code it owns."""
+    """Print an error and return its exit code."""
     if isinstance(error, MemError):
         return fail(error.code, error.what, error.hint)
     if isinstance(error, OSError):
-        silence()  # what could not be printed is not tried again
+        silence()  # do not try to print again what could not be printed
         name = f" ({error.filename})" if error.filename else ""
         return fail(RefusedError.code, f"{files.why(error)}{name}", "mem doctor")
     if isinstance(error, UnicodeEncodeError) and any(map(_is_bytes, sys.argv)):
-        what = "an argument is not UTF-8, and names nothing that is remembered"
+        what = "an argument is not UTF-8, so no entry can match it"
         return fail(UsageError.code, what, "mem list shows ids")
     if os.environ.get("MEM_DEBUG"):
         sys.excepthook(type(error), error, error.__traceback__)
@@ -62,19 +63,19 @@ def failed(error: Exception) -> int:
 
 
 def _is_bytes(argument: str) -> bool:
-    """Whether an argument holds bytes that are no text."""
+    """Whether an argument holds bytes that are not UTF-8."""
     return any("\udc80" <= char <= "\udcff" for char in argument)
 
 
 def fail(code: int, what: str, hint: str) -> int:
-    """Say an error and the next command; return the exit code."""
+    """Print an error and the command to try next; return the exit code."""
     say(f"mem: {in_one_line(what)}")
     say(f"hint: {hint}" if hint else "")
     return code
 
 
 def beginning(mem: "App", problems: "Iterable[Problem]") -> str:
-    """How to begin here, where there is no memory yet."""
+    """Print how to begin, where there is no memory yet."""
     from memcli.project.record import record_of
 
     has_history = record_of(mem.project) is not None
@@ -83,24 +84,25 @@ def beginning(mem: "App", problems: "Iterable[Problem]") -> str:
 
 
 def name_unmatched(mem: "App", patterns: Iterable[str]) -> None:
-    """Say which files or globs name nothing in the project."""
+    """Report files and globs that match nothing in the project."""
     from memcli.project.globs import unmatched
 
     root = str(mem.project.root or mem.project.cwd)
     below = (pattern.removeprefix(f"{root}/") for pattern in patterns)
     for pattern in unmatched(root, below):
-        say(f"mem: path {pattern}: there is no such file", quiet=mem.options.quiet)
+        say(f"mem: path {pattern}: no such file", quiet=mem.options.quiet)
 
 
 def say_notes(mem: "App") -> None:
-    """Say what was noted on the way: once, whichever tier noted it."""
+    """Print what was noted during the run, each note once whichever tier it comes
+    from.
+    """
     for note in dict.fromkeys(mem.notes):
         say(f"mem: {note}", quiet=mem.options.quiet)
 
 
 def silence() -> None:
-    """Keep the interpreter from complaining about a stdout it cannot write to while it
-    exits."""
+    """Keep the interpreter quiet about a closed stdout while it exits."""
     with suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
         return
@@ -117,20 +119,25 @@ def key(option: str) -> Parser:
 
 
 def checked(option: str, check: Parser) -> Parser:
-    """The parser of an option whose value a check makes, or says what is allowed."""
+    """The parser of an option whose value `check` converts; its error says what is
+    allowed.
+    """
 
     def parse(value: Any) -> Any:
         try:
             return check(value)
         except ValueError as error:
-            raise UsageError(f"{option} {value}: cannot be used", str(error)) from None
+            raise UsageError(
+                f"{option} {value}: not a valid value", str(error)
+            ) from None
 
     return parse
 
 
 def read_words(words: Sequence[str]) -> str:
-    """The words of a command line, or standard input for a lone `-`; bytes that are
-    no text are replaced."""
+    """The words of a command line, or standard input for a lone `-`; invalid UTF-8 is
+    replaced.
+    """
     if list(words) == ["-"]:
         return read_stdin().decode("utf-8", "replace")
     text = " ".join(words)
@@ -139,7 +146,8 @@ def read_words(words: Sequence[str]) -> str:
 
 def read_entry(words: Sequence[str]) -> str:
     """The text of an entry: words, or standard input for a lone `-`, which must be
-    text."""
+    valid text.
+    """
     piped = list(words) == ["-"]
     return _decoded(read_stdin()) if piped else read_words(words)
 
@@ -151,7 +159,7 @@ def _decoded(data: bytes) -> str:
         what = f"standard input is not UTF-8 text (byte {error.start})"
         raise UsageError(what, "give UTF-8 text") from None
     if "\0" in text:
-        what = f"standard input is no text: it has a NUL byte (byte {data.find(0)})"
+        what = f"standard input is not text: it has a NUL byte (byte {data.find(0)})"
         raise UsageError(what, "give UTF-8 text")
     return text
 
@@ -160,15 +168,16 @@ def read_stdin() -> bytes:
     """All of standard input."""
     if sys.stdin is None:
         raise UsageError(
-            "- reads standard input, which is closed", "name a file, or give the text"
+            "- reads standard input, but it is closed",
+            "name a file, or give the text as an argument",
         )
     stream = sys.stdin.buffer
     read = getattr(stream, "read1", stream.read)
-    return b"".join(iter(lambda: read(1 << 16), b""))  # Ctrl-C gets in between
+    return b"".join(iter(lambda: read(1 << 16), b""))  # lets Ctrl-C interrupt
 
 
 def opened_file(path: str, read: Callable[[Any], T]) -> T:
-    """What `read` makes of a file that was named, or of standard input for `-`."""
+    """What `read` returns for a named file, or for standard input with `-`."""
     try:
         return read(io.BytesIO(read_stdin()) if path == "-" else path)
     except OSError as error:
@@ -177,7 +186,9 @@ def opened_file(path: str, read: Callable[[Any], T]) -> T:
 
 
 def read_file(path: str) -> str:
-    """A file that was named on the command line, or standard input for `-`."""
+    """The contents of a file named on the command line, or of standard input for
+    `-`.
+    """
     if path == "-":
         return read_words(["-"])
     data = opened_file(path, lambda name: files.read_file(name).data)

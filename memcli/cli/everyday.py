@@ -1,4 +1,4 @@
-"""Every day: find, write down, look at, correct."""
+"""Everyday commands: find, write, look at and correct memory."""
 
 import os
 import sys
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from memcli.commands.browse import BrowseReport
 
 Number = int | None
-ID = argument("ID", "The id of an entry or section of prose, or its beginning.")
+ID = argument("ID", "The id of an entry or prose section, or its first characters.")
 TAG = many("TAG", "A tag; may be given more than once.")
-ABOUT = many("GLOB", "Shell commands it is about.", "--command")
+ABOUT = many("GLOB", "Shell commands it applies to.", "--command")
 AT = option(
     "MOMENT", "As of a commit, a tag, a date, or 30d ago.", "--at", panel=FILTER
 )
@@ -49,17 +49,17 @@ AT = option(
 def recall(
     options: Options,
     filters: Filters,
-    words: list[str] = argument(
-        "TASK", "What you are about to do; - reads it from stdin."
+    words: list[str] = argument("TASK", "What you are about to do; - reads stdin."),
+    limit: Number = setting("--limit", "At most N ranked hits."),
+    max_tokens: Number = setting(
+        "--max-tokens", "At most N tokens in all; 0: no limit."
     ),
-    limit: Number = setting("--limit", "Most ranked hits."),
-    max_tokens: Number = setting("--max-tokens", "Most tokens of all; 0: no limit."),
     format: str = option("FORMAT", "auto, text, prompt or json.", default="auto"),
-    explain: bool = flag("--explain", "Show the factors of every score."),
-    ranked: bool = flag("--ranked", "Only ranked hits, of all kinds."),
+    explain: bool = flag("--explain", "Show how each score is made up."),
+    ranked: bool = flag("--ranked", "Only ranked hits, of any kind."),
     session: str = option("ID", "Log the hits for mem reinforce.", panel=SCRIPTS),
     history: str = option(
-        "TIER", "Said and committed: auto, only or off.", default="auto"
+        "TIER", "Chats and commits: auto, only or off.", default="auto"
     ),
     check: bool = flag("--check", "Exit 1 when nothing is ranked.", panel=SCRIPTS),
     shared: bool = flag("--shared", "Search the shared index instead.", panel=SCRIPTS),
@@ -67,7 +67,7 @@ def recall(
     agent: Names = many("NAME", "Only sessions with claude, codex, ...", panel=FILTER),
     at: str = AT,
 ) -> int:
-    """Find what was learned that bears on TASK."""
+    """Find what memory knows about a task."""
     from memcli.cli import fast
     from memcli.recall.answer import RecallRequest
 
@@ -93,30 +93,28 @@ def recall(
 @command("add", dry=True)
 def add(
     mem: App,
-    text: list[str] = argument(
-        "TEXT", "What you learned: a title, then more; - is stdin."
-    ),
+    text: list[str] = argument("TEXT", "What you learned, title first; - reads stdin."),
     level: str = option("LEVEL", "project, job, task or global."),
     job: str = option("NAME", "The job to write to."),
     task_name: str = option("NAME", "The task to write to.", "--task"),
     about: Names = ABOUT,
     kind: str = option("KIND", "policy, workflow, pitfall, decision, ..."),
-    type: str = option("TYPE", "By kind when not given."),
-    title: str = option("TEXT", "A title, instead of the first line."),
+    type: str = option("TYPE", "Depends on the kind when not given."),
+    title: str = option("TEXT", "A title to use instead of the first line."),
     tag: Names = TAG,
     importance: Names = many(
         "PRIORITY",
         "0 to 1, or permanent, critical, high, pin, medium, normal; or both.",
     ),
-    path: Names = many("GLOB", "Files it is about (gitignore syntax)."),
+    path: Names = many("GLOB", "Files it applies to (gitignore syntax)."),
     step: Names = many("TEXT", "A step of a workflow, in order."),
     outcome: str = option("TEXT", "How it ended (episodes)."),
     domain: str = option("DOMAIN", "task (passes with its stage) or team."),
-    again: bool = flag("--again", "Write it although it was taken back."),
+    again: bool = flag("--again", "Write it even if it was retired before."),
     rests_on: Names = many("FILE:A-B", "Lines of code it rests on.", "--rests-on"),
-    beside: bool = flag("--beside", "Keep what has another value for the same thing."),
+    beside: bool = flag("--beside", "Keep entries that say otherwise."),
 ) -> None:
-    """Write down what was learned. What is known already is reinforced instead."""
+    """Write down what you learned; what is known already is reinforced."""
     from memcli.commands.add import AddRequest, add
 
     weight, priority = _weighed(importance or ())
@@ -146,7 +144,7 @@ def add(
     report = add(mem, request)
     project = mem.project
     if project.view.inside and not report.path.startswith("~/"):
-        # deep in a job a name from the root says little
+        # deep inside a job, a path from the root says little
         near = os.path.relpath(project.path_of(report.path), project.cwd)
         report = report._replace(path=near)
     wrote(mem, report, view.add_text, view.add_keys)
@@ -154,7 +152,7 @@ def add(
 
 
 def _weighed(words: Sequence[str]) -> tuple[float | None, str]:
-    """The importance that was given as a number, and the priority that was named."""
+    """The importance given as a number, and the priority given by name."""
     from memcli.memory.values import PRIORITIES
 
     weight = None
@@ -176,29 +174,28 @@ def _weighed(words: Sequence[str]) -> tuple[float | None, str]:
 def edit(
     mem: App,
     id: str = ID,
-    title: str | None = option("TEXT", "Another title.", default=None),
-    body: str | None = option(
-        "TEXT", "Another text; - reads it from stdin.", default=None
-    ),
+    title: str | None = option("TEXT", "The new title.", default=None),
+    body: str | None = option("TEXT", "The new text; - reads stdin.", default=None),
     tag: Names = TAG,
-    path: Names = many("GLOB", "A file more that it is about; '!GLOB': no longer."),
+    path: Names = many("GLOB", "Add a file it applies to; '!GLOB' removes one."),
     about: Names = ABOUT,
-    kind: str = option("KIND", "Another kind."),
+    kind: str = option("KIND", "The new kind."),
     importance: float | None = number("--importance", "0 to 1.", 0, 1),
     domain: str = option("DOMAIN", "task (passes with its stage) or team."),
-    confirm: bool = flag("--confirm", "It still holds: as true as on its first day."),
+    confirm: bool = flag("--confirm", "Say that it still holds."),
     rests_on: Names = many("FILE:A-B", "Lines of code it rests on.", "--rests-on"),
 ) -> None:
-    """Change an entry in $VISUAL or $EDITOR, or by an option without one.
+    """Change an entry in $VISUAL or $EDITOR, or with options.
 
-    When the entry changed meanwhile nothing is written, and your text is kept and
-    named."""
+    If the entry changed meanwhile, nothing is written; your text is kept, and mem says
+    where.
+    """
     from memcli.commands.edit import EditRequest, edit
 
     text = None if body is None else boundary.read_entry([body])
     if text is not None and not text.strip():
-        hint = f"give --body words, or mem retire {id} takes it out of recall"
-        raise UsageError("--body: is empty", hint)
+        hint = f"give --body some text, or mem retire {id} takes it out of recall"
+        raise UsageError("--body is empty", hint)
     request = EditRequest(
         id=id,
         title=title or "",
@@ -221,8 +218,8 @@ def edit(
 def show_entry(
     mem: App,
     id: str = ID,
-    proxy: bool = flag("--proxy", "An entry of the proxy store, too."),
-    raw: bool = flag("--raw", "The bytes of the file, unsafe characters too."),
+    proxy: bool = flag("--proxy", "Also look in the proxy store."),
+    raw: bool = flag("--raw", "The exact bytes of the file, even unsafe characters."),
 ) -> None:
     """Show one entry and where it comes from."""
     if id[:2] in ("s:", "c:"):
@@ -244,10 +241,12 @@ def list_entries(
     mem: App,
     filters: Filters,
     recent: Number = number("--limit", "Only the newest N.", 1, 1_000_000, whole=True),
-    explain: bool = flag("--explain", "What each weighs by importance, age and use."),
+    explain: bool = flag(
+        "--explain", "Show the weight of each by importance, age and use."
+    ),
     at: str = AT,
 ) -> None:
-    """List what is remembered, newest first."""
+    """List the entries, newest first."""
     from memcli.commands import show as command
     from memcli.commands.recall import is_empty
 
@@ -263,7 +262,7 @@ def list_entries(
     keys = {"rows": ..., "entries": report.rows}
     show(mem, report, words, lambda report: keys)
     if not report.rows:
-        none = "mem: nothing remembered passes these filters"
+        none = "mem: no entry matches these filters"
         if empty:
             none = boundary.NOTHING_THEN if at else boundary.beginning(mem, problems)
         say(none, quiet=mem.options.quiet)
@@ -273,7 +272,7 @@ def list_entries(
 def why(
     mem: App, place: str = argument("FILE[:LINE]", "A file, or a line of it.")
 ) -> None:
-    """Say what memory, sessions and commits know of a file."""
+    """Show what memory, sessions and commits say about a file."""
     from memcli.commands import why as command
 
     report = command.why(mem, place)
@@ -282,7 +281,7 @@ def why(
 
 @command("log")
 def log(mem: App, progress: Progress, id: str = ID) -> None:
-    """Say what happened to an entry, commit by commit."""
+    """Show the history of an entry, commit by commit."""
     from memcli.commands import log as command
 
     with progress:
@@ -295,9 +294,10 @@ def log(mem: App, progress: Progress, id: str = ID) -> None:
 
 @command("told")
 def told(
-    mem: App, session: str = option("ID", "Only this session (or how its id begins).")
+    mem: App,
+    session: str = option("ID", "Only this session (an id or its first characters)."),
 ) -> None:
-    """Say what hooks told agents, when, and why."""
+    """Show what hooks told agents, when, and why."""
     from memcli.commands import told as command
 
     show(mem, command.told(mem, session), view.told_text)
@@ -308,22 +308,23 @@ def browse(
     mem: App,
     progress: Progress,
     filters: Filters,
-    out: str = option("FILE", "Write the page there; it is not opened."),
-    history: bool = flag("--history", "What was said and committed, too."),
+    out: str = option("FILE", "Write the page to FILE; do not open it."),
+    history: bool = flag("--history", "Include chats and commits."),
     serve: bool = flag(
-        "--serve", "With buttons that edit, retire, restore, merge and undo."
+        "--serve", "Add buttons to edit, retire, restore, merge and undo."
     ),
 ) -> None:
-    """Look at memory in the browser; in a pipe the page is written and its path printed.
+    """Look at memory in the browser; in a pipe, write the page and print its path.
 
-    One page holds everything and reaches nothing; it lies in your cache folder, for you
-    alone. With --serve it is on loopback until it is closed for a minute; its address
-    works once."""
+    The page is one file that loads nothing from the network; it is in your cache
+    folder, readable by you alone. With --serve it is served on loopback until it has
+    been closed for a minute; its address works once.
+    """
     from memcli.commands.browse import browse as look
     from memcli.views import page
 
     if serve and (out or mem.options.json):
-        raise UsageError("--serve writes no page", "leave --out and --json out")
+        raise UsageError("--serve does not write a page", "leave --out and --json out")
     gather = partial(look, filters=filters, history=history)
     place: Path | None = None
     with progress:
@@ -358,7 +359,7 @@ def _serve(
 
 
 def _open(mem: App, place: Path) -> None:
-    """Show a page to the person at a terminal."""
+    """Open a page in the browser of the person at the terminal."""
     from memcli.views import page
 
     if text.columns(sys.stdout) and not page.shown(place.as_uri()):
@@ -368,12 +369,14 @@ def _open(mem: App, place: Path) -> None:
 @command("retire", dry=True, trees=True)
 def retire(
     mem: App,
-    ids: list[str] = argument("ID...", "Entries to take out of recall."),
+    ids: list[str] = argument("ID...", "The entries to take out of recall."),
     because: str = option("TEXT", "Why."),
 ) -> None:
     """Take entries out of recall.
 
-    They stay in their file, retired, until mem compact moves them to the archive."""
+    They stay in their file, marked retired, until mem compact moves them to the
+    archive.
+    """
     from memcli.commands import retire as command
 
     report = command.retire(mem, ids, because)
@@ -384,7 +387,9 @@ def retire(
 def restore(
     mem: App,
     ids: list[str] = argument("ID...", "Retired or archived entries."),
-    again: bool = flag("--again", "Although another entry of its words is retired."),
+    again: bool = flag(
+        "--again", "Even if another entry with the same words is retired."
+    ),
 ) -> None:
     """Bring retired or archived entries back."""
     from memcli.commands import retire as command
@@ -395,7 +400,7 @@ def restore(
 
 @command("undo", dry=True)
 def undo(mem: App) -> int:
-    """Take back the last write of mem."""
+    """Undo the last write of mem."""
     from memcli.commands import undo as command
 
     report = command.undo(mem)
@@ -411,18 +416,19 @@ def undo(mem: App) -> int:
 @command("forget", dry=True)
 def forget(
     mem: App,
-    ids: Names = argument("[ID]...", "Entries, whose words go everywhere.", []),
+    ids: Names = argument("[ID]...", "Entries to delete everywhere.", []),
     session: str = option("ID", "A session (or s:HANDLE) or commit (c:HANDLE)."),
-    before: str = option("DATE", "All from before that day.", "--before"),
-    all: bool = flag("--all", "All of this repository."),
+    before: str = option("DATE", "All history from before that day.", "--before"),
+    all: bool = flag("--all", "All history of this repository."),
 ) -> None:
     """Delete entries or history, for good.
 
-    An entry's words leave files, archives, history, index, undo and state on this
-    machine; what cannot be reached is named. Of history, what was said and committed
-    goes and is not read again, with what was proposed and waits; what was learned
-    stays. The commits that --all or --before took, which git still has, come back by
-    mem index --history --rebuild."""
+    An entry's words are removed from files, archives, history, index, undo and state on
+    this machine; mem names what it cannot reach. Of history, chats and commits are
+    removed and not read again, together with proposals that wait; what was learned from
+    them stays. To read commits again that --all or --before removed, run mem index
+    --history --rebuild.
+    """
     if not ids:
         from memcli.commands import history
 
@@ -432,6 +438,6 @@ def forget(
     from memcli.commands.forget import forget
 
     if session or before or all:
-        what = "entries and history are forgotten by themselves"
+        what = "forget entries and history in separate commands"
         raise UsageError(what, "mem forget ID..., or mem forget --session ID")
     wrote(mem, forget(mem, ids), view.forgotten_text)

@@ -1,5 +1,6 @@
-"""Exchange: with your other machines, with other tools, and with the branch that a
-change goes to."""
+"""Exchange with your other machines, with other tools, and with the target branch of a
+change.
+"""
 
 import os
 from collections.abc import Sequence
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
 def diff(
     mem: App,
     revisions: str = argument(
-        "[BASE..HEAD]", "Without: where this branch began, and the files.", ""
+        "[BASE..HEAD]", "Default: from where this branch began to the files.", ""
     ),
     format: str = option("FORMAT", "text, markdown or json.", default="text"),
     check: bool = flag("--check", "Exit 1 when something changes."),
 ) -> int:
-    """Say what a branch adds to and takes from memory."""
+    """Show what a branch adds to memory and removes from it."""
     from memcli.exchange.branch_diff import diff
 
     forms = {"text": view.diff_text, "markdown": view.diff_markdown, "json": json.of}
@@ -54,21 +55,22 @@ def diff(
 @command("sync", dry=True)
 def sync_(
     mem: App,
-    git: bool = flag("--git", "Begin: make your own memory a repository."),
-    url: str = argument("[URL]", "With --git: where your other machines find it.", ""),
+    git: bool = flag("--git", "Set up: make your own memory a git repository."),
+    url: str = argument("[URL]", "With --git: the remote your other machines use.", ""),
     remove: bool = flag("--remove", "Move that repository aside."),
-    allow_loss: bool = flag("--allow-loss", "Let over 25 % of a file leave."),
+    allow_loss: bool = flag("--allow-loss", "Allow more than 25 % of a file to go."),
 ) -> None:
-    """Bring your own memory in step with your other machines.
+    """Sync your own memory with your other machines.
 
-    ~/MEMORY.md and ~/institutional.md, after mem sync --git. Commits, fetches,
-    merges by entry, and pushes; a secret is refused. sync = "session" in the user's
-    file does it by itself."""
+    Covers ~/MEMORY.md and ~/institutional.md; run mem sync --git first. Commits,
+    fetches, merges by entry, and pushes; refuses secrets. With sync = "session" in the
+    user's file it runs after every session.
+    """
     from memcli.commands.sync import HomeRepository
 
     repository = HomeRepository(mem.project, mem.workspace)
     if url and not git:
-        raise UsageError(f"{url}: one word too many", "mem sync --git URL")
+        raise UsageError(f"{url}: unexpected argument", "mem sync --git URL")
     if git or remove:
         changes = repository.set_up(url, remove=remove, dry_run=mem.dry_run)
         say_changes(mem, changes, remove=remove)
@@ -86,14 +88,15 @@ def sync_(
 def import_(
     mem: App,
     paths: list[str] = argument("PATH...", "Files or folders to read."),
-    form: str = option("FORMAT", "claude or agents-md; found out without.", "--from"),
+    form: str = option("FORMAT", "claude or agents-md; detected by default.", "--from"),
     level: str = option("LEVEL", "project, job, task or global.", default="project"),
-    again: bool = flag("--again", "What was taken back before, too."),
+    again: bool = flag("--again", "Also import what was retired before."),
 ) -> int:
-    """Take over what other memories know.
+    """Import from the memories of other tools.
 
-    Claude Code's auto memory, CLAUDE.md and its like. The sources are only read; what
-    is known already is not added, so running it twice is running it once."""
+    Reads Claude Code's auto memory, CLAUDE.md and similar files, and never changes
+    them. What memory knows already is not added, so a second run adds nothing.
+    """
     from memcli.commands.import_ import ImportRequest, run
 
     request = ImportRequest(paths=tuple(paths), form=form, level=level, again=again)
@@ -112,20 +115,19 @@ def export(
     target: str = argument("[TARGET]", "claude, claude-rules, agents-md or json.", ""),
     out: str = option(
         "FILE",
-        "Write there; of a file that exists only our section changes. For claude-rules"
+        "Write to FILE; in an existing file only mem's section changes. For "
+        "claude-rules"
         " a folder.",
     ),
-    raw: bool = flag(
-        "--raw", "With json: what looks like a secret, or is private, too."
-    ),
-    remove: bool = flag("--remove", "With --out: take our section out of FILE again."),
+    raw: bool = flag("--raw", "With json: include secrets and private entries."),
+    remove: bool = flag("--remove", "With --out: remove mem's section from FILE."),
 ) -> None:
-    """Hand the memory to tools that read a file.
+    """Write memory to a file that other tools read.
 
-    For claude and agents-md a marked section with norms, rules and the strongest
-    lessons; for claude-rules (.claude/rules) a file for each set of paths, with what
-    memory says of these files; for json every live entry. The proxy store is never
-    exported."""
+    claude and agents-md: a marked section with norms, rules and the strongest lessons.
+    claude-rules: a file in .claude/rules for each set of paths, with what memory says
+    about those files. json: every live entry. The proxy store is never exported.
+    """
     from memcli.commands.export import RULES_TARGET, TARGETS, export
 
     target = "json" if mem.options.json else target
@@ -134,7 +136,7 @@ def export(
         return
     if not target:
         hint = f"mem export {' | '.join(TARGETS)}"
-        raise UsageError("export: no target is named", hint)
+        raise UsageError("export: no target given", hint)
     quiet = mem.options.quiet
     report = export(mem, target, out)
     written = view.export_text(report, raw=raw)
@@ -145,11 +147,11 @@ def export(
     _hand_over(mem, report, out, written)
     if more := report.handout.more:
         room = "200 lines and 25,000 bytes"
-        say(f"mem: {more} more found no room in {room}", quiet=quiet)
+        say(f"mem: {more} did not fit into {room}", quiet=quiet)
 
 
 def _hand_over(mem: App, report: "ExportReport", out: str, written: str) -> None:
-    """Write the file or the folder of rules, or print them."""
+    """Write the file or the folder of rules, or print it."""
     from memcli.commands.export import RULES_TARGET, in_file, in_folder
 
     if report.target == RULES_TARGET and not report.rules and not out:
@@ -170,7 +172,7 @@ def _hand_over(mem: App, report: "ExportReport", out: str, written: str) -> None
 
 
 def _place(mem: App, patches: Sequence[Patch], out: str) -> str:
-    """The file that is changed, where `out` is another, as what `out` reads."""
+    """The file that is really changed: `out`, or the file that `out` includes."""
     cwd = mem.project.cwd
     place = "".join(os.path.relpath(patch.path, cwd) for patch in patches)
     is_same = place == os.path.relpath(cwd / out, cwd)
@@ -185,7 +187,7 @@ def _write(
     *,
     makes_folder: bool = False,
 ) -> None:
-    """Write files and say that they are `changed`, or print the diff."""
+    """Write the files and report them with `changed`, or print the diff."""
     from memcli.commands.export import write
 
     if mem.dry_run:
@@ -195,7 +197,7 @@ def _write(
     put(changed if patches else same)
 
 
-_NO_RULES = "no lesson names the files that it is about: mem edit ID --path GLOB"
+_NO_RULES = "no lesson names the files it applies to: mem edit ID --path GLOB"
 
 
 def _take_out(mem: App, out: str, *, rules: bool) -> None:
@@ -203,20 +205,20 @@ def _take_out(mem: App, out: str, *, rules: bool) -> None:
 
     if not out:
         hint = "mem export claude --out CLAUDE.md --remove"
-        raise UsageError("export: --remove goes with --out FILE", hint)
+        raise UsageError("export: --remove needs --out FILE", hint)
     if rules:
         patches = in_folder(mem.project, out, {})
         place = out
     else:
         patches = in_file(mem.project, out, None)
         place = _place(mem, patches, out)
-    changed = f"took our section out of {place}"
-    _write(mem, patches, changed, f"no section of ours stands in {out}")
+    changed = f"removed mem's section from {place}"
+    _write(mem, patches, changed, f"{out} has no section of mem")
 
 
 def _require_all_read(problems: Sequence[Problem], out: str) -> None:
-    """A file that cannot be read would leave the export without a word."""
+    """Raise if a memory file cannot be read: the export would silently lack it."""
     for problem in problems:
         if problem.severity == "unreadable":
-            what = f"{problem.path}: {problem.message}; {out} is not written"
+            what = f"{problem.path}: {problem.message}; {out} was not written"
             raise DataError(what, "mem doctor")

@@ -1,4 +1,4 @@
-"""`mem recall` and a plain `mem index` from options to output, without Typer."""
+"""`mem recall` and plain `mem index` from options to output, without Typer."""
 
 import sys
 from collections.abc import Sequence
@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 
 class Output(NamedTuple):
-    """How a recall is answered: its form, if no hit is exit code 1, and of when."""
+    """How to answer a recall: the format, whether no hit means exit code 1, and as of
+    when.
+    """
 
     form: str = "auto"
     check: bool = False
@@ -43,8 +45,9 @@ class Output(NamedTuple):
 
 
 def recall(options: Options, request: RecallRequest, output: Output) -> int:
-    """Answer, print, and return the exit code. A lone `-` as the task is standard
-    input."""
+    """Print the answer and return the exit code. A lone `-` as the task reads standard
+    input.
+    """
     one_of("--format", output.form, ("auto", "text", "prompt", "json"))
     one_of("--history", request.history, ("auto", "only", "off"))
     with opened(options) as mem:
@@ -64,7 +67,7 @@ def recall(options: Options, request: RecallRequest, output: Output) -> int:
 
 
 def _progress(mem: App) -> AbstractContextManager[object]:
-    """Progress on a terminal: the first recall indexes a repository's files."""
+    """A progress bar on a terminal, since the first recall indexes the repository."""
     if mem.options.quiet or not columns(sys.stderr):
         return nullcontext()
     from memcli.views.progress import Progress
@@ -75,8 +78,9 @@ def _progress(mem: App) -> AbstractContextManager[object]:
 
 
 def _answered(mem: App, request: RecallRequest) -> RecallReport:
-    """The answer from this project, or from several: those named, or outside of a
-    project those listed in the configuration."""
+    """The answer from this project, or from several: those named, or, outside a
+    project, those in the configuration.
+    """
     roots = []
     if mem.options.others:
         roots = [mem.options.root, *mem.options.others]
@@ -117,22 +121,21 @@ def _nothing(mem: App, report: RecallReport) -> str:
         return beginning(mem, report.problems)
     if report.budget.more and report.matched:
         room = f"{report.budget.limit} tokens"
-        return (
-            f"mem: nothing ranked found room in {room}; --max-tokens 0 lifts the limit"
-        )
+        return f"mem: no ranked hit fits into {room}; --max-tokens 0 lifts the limit"
     handles = ", ".join(report.nearest)
     near = f"; nearest in history: {handles}" if handles else ""
     if report.hits and not report.matched:
         return (
-            f"mem: nothing matches this task: what is shown counts for every one{near}"
+            f"mem: nothing matches this task; what is shown applies to every task{near}"
         )
     what = "nothing else" if report.matched else "nothing"
     return f"mem: {what} remembered matches this task{near}"
 
 
 def run_index(arguments: Sequence[str]) -> int | None:
-    """Run a plain `mem index` without Typer and return its exit code; None when it
-    needs Typer."""
+    """Run a plain `mem index` without Typer and return its exit code; None if it needs
+    Typer.
+    """
     given = set(arguments)
     rebuild = "--rebuild" in given
     if not given <= {"-q", "--quiet", "--rebuild"}:
@@ -155,7 +158,7 @@ def run_index(arguments: Sequence[str]) -> int | None:
 
 
 def name_index_problems(mem: App, report: "IndexReport") -> int:
-    """Say what is wrong with the files, and return the exit code."""
+    """Report problems in the memory files and return the exit code."""
     unread = [
         problem for problem in report.problems if problem.severity == "unreadable"
     ]
@@ -166,13 +169,13 @@ def name_index_problems(mem: App, report: "IndexReport") -> int:
 
 
 def require_vectors(report: "IndexReport") -> None:
-    """Raise what kept the embedder from making them."""
+    """Raise the error that kept the embedder from making vectors."""
     if report.vectors is not None and report.vectors.failed:
         raise ProviderError(report.vectors.failed, report.vectors.hint)
 
 
 def show_index(mem: App, report: "IndexReport") -> None:
-    """Print what is in the index."""
+    """Print a summary of the index."""
     if report.where and not mem.options.quiet:
         from memcli.views.setup import index_text
 
@@ -197,12 +200,13 @@ _VALUES = {
     "--history": "history",
 }
 NUMBERS = {"--limit": "limit", "--max-tokens": "max_tokens"}
-"""Options that are keys of the configuration for one run."""
+"""Options that set a configuration key for one run."""
 
 
 def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
-    """The options of a line of words and everyday options by name; None: it needs
-    Typer."""
+    """The options by name of a line that has only words and everyday options; None if
+    it needs Typer.
+    """
     words: list[str] = []
     sets: list[str] = []
     options: dict[str, Any] = {"words": words, "sets": sets}
@@ -220,11 +224,11 @@ def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _takes_value(option: str, value: str | None, given: dict[str, Any]) -> bool:
-    """Put an option with its value into `given`; False where Typer has to look."""
+    """Put an option with its value into `given`; False if Typer must handle it."""
     if value is None or (option == "--root" and "root" in given):
         return False
     if not value.strip():
-        return False  # Typer says that it is empty
+        return False  # Typer reports that it is empty
     if option in _VALUES:
         given[_VALUES[option]] = value
     elif option == "--set":
@@ -233,7 +237,7 @@ def _takes_value(option: str, value: str | None, given: dict[str, Any]) -> bool:
         try:
             number = key(option)(value)
         except UsageError:
-            return False  # Typer says what is allowed
+            return False  # Typer reports what is allowed
         given["sets"].append(f"{NUMBERS[option]}={number}")
     else:
         return False
@@ -241,8 +245,9 @@ def _takes_value(option: str, value: str | None, given: dict[str, Any]) -> bool:
 
 
 def run_plain(arguments: Sequence[str]) -> int | None:
-    """Run `mem recall` without Typer and return its exit code; None when the line needs
-    Typer."""
+    """Run `mem recall` without Typer and return its exit code; None if the line needs
+    Typer.
+    """
     options_given = plain(arguments)
     if options_given is None:
         return None

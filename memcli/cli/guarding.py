@@ -11,23 +11,28 @@ from memcli.views import guarding as view
 @command("guard", dry=True, trees=True)
 def guard(
     mem: App,
-    id: str = argument("[ID]", "The lesson to switch on.", default=""),
+    id: str = argument("[ID]", "The lesson to enforce.", default=""),
     ask: bool = flag("--ask", "Ask the person instead of refusing."),
-    off: bool = flag("--off", "Lift the guard of ID."),
-    commands: Names = many("PATTERN", "A command it stops.", "--command"),
-    paths: Names = many("GLOB", "A file whose changes it stops.", "--path"),
-    unless: Names = many("PATTERN", "A command or file that it allows.", "--unless"),
-    suggest: bool = flag("--suggest", "Name the lessons that could bind."),
+    off: bool = flag("--off", "Remove the guard of ID."),
+    commands: Names = many("PATTERN", "A command to stop.", "--command"),
+    paths: Names = many("GLOB", "A file whose changes to stop.", "--path"),
+    unless: Names = many("PATTERN", "A command or file to allow.", "--unless"),
+    suggest: bool = flag("--suggest", "List lessons that could become guards."),
     tried: str = option(
-        "LINE", "Say what would happen to a command, or a change of a file.", "--try"
+        "LINE",
+        "Show what would happen to a command, or to a change of a file.",
+        "--try",
     ),
-    replay: bool = flag("--replay", "What guards would have stopped so far."),
-    trust: bool = flag("--trust", "Let this repository's guards refuse here."),
+    replay: bool = flag("--replay", "Show what the guards would have stopped so far."),
+    trust: bool = flag(
+        "--trust", "Trust this repository's guards, so that they refuse."
+    ),
 ) -> None:
-    """Make a lesson bind: its commands and changes of files are refused or asked about.
+    """Enforce a lesson: refuse the commands and file changes it forbids, or ask first.
 
-    Without an ID the guards are listed. Agents that ask mem before a tool runs obey;
-    it is a seat belt, not a sandbox."""
+    Without an ID, list the guards. They work for agents that call mem before a tool
+    runs; a guard is a seat belt, not a sandbox.
+    """
     from memcli.commands import guard as command
 
     patterns = {
@@ -36,7 +41,7 @@ def guard(
         "unless": tuple(unless),
     }
     if tried:
-        # One word may be either: make, or Makefile.
+        # A single word may be a command or a file: make, or Makefile.
         path = "" if tried.split()[1:] else tried
         show(mem, command.try_call(mem, tried, path), view.try_text)
     elif suggest:
@@ -50,7 +55,7 @@ def guard(
         wrote(mem, command.set_guard(mem, id, mode, patterns), view.set_text)
         name_unmatched(mem, paths)
     elif ask or off or any(patterns.values()):
-        raise UsageError("an ID is needed", "mem guard lists them")
+        raise UsageError("missing ID", "mem guard lists them")
     else:
         show(mem, command.list_guards(mem), view.list_text)
 

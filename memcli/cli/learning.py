@@ -1,4 +1,6 @@
-"""Learning: from sessions, before and in the work, and what waits for a yes."""
+"""Learning: from sessions, before and during work, and proposals that wait for a
+yes.
+"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
     from memcli.extraction.extract import ExtractReport, ExtractRequest
     from memcli.extraction.job_files import Checkpoint
 
-MOMENTS = "Before and in the work"  # a panel of options
-PROPOSALS = argument("ID...", "Proposals, by the beginning of their ids.")
+MOMENTS = "Before and during work"  # a panel of options
+PROPOSALS = argument("ID...", "Proposals, by the first characters of their ids.")
 
 
 @command("extract", dry=True, trees=True)
@@ -36,46 +38,49 @@ def extract(
     mem: App,
     progress: Progress,
     transcripts: Names = argument(
-        "[TRANSCRIPT]...", "Session files, or -; without, the new ones.", []
+        "[TRANSCRIPT]...", "Session files, or - for stdin; default: the new ones.", []
     ),
     scope: Names = many("SCOPE", "Only this scope; may be given more than once."),
     engine: str = option("ENGINE", "auto, llm or rules.", default="auto"),
-    all: bool = flag("--all", "Every session not read yet, not only the latest."),
-    finished: bool = flag("--finished", "Leave out what was written to just now."),
-    again: bool = flag("--again", "Ask the model anew about what left entries."),
+    all: bool = flag("--all", "All sessions not read yet, not only the latest."),
+    finished: bool = flag("--finished", "Skip sessions that were written to just now."),
+    again: bool = flag(
+        "--again", "Ask the model again about sessions that left entries."
+    ),
     job: str = JOB_NAME,
-    format: str = option("FORMAT", "The transcript's format, if it does not tell."),
+    format: str = option("FORMAT", "The transcript's format, if not detected."),
     look: str = option(
         "WHAT",
-        "Learn nothing; show what there is: sessions, turns (who said what) or prompt"
-        " (what a model would be sent).",
+        "Learn nothing, only show: sessions, turns (who said what) or prompt"
+        " (what a model would get).",
         "--show",
     ),
     premortem: str = option(
         "TASK", "Write .premortem.md from known pitfalls.", panel=MOMENTS
     ),
     checkpoint: str = option(
-        "MILESTONE", "Note assumptions; - reads JSON from stdin.", panel=MOMENTS
+        "MILESTONE", "Record assumptions; - reads JSON from stdin.", panel=MOMENTS
     ),
     assume: Names = many(
         "KEY=VALUE",
-        "At --checkpoint: complexity, scope, ... or recommendation.",
+        "With --checkpoint: complexity, scope, ... or recommendation.",
         panel=MOMENTS,
     ),
 ) -> int:
     """Learn from finished sessions.
 
-    Corrections, preferences, pitfalls and an episode of each session, by rules or by
-    the language model that your own configuration enables. Secrets are taken out first.
-    Nothing is learned twice."""
+    Finds corrections, preferences and pitfalls, and writes an episode of each session.
+    Uses rules, or the language model that your own configuration enables. Secrets are
+    removed first. Nothing is learned twice.
+    """
     from memcli.extraction.extract import ExtractRequest
 
-    # Options that exclude each other, before any work.
+    # Check for options that exclude each other before any work.
     if assume and not checkpoint:
-        hint = "name it with --checkpoint MILESTONE"
-        raise UsageError("--assume belongs to a checkpoint", hint)
+        hint = "add --checkpoint MILESTONE"
+        raise UsageError("--assume needs --checkpoint", hint)
     if sum(map(bool, (transcripts, premortem, checkpoint))) > 1:
-        what = "one at a time: transcripts, --premortem or --checkpoint"
+        what = "give only one of transcripts, --premortem and --checkpoint"
         raise UsageError(what, "mem extract --help")
     named = tuple(transcripts)
     request = ExtractRequest(
@@ -92,7 +97,7 @@ def extract(
     )
     _require_known(engine, format)
 
-    # Looking, noting, or learning.
+    # Show, record a checkpoint, or learn.
     one_of("--show", look, ("", "sessions", "turns", "prompt"))
     if look == "sessions":
         return _list_sessions(mem)
@@ -117,12 +122,10 @@ def _require_known(engine: str, format: str) -> None:
 
 
 def _require_calm(mem: App) -> None:
-    """Hooks learn by themselves: not while git or a person is at work on the files."""
+    """Raise if git or a person is working on the files, since hooks learn unasked."""
     writes = mem.project.root is not None and not mem.dry_run
     if why := write_blocker(mem.project) if writes else "":
-        raise RefusedError(
-            f"{why}: nothing is written", "it is learned from in the next run"
-        )
+        raise RefusedError(f"{why}: nothing was written", "the next run learns from it")
 
 
 def _learn(mem: App, progress: Progress, request: "ExtractRequest") -> int:
@@ -147,7 +150,7 @@ def _learn(mem: App, progress: Progress, request: "ExtractRequest") -> int:
 
 
 def _name_failures(report: "ExtractReport") -> bool:
-    """Say which scopes of which sessions failed; return whether any did."""
+    """Report which scopes of which sessions failed; return whether any did."""
     any_failed = False
     for session in report.sessions:
         for scope, why in session.failed:
@@ -198,7 +201,7 @@ def _checkpoint(mem: App, noted: "Checkpoint", job: str) -> int:
 
 
 def _noted(milestone: str, assume: Sequence[str]) -> "Checkpoint":
-    """The checkpoint of the options, or the JSON of standard input."""
+    """The checkpoint from the options, or from JSON on standard input."""
     from memcli.extraction import job_files
 
     if assume:
@@ -209,11 +212,12 @@ def _noted(milestone: str, assume: Sequence[str]) -> "Checkpoint":
 
 @command("inbox")
 def inbox(mem: App) -> None:
-    """What sessions proposed and waits for a yes.
+    """List what sessions proposed; each waits for your yes.
 
-    What rules find likely but not sure lies here, on this machine, for 30 days; mem
-    keep writes one, mem drop forgets it. What a person says again in another session is
-    kept by itself."""
+    Findings that the rules are not sure about wait here, on this machine, for 30 days.
+    mem keep writes one to memory, mem drop deletes it. What a person says again in
+    another session is kept automatically.
+    """
     from memcli.commands.inbox import inbox
 
     show(mem, inbox(mem), view.inbox_text, view.inbox_keys)
@@ -223,13 +227,15 @@ def inbox(mem: App) -> None:
 def keep(
     mem: App,
     ids: list[str] = PROPOSALS,
-    title: str = option("TEXT", "Its title in your words."),
+    title: str = option("TEXT", "The title, in your words."),
     kind: str = option("KIND", "policy, workflow, pitfall, decision, ..."),
     level: str = option("LEVEL", "global, project, job or task."),
 ) -> None:
-    """Write proposals as entries.
+    """Write proposals to memory.
 
-    Each says which session and turn it is from; your yes confirms it."""
+    Each entry names the session and turn it comes from, and counts as confirmed by
+    you.
+    """
     from memcli.commands.keep import KeepRequest, keep
 
     request = KeepRequest(ids=tuple(ids), title=title, kind=kind, level=level)
@@ -238,7 +244,7 @@ def keep(
 
 @command("drop", dry=True)
 def drop(mem: App, ids: list[str] = PROPOSALS) -> None:
-    """Forget proposals; none of them comes back by itself."""
+    """Delete proposals; they are not proposed again."""
     from memcli.commands.drop import drop
 
     wrote(mem, drop(mem, ids), view.drop_text)
@@ -246,10 +252,12 @@ def drop(mem: App, ids: list[str] = PROPOSALS) -> None:
 
 @command("eval")
 def eval_(mem: App, progress: Progress) -> int:
-    """Say what memory was worth in the sessions in which a person corrected the agent.
+    """Show which corrections of the agent memory could have prevented.
 
-    They are replayed: does a rule of memory say what the person said then, and would hooks have told it
-    before, had it stood there? Was what they tell taken up? Nothing is written."""
+    Past sessions are replayed: does a rule of memory say what the person said then,
+    and would hooks have told it before, had it stood there? Was what they tell taken
+    up? Nothing is written.
+    """
     from memcli.hooks import replay
 
     with progress:

@@ -1,5 +1,5 @@
-"""What commands share: `@command`, the options of all of them, and how a report is
-answered.
+"""What commands share: `@command`, the options of all commands, and how a report is
+printed.
 
 A command is a function of an open App and its own options; it returns its exit code, or
 None for 0:
@@ -8,11 +8,12 @@ None for 0:
     def undo(mem: App) -> int | None:
         "Take back the last write of mem."
 
-It gets --root, --set, --json and --quiet besides (`mem.options`), a `dry` one
---dry-run, one of `trees` the work trees to write to. A parameter of type `Filters`
-stands for the options that filter entries, one of type `Progress` for no option: work
-inside `with progress:` shows how far it is. Whoever takes `Options` instead of an App
-opens it alone; a `bare` command has its own options only."""
+It also gets --root, --set, --json and --quiet (`mem.options`); with `dry`, --dry-run;
+with `trees`, the work trees to write to. A parameter of type `Filters` stands for the
+options that filter entries. One of type `Progress` adds no option: work inside `with
+progress:` shows a progress bar. A command that takes `Options` instead of an App opens
+the App itself; a `bare` command has its own options only.
+"""
 
 import functools
 import inspect
@@ -39,11 +40,11 @@ W = TypeVar("W", bound=Work)
 R = TypeVar("R")
 Keys = Callable[
     [R], Mapping[str, object]
-]  # what differs from the fields of a report in its JSON
+]  # what a report's JSON has in place of its fields
 
 
 class Made(NamedTuple):
-    """A command: what it is called, what it does, and Typer's settings for it."""
+    """A command: its name, its function, and its settings for Typer."""
 
     name: str
     work: Work
@@ -53,7 +54,7 @@ class Made(NamedTuple):
     settings: Mapping[str, Any]
 
 
-COMMANDS: dict[str, Made] = {}  # the commands of the modules that were imported so far
+COMMANDS: dict[str, Made] = {}  # the commands of the modules imported so far
 
 
 def command(
@@ -64,8 +65,7 @@ def command(
     trees: bool = False,
     **settings: Any,
 ) -> Callable[[W], W]:
-    """Make a function a command of `mem`; with --dry-run, and --task for other work
-    trees."""
+    """Make a function a command of `mem`; `dry` adds --dry-run, `trees` adds --task."""
 
     def register(work: W) -> W:
         COMMANDS[name] = Made(
@@ -83,8 +83,9 @@ def option(
     default: object = "",
     **more: Any,
 ) -> Any:
-    """An option with a value, which `metavar` stands for in its help. Options of a `panel` are only listed by name in the
-    help of their command."""
+    """An option with a value, shown as `metavar` in the help. The help of a command
+    lists the options of a `panel` only by name.
+    """
     more["rich_help_panel"] = more.pop("panel", None)
     return typer.Option(default, *names, metavar=metavar, help=help, **more)
 
@@ -117,26 +118,26 @@ def argument(metavar: str, help: str, default: object = ...) -> Any:
     return typer.Argument(default, metavar=metavar, help=help)
 
 
-Names = list[str]  # none was given where it is empty
+Names = list[str]  # empty if none was given
 LEVEL = many("LEVEL", "global, project, job or task.")
-JOB_NAME = option("NAME", "The job, where its folder does not tell it.")
+JOB_NAME = option("NAME", "The job, if the folder does not tell.")
 JOB = many("NAME", "Look at this job and its tasks.")
 SCRIPTS = "Scripts and teams"
 ALWAYS = "Always"
 FILTER = "Filters"
-"""Panels: options that the help of a command only names."""
+"""Panels: options that the help of a command lists only by name."""
 
 
 def _shared(
     dry_run: bool = flag("--dry-run", "Print the diff; write nothing.", "-n"),
-    tasks: Names = many("NAME", "Write to this task's own work tree, too.", "--task"),
-    root: Names = many(
-        "DIR", "The project's root; found by itself without.", panel=ALWAYS
+    tasks: Names = many("NAME", "Also write to this task's own work tree.", "--task"),
+    root: Names = many("DIR", "The project's root; detected by default.", panel=ALWAYS),
+    sets: Names = many(
+        "KEY=VALUE", "Change a setting for this run.", "--set", panel=ALWAYS
     ),
-    sets: Names = many("KEY=VALUE", "A setting for this run.", "--set", panel=ALWAYS),
     json: bool = flag("--json", "Print one JSON document.", panel=ALWAYS),
     quiet: bool = flag(
-        "--quiet", "Only errors and what was asked for.", "-q", panel=ALWAYS
+        "--quiet", "Print only errors and the answer.", "-q", panel=ALWAYS
     ),
 ) -> Options:
     first, *others = root or [""]
@@ -165,16 +166,18 @@ def _filters(
         "STORE", "memory, institutional, proxy or archive.", panel=FILTER
     ),
     tag: Names = many("TAG", "A tag; may be given more than once.", panel=FILTER),
-    scope: Names = many("SCOPE", "What a scope of mem extract found.", panel=FILTER),
+    scope: Names = many(
+        "SCOPE", "Only what a scope of mem extract found.", panel=FILTER
+    ),
     path: Names = many("FILE", "Entries about this file.", panel=FILTER),
     since: str = option(
         "DATE", "Since 2026-03-01, or 30d, 6w, 3m, 1y ago.", panel=FILTER
     ),
     until: str = option("DATE", "Until a date, or so long ago.", panel=FILTER),
     proxy: bool = flag(
-        "--proxy", "The proxy store, too (one person's manner).", panel=FILTER
+        "--proxy", "Include the proxy store (personal habits).", panel=FILTER
     ),
-    archived: bool = flag("--archived", "The archives, too.", panel=FILTER),
+    archived: bool = flag("--archived", "Include the archives.", panel=FILTER),
 ) -> None:
     """The options that filter entries, by the fields of `Filters`."""
 
@@ -193,8 +196,9 @@ def _chosen(given: Mapping[str, Any]) -> Filters:
 
 
 LIFTING = ("guard", "edit", "retire", "forget")
-"""The commands by which a person changes or ends the entry that they name; mem asks
-before an agent calls one of a guard."""
+"""The commands with which a person changes or ends an entry; mem asks before an agent
+runs one on a guard.
+"""
 
 
 def _parameters(work: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -202,8 +206,9 @@ def _parameters(work: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 
 def callback(made: Made) -> Callable[..., Any]:
-    """The function whose signature Typer reads: the command's own options, filters,
-    shared ones."""
+    """The function whose signature Typer reads: the command's own options, the filters
+    and the shared options.
+    """
     if made.bare:
         return made.work
     first, *own = _parameters(made.work).values()
@@ -229,7 +234,7 @@ def callback(made: Made) -> Callable[..., Any]:
             values[kinds[Progress]] = progress
         if options.others and made.name != "recall":
             raise UsageError(
-                "--root is given more than once", "only mem recall takes several"
+                "--root was given more than once", "only mem recall takes several"
             )
         if first.annotation is Options:
             return made.work(options, **values) or 0
@@ -246,15 +251,14 @@ def callback(made: Made) -> Callable[..., Any]:
 
 
 def answer(words: str) -> None:
-    """Print what was asked for: on a terminal folded, and paged where it is long."""
+    """Print the answer; on a terminal, fold it and page it if it is long."""
     put_paged("\n".join(text.folded([text.safe(words)], more=2)))
 
 
 def show(
     mem: App, report: R, words: Callable[[R], str], keys: Keys[R] | None = None
 ) -> None:
-    """Answer what was asked: in words, or as JSON, where `keys` differ from the
-    report's fields."""
+    """Print a report as text or as JSON, where `keys` replace fields of the report."""
     if mem.options.json:
         put(json.of(report, **(keys(report) if keys else {})))
     else:
@@ -262,12 +266,13 @@ def show(
 
 
 def say_changes(mem: App, report: "Changes", *, remove: bool, of: str = "") -> None:
-    """What was set up or would be, and what to do next; `of` names whose part alone is
-    taken back."""
+    """Print what was or would be set up, and what to do next; `of` names the part to
+    take back.
+    """
     done = report.done
     if not done and remove:
         done = (f"nothing {of}is left to take back",)
-    words = "\n".join(map(text.in_one_line, done)) or "everything is in place already"
+    words = "\n".join(map(text.in_one_line, done)) or "everything is already in place"
     in_words = mem.dry_run and not mem.options.json
     if report.patches or not in_words:
         wrote(mem, report, lambda report: words)
@@ -283,8 +288,9 @@ def say_changes(mem: App, report: "Changes", *, remove: bool, of: str = "") -> N
 def wrote(
     mem: App, report: P, words: Callable[[P], str], keys: Keys[P] | None = None
 ) -> None:
-    """Answer what was written: in words (--quiet: in none) or as JSON; a dry run as its
-    diff."""
+    """Print what was written, as text (nothing with --quiet) or JSON; for a dry run,
+    the diff.
+    """
     if mem.options.json:
         values = keys(report) if keys else {}
         put(json.of(report, **values, dry_run=mem.dry_run))

@@ -1,5 +1,6 @@
-"""An answer that is longer than the terminal goes through the person's pager, as git's
-answers do."""
+"""Send an answer that is longer than the terminal through the user's pager, as git
+does.
+"""
 
 import os
 import shlex
@@ -11,12 +12,13 @@ from memcli.views.text import put
 
 USUAL = "less"
 LESS = "FRX"
-"""What less is told unless LESS says otherwise: leave when all is seen, keep colours,
-do not clear the screen."""
+"""The options of less when LESS is not set: quit if all fits, keep colours, do not
+clear the screen.
+"""
 
 
 def put_paged(text: str) -> None:
-    """Print an answer; on a terminal that it does not fit, through a pager."""
+    """Print an answer, through a pager if it does not fit the terminal."""
     command = _pager() if _is_too_long(text) else []
     if not command or not _page(command, text):
         put(text)
@@ -37,8 +39,9 @@ def _is_too_long(text: str) -> bool:
 
 
 def _pager() -> list[str]:
-    """GIT_PAGER, core.pager of the person's own git configuration (a repository may
-    name no program), PAGER, or less; empty for none and for cat."""
+    """GIT_PAGER, core.pager of the user's own git configuration (a repository must not
+    name a program), PAGER, or less; empty for none and for cat.
+    """
     named = os.environ.get("GIT_PAGER")
     if named is None:
         named = git.global_setting("core.pager")
@@ -52,11 +55,11 @@ def _pager() -> list[str]:
 
 
 def _page(command: list[str], text: str) -> bool:
-    """Show a text in a pager; False where it cannot be started."""
+    """Show a text in a pager; False if it cannot be started."""
     import subprocess
 
     environ = {"LESS": LESS, **os.environ}
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pager's
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the pager handles Ctrl-C
     try:
         with subprocess.Popen(command, stdin=subprocess.PIPE, env=environ) as process:
             process.communicate(f"{text}\n".encode("utf-8", "replace"))

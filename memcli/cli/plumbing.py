@@ -1,7 +1,7 @@
-"""Plumbing: what git and agents call.
-
-`mem hook` and `mem merge-driver` run on every prompt and merge: `__main__` calls them
-before Typer is imported, and only their help comes from here."""
+"""Plumbing: what git and agents call. `mem hook` and `mem merge-driver` run on every
+prompt and merge, so `__main__` calls them before Typer is imported; only their help
+comes from here.
+"""
 
 from memcli.cli.options import argument, command, option
 
@@ -13,11 +13,12 @@ EVENTS = (
 
 @command("hook", bare=True, context_settings={"ignore_unknown_options": True})
 def hook(event: list[str] = argument("EVENT [ARGUMENT]...", EVENTS)) -> int:
-    """Serve an agent or git; mem init puts the calls in place.
+    """Answer a hook of an agent or git; mem init sets up the calls.
 
     Reads the agent's JSON from standard input and prints JSON or nothing. The exit
-    status is always 0; what went wrong stands in hooks.log in the state folder.
-    MEM_HOOK=off switches every hook off."""
+    status is always 0; failures are logged to hooks.log in the state folder.
+    MEM_HOOK=off switches every hook off.
+    """
     from memcli.hooks import protocol
 
     return protocol.main(event)

@@ -1,4 +1,4 @@
-"""The program `mem`: its commands by group, its help, and how one line runs."""
+"""The program `mem`: its commands by group, its help, and how a command line runs."""
 
 import re
 import shlex
@@ -27,9 +27,10 @@ GROUPS = {
     "Setup": "init index completion help",
     "Plumbing": "hook merge-driver mcp",
 }
-"""The commands as `mem --help` lists them. A group has a module of its name here, with
-the signatures, and one in `views`, with the words."""
-LEAST_HELP = 52  # help is written for this width at least, unless it is told another
+"""The commands as `mem --help` lists them. Each group has a module of its name here,
+with the signatures, and one in `views`, with the texts.
+"""
+LEAST_HELP = 52  # the least width that help is written for
 
 
 def _root(
@@ -41,8 +42,9 @@ def _root(
 
 
 def program(name: str = "") -> Any:
-    """The program with only the command that was asked for: building all of them
-    costs more than a recall."""
+    """The program with only the command asked for: building all commands costs more
+    than a recall.
+    """
     commands_wanted = {name} if name in commands() else set(commands())
     app = typer.Typer(
         name="mem",
@@ -74,7 +76,9 @@ def commands() -> Sequence[str]:
 
 
 def write_help(name: str = "") -> str:
-    """The full help: what every command does, or everything that one command takes."""
+    """Write the full help: what every command does, or everything that one command
+    takes.
+    """
     whole_program = program(name)
     context = typer.Context(
         whole_program, info_name="mem", **whole_program.context_settings
@@ -125,8 +129,9 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _renewed(error: Any, arguments: Sequence[str]) -> list[str]:
-    """The line with an option of an earlier version as it is written now, which is
-    said; empty where no such option is why it failed."""
+    """The line with an option of an earlier version rewritten, with a note about it;
+    empty if the line failed for another reason.
+    """
     from memcli.cli import spellings
 
     option = getattr(error, "option_name", "")
@@ -134,12 +139,12 @@ def _renewed(error: Any, arguments: Sequence[str]) -> list[str]:
     if not form:
         return []
     quiet = bool({"-q", "--quiet"} & set(arguments))
-    say(f"mem: {option} is written {form.format('VALUE')} now", quiet=quiet)
+    say(f"mem: {option} is now written {form.format('VALUE')}", quiet=quiet)
     return spellings.rewritten(arguments, option, form)
 
 
 def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
-    """What is wrong with a command line, and a hint: the nearest option first."""
+    """What is wrong with a command line, and a hint with the nearest option."""
     from memcli.cli import spellings
 
     first = arguments[0]
@@ -149,7 +154,7 @@ def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
         return f"no such command {first!r}", meant
     if option and command not in ("", first):
         rest = [word for word in arguments if word != command]
-        what = f"{option}: options of a command go behind it"
+        what = f"{option}: put options after the command"
         return what, shlex.join(["mem", command, *rest])
     if now := spellings.MOVED.get(command, {}).get(option):
         return f"no such option: {option}", f"it is now {now}"
@@ -157,7 +162,7 @@ def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
     if command and key in KEYS:
         return f"no such option: {option}", f"mem {command} --set {key}=VALUE"
     if command and (text := next(filter(_is_text, arguments), "")):
-        what = f"a text that begins with {text[0]} stands behind --"
+        what = f"put -- before a text that begins with {text[0]}"
         return what, f"mem {command} -- {shlex.quote(text)}"
     near = getattr(error, "possibilities", ())
     text = _unknown(option, near) if option and near else error.format_message()
@@ -165,7 +170,9 @@ def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
 
 
 def _help(error: Any, command: str, option: str, first: str) -> str:
-    """What to ask for help; an option that --json replaces is that."""
+    """The command that shows help, or the one with --json where that replaces the
+    option.
+    """
     if option == "--format" and "--json" in _options(error):
         return f"mem {command} --json"
     return f"mem {command} --help" if command == first else "mem --help"
@@ -176,35 +183,34 @@ def _is_text(word: str) -> bool:
 
 
 def _options(error: Any) -> set[str]:
-    """The names of the options that the command of an error takes."""
+    """The option names of the command that an error is about."""
     return {name for parameter in error.ctx.command.params for name in parameter.opts}
 
 
 def _unknown(option: str, near: Sequence[str]) -> str:
-    """That there is no such option, and the nearest one that there is."""
+    """The message that an option does not exist, with the nearest one that does."""
     by_word = {name.lstrip("-"): name for name in near}
     first = get_close_matches(option.lstrip("-"), by_word, n=1)
     meant = f" (did you mean {by_word[first[0]]}?)" if first else ""
     return f"no such option: {option}{meant}"
 
 
-SCREEN = 24  # so many lines a page has at most; what would be longer says less
+SCREEN = 24  # the most lines of a help page; a longer one is shortened
 HELP = "-h, --help"
 
 
 class ProgramHelp(typer.core.TyperGroup):
-    """`mem`, whose help lists its commands by group: what is for every day with what it
-    does."""
+    """`mem`, whose help lists the commands by group and explains the everyday ones."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the groups of commands, and where to read on."""
+        """Write the groups of commands, and where to read more."""
         self.write(formatter, detailed=1)
         more = "mem help explains every command, mem COMMAND --help one; mem --version"
         formatter.write_paragraph()
         formatter.write_text(more)
 
     def write(self, formatter: Any, detailed: int) -> None:
-        """The page, with what each command does in the first `detailed` groups."""
+        """The page; it says what each command does in the first `detailed` groups."""
         formatter.write("Usage: mem COMMAND [OPTIONS]\n\n")
         formatter.write_text(self.help)
         groups = list(GROUPS.items())
@@ -222,10 +228,12 @@ class ProgramHelp(typer.core.TyperGroup):
 
 
 class CommandHelp(typer.core.TyperCommand):
-    """A command, whose own options have a line each; those it shares are only named."""
+    """A command; the help has a line for each of its own options and only names shared
+    ones.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read a line. Raises UsageError for an option whose value is empty."""
+        """Parse the arguments. Raises UsageError for an option with an empty value."""
         rest = super().parse_args(ctx, args)
         for parameter in self.get_params(ctx):
             value = ctx.params.get(parameter.name)
@@ -237,12 +245,14 @@ class CommandHelp(typer.core.TyperCommand):
             if parameter.param_type_name == "option" and is_given and is_empty:
                 option = max(parameter.opts, key=len)
                 raise UsageError(
-                    f"{option}: is empty", "give it a value, or leave it out"
+                    f"{option} is empty", "give it a value, or leave it out"
                 )
         return list(rest)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help of a command on one screen: its long description gives way."""
+        """Write the help of a command so that it fits one screen: the long description
+        is cut first.
+        """
         help = (self.help or "").strip()
         page = self._page(ctx, help)
         if page.rstrip("\n").count("\n") >= SCREEN:
@@ -257,7 +267,7 @@ class CommandHelp(typer.core.TyperCommand):
     def write(
         self, ctx: Any, formatter: Any, text: str, *, whole: bool = False
     ) -> None:
-        """The page; a `whole` one explains the options that commands share, too."""
+        """The page; a `whole` one also explains the shared options."""
         rows = []
         panels: dict[str, list[str]] = {}
         for parameter in self.get_params(ctx):
@@ -281,7 +291,7 @@ class CommandHelp(typer.core.TyperCommand):
 
 
 def record(parameter: Any, ctx: Any) -> tuple[str, str]:
-    """What stands left and right of a parameter in the help."""
+    """The left and right column of a parameter in the help."""
     help = parameter.help or ""
     if parameter.param_type_name == "argument":
         return str(parameter.metavar or parameter.make_metavar(ctx)), help

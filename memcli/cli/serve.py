@@ -1,7 +1,7 @@
-"""mem browse --serve: the page on loopback, its buttons the use cases of commands; it
-ends with it.
-
-The server is the standard library's: one page of one person asks three things of it."""
+"""mem browse --serve: the page on loopback, with buttons that run commands; it stops
+when the page is closed. It is the standard library's server, since one page of one
+person makes three kinds of request.
+"""
 
 import hmac
 import json
@@ -24,10 +24,10 @@ from memcli.text.controls import for_display
 from memcli.text.secrets import redact_secrets
 from memcli.views import everyday, learning, page, upkeep
 
-# seconds without a page until the end, and between two looks at it
+# seconds without a page until the server stops, and between two checks
 IDLE = 60.0
 BEAT = 2.0
-MOST = 1_000_000  # bytes of a request
+MOST = 1_000_000  # the most bytes of a request
 HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -39,7 +39,9 @@ Gather = Callable[[App], browse.BrowseReport]
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves one page to whoever has the address, once; then only that page may ask."""
+    """Serves the page once to whoever has the address; after that answers only that
+    page.
+    """
 
     daemon_threads = True
 
@@ -60,7 +62,7 @@ class PageServer(ThreadingHTTPServer):
         self.last = time.monotonic()
 
     def run(self, idle: float = IDLE) -> None:
-        """Serve until no page is open for so long, or Ctrl-C."""
+        """Serve until no page has been open for a while, or Ctrl-C."""
         try:
             threading.Thread(target=self.serve_forever, daemon=True).start()
             while self.open or time.monotonic() - self.last < idle:
@@ -73,8 +75,9 @@ class PageServer(ThreadingHTTPServer):
             self.server_close()
 
     def taken(self, token: str) -> str:
-        """The page for the token of the address; "" for another one, or a second
-        time."""
+        """The page for the token in the address; "" for a wrong token or a second
+        request.
+        """
         with self.lock:
             if not _same(token, self.once):
                 return ""
@@ -83,13 +86,12 @@ class PageServer(ThreadingHTTPServer):
             return page
 
     def gathered(self) -> str:
-        """What the page shows, as it is now: JSON."""
+        """The current data of the page, as JSON."""
         with self.lock, opened(self.options) as app:
             return page.data(self.gather(app))
 
     def act(self, task: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what a button asks; what was said of it, and the page's data as they are
-        now."""
+        """Run a button's command; return its message and the page's new data."""
         try:
             with self.lock, opened(self.options) as app:
                 said = perform(app, task)
@@ -100,13 +102,13 @@ class PageServer(ThreadingHTTPServer):
 
 
 def perform(app: App, task: Mapping[str, Any]) -> str:
-    """Run the use case of a command, and say what it did. Raises MemError."""
+    """Run a command and return its message. Raises MemError."""
     texts = {key: value for key, value in task.items() if isinstance(value, str)}
     button = texts.get("do", "")
     if button not in BUTTONS:
-        raise UsageError(f"{button}: is no button of this page", ", ".join(BUTTONS))
+        raise UsageError(f"{button}is not a button of this page", ", ".join(BUTTONS))
     if any("\0" in value for value in texts.values()):
-        raise UsageError("a NUL is in no text and in no name", "take it out")
+        raise UsageError("texts and names must not have a NUL", "remove it")
     return BUTTONS[button](app, texts)
 
 
@@ -115,13 +117,13 @@ def _edit(app: App, given: Mapping[str, str]) -> str:
     entry = show(app, name).entry
     shown = {"title": entry.title, "body": body_of(entry.body, entry.title)}
     for field in shown.keys() & given.keys():
-        # the page shows no secrets: they would be lost
+        # the page hides secrets, so saving its text would lose them
         if redact_secrets(for_display(shown[field])) != shown[field]:
             raise RefusedError(
-                f"{name}: holds what the page does not show", f"mem edit {name}"
+                f"{name}has parts that the page does not show", f"mem edit {name}"
             )
     if "body" in given and shown["body"].strip() != given.get("was", "").strip():
-        raise RefusedError(f"{name}: changed while you edited it", "look at it again")
+        raise RefusedError(f"{name}changed while you edited it", "look at it again")
     request = edit.EditRequest(
         id=name, title=given.get("title", ""), body=given.get("body")
     )
@@ -166,7 +168,7 @@ BUTTONS: Mapping[str, Callable[[App, Mapping[str, str]], str]] = {
     "keep": _keep,
     "drop": _drop,
 }
-"""What a button of the page asks for, by its name there."""
+"""The command of each button, by the button's name in the page."""
 
 
 class _Request(BaseHTTPRequestHandler):
@@ -176,12 +178,12 @@ class _Request(BaseHTTPRequestHandler):
         path, _, token = self.path.partition("?token=")
         if not self._is_ours() or path != "/":
             self._answer(403, "Not for this address.")
-        elif self.path == "/":  # loaded again: the page's script asks for the rest
+        elif self.path == "/":  # on a reload, the page's script asks for the data
             self._answer(200, page.shell(), "text/html")
         elif found := self.server.taken(token):
             self._answer(200, found, "text/html")
         else:
-            what = "This address worked once. mem browse --serve gives another."
+            what = "This address worked only once. Run mem browse --serve for another."
             self._answer(403, what)
 
     def do_POST(self) -> None:
@@ -212,16 +214,15 @@ class _Request(BaseHTTPRequestHandler):
             task = json.loads(self.rfile.read(int(size)))
             if not isinstance(task, dict):
                 raise TypeError(type(task))
-            json.dumps(task, ensure_ascii=False).encode()  # half a character is none
+            json.dumps(task, ensure_ascii=False).encode()  # drop half a character
         except (ValueError, TypeError, RecursionError):
-            self._answer(400, "That is no request of this page.")
+            self._answer(400, "That is not a request of this page.")
             return
         reply = json.dumps(self.server.act(task), ensure_ascii=False)
         self._answer(200, reply, "application/json")
 
     def _stay(self) -> None:
-        """Keep an answer open: when it cannot be written any more, the page is
-        closed."""
+        """Keep a response open: once it cannot be written to, the page is closed."""
         server = self.server
         with server.lock:
             server.open += 1
@@ -237,7 +238,7 @@ class _Request(BaseHTTPRequestHandler):
                 server.last = time.monotonic()
 
     def _is_ours(self) -> bool:
-        # a name that leads here is not enough
+        # a host name that resolves to this machine is not enough
         return self.headers["Host"] == self.server.host
 
     def _answer(self, code: int, text: str, kind: str = "text/plain") -> None:
@@ -245,12 +246,12 @@ class _Request(BaseHTTPRequestHandler):
         for name, value in HEADERS.items():
             self.send_header(name, value)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
-        with suppress(ConnectionError):  # the page was closed, or loaded again
+        with suppress(ConnectionError):  # the page was closed or reloaded
             self.end_headers()
             self.wfile.write(text.encode("utf-8", "replace"))
 
     def log_message(self, format: str, *args: object) -> None:
-        pass  # addresses hold tokens
+        pass  # addresses contain tokens
 
 
 def _same(given: str | None, wanted: str) -> bool:

@@ -1,4 +1,4 @@
-"""Setting up: the repository, the index, the shell's completion; and help."""
+"""Setup: the repository, the index and shell completion; also help."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def init(
     mem: App,
     progress: Progress,
-    source: str = option("SPEC", "What CI installs, as pip takes it.", "--from"),
-    git: bool = flag("--git", "Hooks of git after merge, rebase and commit."),
-    ci: bool = flag("--ci", "A workflow for GitHub that compacts after a merge."),
+    source: str = option("SPEC", "What CI installs, as a pip requirement.", "--from"),
+    git: bool = flag("--git", "Git hooks after merge, rebase and commit."),
+    ci: bool = flag("--ci", "A GitHub workflow that compacts after a merge."),
     claude: bool = flag("--claude", "Let Claude Code call mem."),
     codex: bool = flag("--codex", "Let Codex call mem."),
     gemini: bool = flag("--gemini", "Let Gemini CLI call mem."),
@@ -30,24 +30,29 @@ def init(
     agents: bool = flag(
         "--agents", "Tell agents in AGENTS.md or CLAUDE.md when to use mem."
     ),
-    history: bool = flag("--history", "Find what was said in sessions and committed."),
+    history: bool = flag("--history", "Make past sessions and commits searchable."),
     everything: bool = flag("--all", "All of these."),
     learn_with: str = option(
         "NAME", "Learn with claude, codex, anthropic or rules, everywhere."
     ),
     user: bool = flag(
-        "--user", "Hooks of agents in your own settings, for all repositories."
+        "--user", "Put agent hooks into your own settings, for all repositories."
     ),
-    shared: bool = flag("--shared", "Hooks of agents in settings that are committed."),
+    shared: bool = flag(
+        "--shared", "Put agent hooks into settings that are committed."
+    ),
     remove: bool = flag(
-        "--remove", "Take back what mem init did, or only what is named with it."
+        "--remove", "Undo what mem init did, or only the options given."
     ),
-    trust: bool = flag("--trust", "Although .git names a repository elsewhere."),
+    trust: bool = flag(
+        "--trust", "Go on although .git points to a repository elsewhere."
+    ),
 ) -> None:
-    """Make a repository ready.
+    """Set up a repository.
 
-    Creates MEMORY.md, ignores derived files, registers the merge driver for memory
-    files; and on request lets git, agents and CI call mem by themselves."""
+    Creates MEMORY.md, makes git ignore derived files, and registers the merge driver
+    for memory files. On request, git, agents and CI call mem automatically.
+    """
     from memcli.commands.init import InitRequest, run
 
     asks = not (mem.dry_run or remove)
@@ -75,7 +80,7 @@ def init(
 
 
 def _learner(mem: App, named: str, *, asks: bool) -> str:
-    """The agent to learn with: the one that was named, else a person's answer."""
+    """The agent to learn with: the one named, else the one the person answers."""
     if named or not asks:
         return named
     return _wanted_learner(mem)
@@ -85,17 +90,20 @@ def _wants_history(mem: App) -> bool:
     from memcli.project.record import record_path
 
     path = record_path(mem.project)
-    question = "Search what was said in agents' sessions here, and commits, too? [y/N] "
+    question = (
+        "Also search agents' past sessions and commits of this repository? [y/N] "
+    )
     return path is not None and not path.exists() and bool(_asked(mem, question))
 
 
-# The agent whose login learns, as a person calls it, and who is sent the digests.
+# The agents whose login is used for learning: name, and who receives the digests.
 _RECEIVERS = {"claude": ("Claude", "Anthropic"), "codex": ("Codex", "OpenAI")}
 
 
 def _wanted_learner(mem: App) -> str:
-    """The agent that a person wants to learn with: "rules" for none, "" if nobody
-    could be asked."""
+    """The agent that the person wants to learn with: "rules" for none, "" if nobody
+    could be asked.
+    """
     from shutil import which
 
     settings = mem.project.settings
@@ -112,7 +120,7 @@ def _wanted_learner(mem: App) -> str:
 
 
 def _asked(mem: App, question: str) -> bool | None:
-    """A person's answer; None where nobody can be asked."""
+    """The person's answer; None if nobody can be asked."""
     here = all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr))
     if not here or mem.options.quiet or mem.options.json:
         return None
@@ -124,21 +132,22 @@ def _asked(mem: App, question: str) -> bool | None:
 def index(
     mem: App,
     progress: Progress,
-    check: bool = flag("--check", "Write nothing; exit 1 when it is stale."),
+    check: bool = flag("--check", "Write nothing; exit 1 if it is out of date."),
     rebuild: bool = flag(
-        "--rebuild", "Start over from the files; of history, read all commits again."
+        "--rebuild",
+        "Build it anew from the files; with --history, read all commits again.",
     ),
     trust: bool = flag(
-        "--trust", "Take over the vectors of an index that you did not make."
+        "--trust", "Use the vectors of an index that someone else made."
     ),
-    shared: bool = flag("--shared", "Send what changed to the shared index, too."),
-    archived: bool = flag("--archived", "With --shared: the archives, too."),
+    shared: bool = flag("--shared", "Also send changes to the shared index."),
+    archived: bool = flag("--archived", "With --shared: include the archives."),
     key: str = option(
-        "KEY", "With --history: take over a moved repository's.", "--from"
+        "KEY", "With --history: use the history of a moved repository.", "--from"
     ),
-    history: bool = flag("--history", "Add all that agents' sessions and commits say."),
+    history: bool = flag("--history", "Index agents' past sessions and commits."),
 ) -> int:
-    """Bring the index to the state of the memory files."""
+    """Bring the index up to date with the memory files."""
     _check_flags(check=check, writes=shared or trust, unsent=archived and not shared)
     if history or key:
         return add_history(mem, progress, key, again=rebuild)
@@ -162,11 +171,9 @@ def index(
 
 
 def _check_flags(*, check: bool, writes: bool, unsent: bool) -> None:
-    """Raise UsageError for flags of mem index that do not go together."""
+    """Raise UsageError for flags of mem index that exclude each other."""
     if unsent or (check and writes):
-        what = (
-            "--archived goes with --shared, --check with neither --shared nor --trust"
-        )
+        what = "--archived needs --shared; --check excludes --shared and --trust"
         raise UsageError(what, "mem index --help")
 
 
@@ -180,7 +187,7 @@ def _push(mem: App, progress: Progress, *, archived: bool) -> "PushReport":
 def _take_over_vectors(mem: App) -> None:
     number = mem.kept.trust()
     if number is None:
-        nobody = "no index of somebody else lies beside the memory"
+        nobody = "there is no index that somebody else made"
         mem.notes.append(f"nothing to take over: {nobody}")
     else:
         mem.notes.append(f"vectors taken over: {number:,}")
@@ -189,11 +196,11 @@ def _take_over_vectors(mem: App) -> None:
 def add_history(
     mem: App, progress: Progress, key: str = "", *, again: bool = False
 ) -> int:
-    """Add all of history that there is; what came of it in one line."""
+    """Index all available history; return a one-line summary."""
     from memcli.commands import history as command
 
     quiet = mem.options.quiet
-    if key and _asked(mem, f"Take over what is kept of {key}? [y/N] ") is False:
+    if key and _asked(mem, f"Use the history kept for {key}? [y/N] ") is False:
         return 0
     if key:
         number = command.take_over(mem, key)
@@ -209,10 +216,11 @@ def add_history(
 
 @command("completion")
 def completion(mem: App, shell: str = argument("SHELL", "bash, zsh or fish.")) -> None:
-    """Print the script that completes commands and options in a shell.
+    """Print the completion script for a shell.
 
-    For bash into ~/.local/share/bash-completion/completions/mem, for zsh as _mem into a
-    folder of $fpath, for fish into ~/.config/fish/completions/mem.fish."""
+    Save it for bash as ~/.local/share/bash-completion/completions/mem, for zsh as _mem
+    in a folder of $fpath, for fish as ~/.config/fish/completions/mem.fish.
+    """
     from memcli.commands.completion import script
 
     keys = {"shell": shell, "script": script(shell)}
@@ -221,9 +229,9 @@ def completion(mem: App, shell: str = argument("SHELL", "bash, zsh or fish.")) -
 
 @command("help", bare=True)
 def help_(
-    name: str = argument("[COMMAND]", "The command to explain; without, all.", ""),
+    name: str = argument("[COMMAND]", "The command to explain; default: all.", ""),
 ) -> None:
-    """Explain a command with all of its options, or list what every command does."""
+    """Explain a command and all its options, or list all commands."""
     from memcli.cli import program
 
     if name and name not in program.commands():

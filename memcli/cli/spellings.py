@@ -1,5 +1,6 @@
-"""Options of earlier versions: how each is written now. A line that uses one goes on
-to work, and says so."""
+"""Options of earlier versions, and how each is written now. An old option still works,
+with a note.
+"""
 
 import tomllib
 from collections.abc import Sequence
@@ -15,12 +16,12 @@ _FILTERED = {"--no-global": "--level project --level job --level task"}
 
 
 def earlier(command: str, option: str) -> str:
-    """How an option of before is written now; empty if it never was one."""
+    """How an earlier option is written now; empty if there was no such option."""
     return {**_FILTERED, **EARLIER.get(command, {})}.get(option, "")
 
 
 def rewritten(line: Sequence[str], option: str, form: str) -> list[str]:
-    """The line with the option in the form of now, with the value that it was given."""
+    """The command line with the option and its value rewritten to the current form."""
     place = next(n for n, word in enumerate(line) if word.partition("=")[0] == option)
     before = list(line[:place])
     after = list(line[place + 1 :])
@@ -28,11 +29,11 @@ def rewritten(line: Sequence[str], option: str, form: str) -> list[str]:
     if "{}" in form and not value and after:
         value = after.pop(0)
     if option in _FILTERED and "--level" in line:
-        form = ""  # the levels are chosen
+        form = ""  # the levels are given explicitly
     words = [word.replace("{}", value) for word in form.split()]
     if words[:1] == ["mem"]:
         _, command, *words = words
         before = [command, *before[1:]]
     if words == ["--deny"]:
-        words = []  # to refuse is what a guard does by itself
+        words = []  # a guard refuses by default
     return [*before, *words, *after]

@@ -1,4 +1,4 @@
-"""Upkeep: strengthen, compact, retire with a stage, measure, check and mend."""
+"""Upkeep: strengthen, compact, retire with a stage, measure, check and fix."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -40,32 +40,35 @@ if TYPE_CHECKING:
 @command("reinforce", dry=True, trees=True)
 def reinforce_(
     mem: App,
-    ids: Names = argument("[ID[=HOW]]...", "Entries that were used; - is stdin.", []),
-    session: str = option(
-        "SESSION", "What that session was shown; its id, or its file."
+    ids: Names = argument(
+        "[ID[=HOW]]...", "Entries that were used; - reads stdin.", []
     ),
+    session: str = option("SESSION", "Entries shown to this session; its id or file."),
 ) -> int:
     """Strengthen what was used, once per session.
 
-    HOW is again, hard, good or easy for how well it helped (FSRS), worked or failed for
-    a workflow, or remember, which resets the decay clock without a count. On standard
-    input ids stand one a line."""
+    HOW says how well it helped (FSRS): again, hard, good or easy; for a workflow:
+    worked or failed; remember resets the decay clock without counting a use. Standard
+    input has one id a line.
+    """
     from memcli.compaction.reinforce import reinforce
 
     if not (ids or session):
-        raise UsageError("there is nothing to reinforce", "name ids, or --session ID")
+        raise UsageError("nothing to reinforce", "name ids, or --session ID")
     request = _request(ids, session)
     report = reinforce(mem, request)
     _name_unknown(mem, report.typed_unknown)
     code = name_problems(report.skipped, done=bool(report.patches))
     wrote(mem, report, view.reinforce_text)
     if report.typed_unknown and len(report.typed_unknown) == len(ids):
-        return UsageError.code  # nothing was meant that is there
+        return UsageError.code  # none of the given ids exists
     return DataError.code if report.typed_unknown else code
 
 
 def _request(words: Sequence[str], session: str) -> "ReinforceRequest":
-    """What was asked for: ids, verdicts (`ID=good`), ids on standard input (`-`)."""
+    """Parse the arguments: ids, verdicts (`ID=good`), and `-` for ids on standard
+    input.
+    """
     from memcli.compaction.reinforce import ReinforceRequest
     from memcli.sessions.reader import spoken
 
@@ -92,7 +95,7 @@ def _judgement(text: str) -> tuple[str, str]:
 
 
 def _name_unknown(mem: App, ids: Sequence[str]) -> None:
-    """Say which ids no entry has; a note on prose says already what to do."""
+    """Report ids that no entry has; a note on prose already says what to do."""
     noted = " ".join(mem.notes)
     unknown = [name for name in ids if name not in noted]
     for name in unknown:
@@ -105,22 +108,25 @@ def compact(
     mem: App,
     progress: Progress,
     files: Names = argument("[FILE]...", "Only these memory files.", []),
-    due: bool = flag("--due", "Do all that is due, as hooks and CI do."),
-    stale: bool = flag("--stale", "Archive what is old and never mattered much."),
+    due: bool = flag("--due", "Do everything that is due, as hooks and CI do."),
+    stale: bool = flag("--stale", "Archive old entries that never mattered much."),
     promote: bool = flag(
-        "--promote", "Copy what recurs in 3 jobs or sessions up to the project."
+        "--promote", "Copy what recurs in 3 jobs or sessions to the project."
     ),
-    adopt: bool = flag("--adopt", "Make prose entries; FILE#HEADING: one section."),
-    check: bool = flag("--check", "Write nothing; exit 1 when there is work."),
+    adopt: bool = flag(
+        "--adopt", "Turn prose into entries; FILE#HEADING: one section."
+    ),
+    check: bool = flag("--check", "Write nothing; exit 1 if there is work to do."),
     allow_loss: bool = flag("--allow-loss", "Let over 25 % of a file's entries leave."),
     level: Names = LEVEL,
     job: Names = JOB,
 ) -> int:
     """Merge near-duplicates and archive what is retired.
 
-    No network and no model, but where an option says so: the same on every machine,
-    safe in CI. What leaves a file is kept in its archive beside it. What agents used of
-    it is counted, too."""
+    Uses no network and no model unless an option says so: the result is the same on
+    every machine, and safe in CI. What leaves a file is kept in the archive beside it.
+    Also counts which entries agents used.
+    """
     from memcli.commands.compact import CompactRequest, run, run_due
 
     mem.options = mem.options._replace(dry_run=mem.dry_run or check)
@@ -137,7 +143,7 @@ def compact(
     )
     if due and request != CompactRequest(check=check, allow_loss=allow_loss):
         raise UsageError(
-            "--due looks itself for what is due", "leave the other options out"
+            "--due finds out by itself what is due", "leave out the other options"
         )
     request = request._replace(uses=not check)
     with progress:
@@ -149,7 +155,7 @@ def compact(
 
 
 def _answer_compacted(mem: App, report: "CompactReport", *, check: bool) -> None:
-    """What was done, or would be, after what was found and left alone."""
+    """Print what was found and left alone, then what was or would be done."""
     if not mem.options.json:
         for line in view.event_lines(report.found):
             say(line, quiet=mem.options.quiet)
@@ -163,16 +169,17 @@ def _answer_compacted(mem: App, report: "CompactReport", *, check: bool) -> None
 def retire_stage(
     mem: App,
     stage: str = argument(
-        "[STAGE]", "The stage that ended; without, INTENT.md tells it.", ""
+        "[STAGE]", "The stage that ended; default: as INTENT.md says.", ""
     ),
     job: str = JOB_NAME,
-    detect_only: bool = flag("--check", "Only tell the stage; write nothing."),
+    detect_only: bool = flag("--check", "Only show the stage; write nothing."),
     allow_loss: bool = flag("--allow-loss", "Let over 25 % of a file's entries leave."),
 ) -> int:
-    """Retire what was true for a stage that ended.
+    """Retire what was true only for a stage that ended.
 
-    Task entries of that phase are retired; team entries stay, and so does what has a
-    kind at the project or global level. Without STAGE, INTENT.md tells it."""
+    Retires the task entries of that phase; keeps team entries, and entries with a kind
+    at the project or global level. Without STAGE, uses the one in INTENT.md.
+    """
     from memcli.commands.retire_stage import StageRequest, retire_stage
 
     request = StageRequest(
@@ -182,7 +189,7 @@ def retire_stage(
         allow_loss=allow_loss,
     )
     report = retire_stage(mem, request)
-    # mem doctor knows nothing of INTENT.md
+    # mem doctor does not look at INTENT.md
     hint = "" if report.current == "unknown" else "hint: mem doctor"
     code = name_problems(report.skipped, hint=hint, done=bool(report.patches))
     if detect_only and not mem.options.json:
@@ -197,11 +204,11 @@ def retire_stage(
 def health(
     mem: App,
     progress: Progress,
-    history: bool = flag("--history", "Draw the score by day."),
-    html: str = option("FILE", "Write one self-contained page, too.", "--out"),
+    history: bool = flag("--history", "Show the score by day."),
+    html: str = option("FILE", "Also write a self-contained HTML page.", "--out"),
     check: bool = flag("--check", "Exit 1 when the score is below health_min (60)."),
 ) -> int:
-    """Say how good the memory is, in five metrics, and what would make it better."""
+    """Show how good the memory is, in five metrics, and how to improve it."""
     from memcli.diagnostics.health import health
 
     quiet = mem.options.quiet
@@ -233,21 +240,22 @@ def doctor(
     mem: App,
     progress: Progress,
     fix: bool = flag(
-        "--fix", "Mend what is derived or can be undone: ids, index, git settings."
+        "--fix", "Fix what is derived or can be undone: ids, index, git settings."
     ),
     online: bool = flag(
-        "--online", "Ask the configured providers, too: it may cost a little."
+        "--online", "Also call the configured providers; this may cost a little."
     ),
-    stale: bool = flag("--stale", "Only entries that name what the code has no more."),
+    stale: bool = flag("--stale", "Only entries that name code that is gone."),
     everything: bool = flag(
-        "--all", "On a terminal, also each check that passes.", "-v"
+        "--all", "On a terminal, also show checks that pass.", "-v"
     ),
-    files: Names = argument("[FILE]...", "Only the content of these files.", []),
+    files: Names = argument("[FILE]...", "Check only the content of these files.", []),
 ) -> int:
-    """Say what is broken, and mend it.
+    """Show what is broken, and fix it.
 
-    Memory files, index, git settings, configuration: each finding with the command that
-    mends it. Exit 1 when something is broken."""
+    Checks memory files, index, git settings and configuration, and names the command
+    that fixes each finding. Exit 1 if something is broken.
+    """
     from memcli.commands.doctor import check_stale, run
 
     dry_run = mem.dry_run

@@ -1,5 +1,4 @@
-"""What mem doctor examines, each thing read once, and the content checks of memory
-files."""
+"""The checks of mem doctor on the content of memory files."""
 
 import re
 from bisect import bisect_right
@@ -22,26 +21,29 @@ NAMES = """readable front-matter conflicts duplicate-ids secrets values dates id
 
 
 def key_line(memory: MemoryFile, entry: Entry, key: str) -> int:
-    """The line of a key in an entry's front matter; that of the body when it cannot be
-    told."""
+    """The line of a key in an entry's front matter, or that of the body if it cannot be
+    found.
+    """
     pattern = re.compile(rf"(?<![^\r\n]){key}[ \t]*:")
     found = pattern.search(memory.text, entry.start, entry.end)
     return line_at(memory.text, found.start()) if found else entry.line
 
 
 def line_at(text: str, offset: int) -> int:
-    """The line, from 1, of an offset; a lone CR ends a line, too."""
+    """The line number, from 1, of an offset; a lone CR ends a line, too."""
     return 1 + bisect_right(_line_ends(text), offset)
 
 
 @lru_cache(maxsize=2)
 def _line_ends(text: str) -> list[int]:
-    """Where each line of a text ends: a file may have a finding in each of them."""
+    """The offsets of all line ends, computed once, since a file may have many
+    findings.
+    """
     return [found.end() for found in re.finditer(r"\r\n|\n|\r(?!\n)", text)]
 
 
 def check_content(scene: Scene) -> list[Check]:
-    """Every rule about content, as rows."""
+    """The rows of every content check."""
     project = scene.app.project
     named_here = {absolute(scene.app, name) for name in scene.files}
     today = project.now.isoformat()
@@ -59,8 +61,9 @@ def content(
     max_tokens: int,
     others: Sequence[KnownFile] = (),
 ) -> list[Check]:
-    """The rows of these documents, a "PASS" for each check without; ids may stand in
-    `others`."""
+    """The rows for these documents, with a "PASS" for each check without findings; ids
+    are also compared with `others`.
+    """
     rows = [_unread(problem) for problem in unreadable]
     for document in documents:
         for check in (_damaged, _conflicts, _unnamed, _secrets, _injections):
@@ -74,26 +77,25 @@ def content(
 
 
 def _unread(problem: Problem) -> Check:
-    """Rows for files that cannot be read, and for more files than are looked at."""
+    """Rows for files that cannot be read, and for files beyond the limit."""
     if problem.severity == "unreadable":
         state = failure
-        hint = "put a readable regular file of UTF-8 text there, or remove it"
+        hint = "replace it with a readable UTF-8 text file, or remove it"
     else:
         state = warning
-        hint = "move what is old to another folder: what is over is not found"
+        hint = "move old files to another folder: those over the limit are not found"
     return state(
         "readable", problem.message, hint=hint, path=problem.path, line=problem.line
     )
 
 
 def _damaged(document: KnownFile) -> Iterator[Check]:
-    """Blocks that were meant as entries and cannot be read, and values that cannot be
-    used."""
+    """Blocks meant as entries that cannot be parsed, and values that cannot be used."""
     lines = ["", *re.split(r"\r\n|\n|\r", document.memory.text)]
-    lost = "mend it there: until then it counts as prose, and its values as nothing"
+    lost = "fix it there: until then it counts as prose and its values are ignored"
     for problem in document.memory.problems:
         hidden = find_secrets(lines[problem.line])
-        what = "cannot be used (it holds a secret)" if hidden else problem.message
+        what = "cannot be used (it contains a secret)" if hidden else problem.message
         if problem.severity == "unreadable":
             yield failure(
                 "front-matter", what, hint=lost, path=document.path, line=problem.line
@@ -109,11 +111,11 @@ def _damaged(document: KnownFile) -> Iterator[Check]:
 
 
 def _conflicts(document: KnownFile) -> Iterator[Check]:
-    hint = "resolve it and save the file; writers leave the file alone until then"
+    hint = "resolve it and save the file; mem does not write to the file until then"
     for line in conflict_lines(document.memory.text):
         yield failure(
             "conflicts",
-            "a conflict is not resolved",
+            "unresolved conflict",
             hint=hint,
             path=document.path,
             line=line,
@@ -134,17 +136,19 @@ def _unnamed(document: KnownFile) -> Iterator[Check]:
 
 
 def _secrets(document: KnownFile) -> Iterator[Check]:
-    """Credentials, by kind and place; the value is never repeated."""
-    hint = "take it out and revoke it: what was committed stays in git's history"
+    """Credentials, by kind and place; the value is never shown."""
+    hint = "remove it and revoke it: a committed secret stays in git's history"
     for secret in find_secrets(document.memory.text):
         line = line_at(document.memory.text, secret.start)
         yield failure("secrets", secret.kind, hint=hint, path=document.path, line=line)
 
 
 def _injections(document: KnownFile) -> Iterator[Check]:
-    """Sentences that try to command the agent. An archive is never shown to it."""
+    """Sentences that try to command the agent. Archives are skipped: agents never see
+    them.
+    """
     text = document.memory.text if document.place.store != "archive" else ""
-    hint = "reword it or take it out; recall shows a notice in its place"
+    hint = "reword or remove it; recall shows a notice in its place"
     for span in find_injections(text):
         what = f"reads like an instruction to the agent ({span.kind})"
         yield warning(
@@ -160,7 +164,7 @@ def _future(document: KnownFile, today: str) -> Iterator[Check]:
     for entry in document.memory.entries:
         for key in ("created_at", "last_reinforced"):
             if (day := getattr(entry, key)) > today:
-                what = f"{key}: {day} lies in the future and counts as today"
+                what = f"{key}: {day} is in the future and counts as today"
                 line = key_line(document.memory, entry, key)
                 yield warning(
                     "dates",
@@ -174,8 +178,9 @@ def _future(document: KnownFile, today: str) -> Iterator[Check]:
 def _duplicates(
     documents: Iterable[KnownFile], others: Iterable[KnownFile]
 ) -> Iterator[Check]:
-    """Ids that stand twice within one git work tree; an archive keeps what stood
-    elsewhere."""
+    """Ids that occur twice within one git work tree; an archive may repeat an id of its
+    file.
+    """
     first: dict[tuple[str, str], tuple[str, int]] = {}
     for document in others:
         for entry in _own_ids(document):
@@ -188,7 +193,7 @@ def _duplicates(
                 copy = "remove the id of the copy, then: mem doctor --fix"
                 yield failure(
                     "duplicate-ids",
-                    f"id {entry.id} stands already in {path}:{line}",
+                    f"id {entry.id} is also in {path}:{line}",
                     hint="mem compact" if path == document.path else copy,
                     path=document.path,
                     line=key_line(document.memory, entry, "id"),
@@ -196,15 +201,16 @@ def _duplicates(
 
 
 def _own_ids(document: KnownFile) -> list[Entry]:
-    """The entries whose ids may stand nowhere else."""
+    """The entries whose ids must be unique."""
     if document.place.store == "archive":
         return []
     return [entry for entry in document.memory.entries if entry.identified]
 
 
 def _institutional(documents: Iterable[KnownFile], max_tokens: int) -> Iterator[Check]:
-    """Institutional text that, together with that of the levels above, takes more
-    than half of an answer."""
+    """Institutional text that, with that of the levels above, takes more than half of
+    an answer.
+    """
     norms = [each for each in documents if each.place.store == "institutional"]
     norms.sort(key=lambda document: OUTERMOST[document.place.level])
     full = []

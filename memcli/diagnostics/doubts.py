@@ -1,4 +1,4 @@
-"""What of a memory is not true, as far as it can be seen. Pure."""
+"""Which entries of a memory may be untrue. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
@@ -8,15 +8,15 @@ from memcli.memory.values import plain_id
 from memcli.memory.words import count
 from memcli.similarity.opposites import Opposite
 
-UNCONFIRMED_DAYS = 90  # so long an entry of one session may stand without a second word
+UNCONFIRMED_DAYS = 90  # days after which an entry from one session needs confirmation
 
 
 class Doubts(NamedTuple):
-    """The ids of live entries that something speaks against, of `live` in all.
-
-    `unconfirmed`: one session left it, and in 90 days nobody used or said it again;
-    `contradictions`: pairs that say the opposite; `gone`: it names what the code has no
-    more. `proposals` wait for a yes; they are in no answer and speak against nothing."""
+    """The ids of live entries in doubt, of `live` in all. `unconfirmed`: it comes from
+    one session, and nobody used or repeated it in 90 days; `contradictions`: pairs that
+    contradict each other; `gone`: it names code that is gone. `proposals` wait for a
+    yes; they are in no answer and cast no doubt.
+    """
 
     live: int = 0
     unconfirmed: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class Doubts(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The share of live entries in doubt; of a pair one is."""
+        """The share of live entries in doubt; a pair counts as one."""
         doubted = set(map(plain_id, (*self.unconfirmed, *self.gone)))
         for pair in self.contradictions:
             if doubted.isdisjoint(pair):
@@ -35,11 +35,11 @@ class Doubts(NamedTuple):
 
     @property
     def most(self) -> float:
-        """The highest score that a memory with these doubts may have."""
+        """The highest score that a memory with these doubts can get."""
         return round(100 * (1 - self.share), 1)
 
     def lines(self) -> list[str]:
-        """A line for each doubt, with the command that settles it."""
+        """A line for each doubt, with the command that resolves it."""
         unconfirmed = len(self.unconfirmed)
         opposite = len(self.contradictions)
         gone_count = len(self.gone)
@@ -49,11 +49,13 @@ class Doubts(NamedTuple):
             how = "mem edit ID --confirm, or mem retire ID"
             lines.append(f"{was} never confirmed in 90 days: {how}")
         if opposite:
-            say = count(opposite, "pair says", "pairs say")
-            lines.append(f"{say} the opposite: mem compact --check names them")
+            say = count(
+                opposite, "pair of entries contradicts", "pairs of entries contradict"
+            )
+            lines.append(f"{say} each other: mem compact --check lists them")
         if gone_count:
             name = count(gone_count, "entry names", "entries name")
-            lines.append(f"{name} what the code has no more: mem doctor --stale")
+            lines.append(f"{name} code that is gone: mem doctor --stale")
         if lines:
             head = f"in doubt: {self.share:.0%} of {self.live} live entries"
             lines.insert(0, f"{head}, so the score is at most {self.most:g}")
@@ -70,7 +72,7 @@ def doubts_of(
     gone: Collection[str],
     proposals: int,
 ) -> Doubts:
-    """The doubts about live entries; `ages` are in days, by id, as those of `gone`."""
+    """The doubts about live entries; `ages` in days and `gone` are by id."""
     unconfirmed = (
         entry.entry
         for entry in live
@@ -86,6 +88,6 @@ def doubts_of(
 
 
 def _stands_alone(entry: Candidate) -> bool:
-    """Whether only the session that left it speaks for an entry."""
+    """Whether an entry rests only on the session that it comes from."""
     learned = bool(entry.values["written"] and entry.values.get("session_id"))
     return learned and entry.kind != "episode" and not entry.values["count"]

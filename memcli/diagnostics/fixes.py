@@ -1,5 +1,4 @@
-"""What mem doctor --fix mends (derived, or undone at will), and memory held against the
-code."""
+"""What mem doctor --fix fixes: what is derived or can be undone."""
 
 import json
 import os
@@ -38,12 +37,13 @@ from memcli.storage.files import Unreadable, read_file
 from memcli.text.secrets import find_secrets
 
 OLD_LOCK = 600
-"""Seconds from which on a lock of git's may be one that nobody holds."""
+"""Seconds after which a git lock may be left over from a dead process."""
 
 
 def mend(app: App, names: Sequence[str], remedies: Mapping[str, Remedy]) -> Mended:
-    """Try every remedy; one that fails is a row and does not keep the others from being
-    tried."""
+    """Try every remedy; one that fails becomes a row, and the others are still
+    tried.
+    """
     mended_lines: list[str] = []
     patches: list[Patch] = []
     failed: list[Check] = []
@@ -53,28 +53,28 @@ def mend(app: App, names: Sequence[str], remedies: Mapping[str, Remedy]) -> Mend
             mended_lines += mended.done
             patches += mended.patches
             failed += mended.failed
-        except Exception as error:  # of the system or of SQLite, too
+        except Exception as error:  # including errors of the system and SQLite
             detail = str(error)
-            hint = "mend what it names"
+            hint = "fix what it names"
             if isinstance(error, MemError):
                 detail = error.what
                 hint = error.hint
             row = failure if name == "index" else warning
-            failed.append(row(name, f"not mended: {detail}", hint=hint))
+            failed.append(row(name, f"not fixed: {detail}", hint=hint))
     return Mended(mended_lines, patches, failed)
 
 
 def check_leftovers(scene: Scene) -> Iterator[Check]:
-    """Interrupted writes, and temporary files whose writer is no more."""
+    """Interrupted writes, and temporary files whose writer has died."""
     rows = _leftovers(scene.app)
     for what, path in rows:
         where = shown_name(scene.app, path)
-        hint = "mem doctor --fix (so does the next write)"
+        hint = "mem doctor --fix (the next write does it, too)"
         yield warning("leftovers", what, hint=hint, path=where)
     lock = _lock_of_git(scene.app)
     if lock is not None:
-        what = "a lock of git's is there for more than ten minutes"
-        hint = f"if no git runs here: rm {lock}"
+        what = "a git lock is older than ten minutes"
+        hint = f"if no git is running here: rm {lock}"
         yield warning(
             "leftovers", what, hint=hint, path=shown_name(scene.app, str(lock))
         )
@@ -83,8 +83,9 @@ def check_leftovers(scene: Scene) -> Iterator[Check]:
 
 
 def _lock_of_git(app: App) -> Path | None:
-    """The lock on git's index that a git which was killed has left; git alone knows
-    what it was about, so it is named and not removed."""
+    """The index lock that a killed git left. It is only reported, since only git knows
+    what it was for.
+    """
     root = app.project.root
     folder = git.git_dir(root) if root else None
     with suppress(OSError):
@@ -95,8 +96,9 @@ def _lock_of_git(app: App) -> Path | None:
 
 
 def _leftovers(app: App) -> list[tuple[str, str]]:
-    """Journals of this root or of nobody knows which, files of dead writers beside
-    memory."""
+    """Journals of this root or of an unknown one, and files of dead writers beside
+    memory.
+    """
     root = app.project.root
     own_root = str(root.resolve() if root else "")
     leftovers = []
@@ -116,7 +118,7 @@ def _leftovers(app: App) -> list[tuple[str, str]]:
 
 
 def _root_of(journal: Path) -> object:
-    """The root that an interrupted write belongs to; None where nobody can tell."""
+    """The root that an interrupted write belongs to; None if unknown."""
     with suppress(Unreadable, ValueError, KeyError, TypeError):
         return json.loads(read_file(journal).data)["root"]
     return None
@@ -126,7 +128,7 @@ def _mend_leftovers(scene: Scene) -> Mended:
     app = scene.app
     rows = _leftovers(scene.app)
     if not rows or app.dry_run:
-        return Mended([f"mend that {what}: {path}" for what, path in rows])
+        return Mended([f"fix that {what}: {path}" for what, path in rows])
     recovered = app.workspace.recover()
     with app.workspace.hold("doctor"):
         durable.sweep({Path(path).parent for _, path in rows})
@@ -136,7 +138,7 @@ def _mend_leftovers(scene: Scene) -> Mended:
 
 
 def mend_ids(scene: Scene) -> Mended:
-    """Write into every entry without an id the one it is known by."""
+    """Give every entry without an id the one it is known by."""
     return scene.app.write(lambda: _plan_ids(scene), "doctor")
 
 
@@ -157,14 +159,13 @@ def _plan_ids(scene: Scene) -> Mended:
             patches.append(Patch(file.path, memory.text, edited(memory, changes).text))
             written_lines.append(f"wrote {count(len(changes), 'id')} into {file.name}")
         except DataError as error:
-            what = f"not mended: {error.what}"
+            what = f"not fixed: {error.what}"
             failed.append(warning("ids", what, hint=error.hint, path=file.name))
     return Mended(written_lines, patches, failed)
 
 
 def _missing_ids(document: KnownFile) -> list[EntryChange]:
-    """The id of each entry without one; none where undo would keep a copy of a
-    secret."""
+    """The id for each entry without one; none if undo would keep a copy of a secret."""
     memory = document.memory
     taken_ids = {entry.id for entry in memory.entries if entry.identified}
     if all(entry.identified for entry in memory.entries):
@@ -196,11 +197,11 @@ def _mend_ignored(scene: Scene) -> Mended:
             patterns.append(_ignore_pattern(os.path.relpath(root / name, top)))
     if not scene.app.dry_run:
         git.exclude(top, patterns)
-    return Mended([f"let git ignore {', '.join(unignored)} (.git/info/exclude)"])
+    return Mended([f"made git ignore {', '.join(unignored)} (.git/info/exclude)"])
 
 
 def _ignore_pattern(path: str) -> str:
-    """The line of an ignore file for a private file; for the whole folder of tasks."""
+    """The ignore pattern for a private file; one covers the whole folder of tasks."""
     folder = os.path.dirname(path)
     whole = f"{folder}/" if os.path.basename(folder) == "proxy-tasks" else path
     return "/" + re.sub(r"([*?\[\\])", r"\\\1", whole)
@@ -220,7 +221,7 @@ def _mend_index(scene: Scene) -> Mended:
     if not state.there or state.busy or not is_due:
         return Mended()
     if not app.dry_run:
-        # what is no index of ours is moved aside, and told
+        # a file that is not an index of mem is moved aside and reported
         notes_before = len(app.notes)
         index = app.index
         if MALFORMED in state.broken and len(app.notes) == notes_before:
@@ -228,7 +229,7 @@ def _mend_index(scene: Scene) -> Mended:
         if app.refresh().busy:
             what = f"the index is busy ({state.path})"
             raise RefusedError(what, "run mem doctor --fix again")
-    what = "built the index anew" if state.broken else "brought the index up to date"
+    what = "rebuilt the index" if state.broken else "brought the index up to date"
     return Mended([f"{what} ({state.path})"])
 
 

@@ -1,4 +1,4 @@
-"""What `mem doctor` says of entries that bind."""
+"""What `mem doctor` reports about guards."""
 
 from collections.abc import Iterator
 
@@ -7,8 +7,7 @@ from memcli.guard.guards import find_guards
 
 
 def check_guards(scene: Scene) -> Iterator[Check]:
-    """A row for each pattern that binds nothing, and one for how many guards there
-    are."""
+    """A row for each pattern without effect, and one with the number of guards."""
     app = scene.app
     if not app.project.listing.files:
         return

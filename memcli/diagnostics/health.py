@@ -1,4 +1,4 @@
-"""Is the memory good, and what would make it better: what mem health reports."""
+"""How good the memory is and how to improve it, for mem health."""
 
 import datetime
 import json
@@ -28,9 +28,10 @@ from memcli.storage.state import SessionLog, State
 ASKED = 20
 FIRST = 12
 """How many entries are recalled by their titles, and how many of the best chunks are
-looked at."""
-LOOKED = 1000  # so many entries that name no other are compared with all
-LEDGER_DAYS = 30  # how far back calls of language models are summed
+examined.
+"""
+LOOKED = 1000  # how many entries without a reference are compared with all others
+LEDGER_DAYS = 30  # days over which calls of language models are summed
 PROVENANCE = ("session_id", "source", "merged_from", "promoted_from", "promoted_to")
 
 
@@ -45,8 +46,9 @@ class Snapshot(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """What language models did here in the last `days` days: tokens as counted, cost in
-    USD."""
+    """Usage of language models here in the last `days` days: tokens, and cost in
+    USD.
+    """
 
     days: int
     calls: int = 0
@@ -58,14 +60,14 @@ class Spent(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """All tokens of the calls, cached ones too."""
+        """All tokens of the calls, including cached ones."""
         return self.input + self.cache_read + self.cache_write + self.output
 
 
 class HealthReport(NamedTuple):
-    """The score, what it is made from, and one snapshot a day.
-
-    `unwritten` prompts were seen since memory was last written."""
+    """The score, what it is made of, and one snapshot per day. `unwritten` counts the
+    prompts since the last write to memory.
+    """
 
     health: Health
     counts: Mapping[str, Any]
@@ -79,8 +81,9 @@ class HealthReport(NamedTuple):
 
 
 class _IndexContent(NamedTuple):
-    """What the index holds. It is `broken` if rows are missing, so that a search
-    would be wrong."""
+    """What the index contains. It is `broken` if rows are missing, so that a search
+    would be wrong.
+    """
 
     entries: Sequence[Candidate] = ()
     archived: Sequence[Candidate] = ()
@@ -95,8 +98,9 @@ class _IndexContent(NamedTuple):
 
 
 def health(app: App) -> HealthReport:
-    """The health of the project and the global level; writes the index and a snapshot a
-    day."""
+    """The health of the project and the global level; updates the index and stores one
+    snapshot per day.
+    """
     if app.project.listing.files:
         app.refresh()
         return app.guarded(lambda: _health(app))
@@ -150,7 +154,7 @@ def _health(app: App) -> HealthReport:
 
 
 def _proposals(app: App) -> int:
-    """How many proposals wait for a person."""
+    """How many proposals wait for an answer."""
 
     def waiting(state: State) -> int:
         return sum(each.waits for each in proposals.read(state, app.project.now))
@@ -211,7 +215,7 @@ def _content_of(app: App) -> _IndexContent:
 
 
 def _indexed(app: App, rows: Iterable[FileRow]) -> Indexed:
-    """What the index should hold: the entries its files had when they were read."""
+    """What the index should contain: the entries of its files when they were read."""
     expected = sum(row.entries for row in rows if row.place.store == "memory")
     known = {row.path for row in app.index.files().values()}
     lost = {file.name for file in app.project.listing.files} - known
@@ -227,8 +231,9 @@ def _indexed(app: App, rows: Iterable[FileRow]) -> Indexed:
 
 
 def _embedded(app: App) -> tuple[int, int] | None:
-    """(chunks that have a vector of the embedder, chunks that should); None without an
-    embedder."""
+    """(chunks with a vector of the embedder, chunks that should have one); None without
+    an embedder.
+    """
     try:
         embedder = app.providers.embedder
     except MemError as error:
@@ -284,7 +289,7 @@ def _remember(
 
 
 def _linked(live: Sequence[Candidate], known: set[str]) -> set[str]:
-    """The entries that name where they are from or another entry, and those named."""
+    """The entries that name their source or another entry, and the entries named."""
     linked = set()
     for entry in live:
         edges = {*_named(entry, "supports"), *_named(entry, "contradicts")}
@@ -295,8 +300,9 @@ def _linked(live: Sequence[Candidate], known: set[str]) -> set[str]:
 
 
 def _reached(app: App, live: Sequence[Candidate], linked: set[str]) -> dict[str, float]:
-    """By entry, how sure it is that something leads to it: another that is named, or
-    similar. Of those that name none a sample is compared with all."""
+    """For each entry, how certainly it can be reached from a named or similar entry. Of
+    those without a reference, a sample is compared with all others.
+    """
     alone = {entry.entry for entry in live} - linked
     asked = metrics.sample(alone, LOOKED)
     similar = neighbours.have_similar(app.index.db, asked)
@@ -342,8 +348,9 @@ def _items(
 
 
 def _shelf(content: _IndexContent, entry: Candidate) -> str:
-    """The entries that compaction compares this one with; prose and episodes stand
-    alone."""
+    """The entries that compaction compares this one with; none for prose and
+    episodes.
+    """
     if not entry.values["written"] or entry.kind == "episode":
         return entry.entry
     level, store, job, task, _ = content.files[entry.source].place
@@ -357,8 +364,9 @@ def _named(entry: Candidate, key: str) -> list[str]:
 
 
 def _places(app: App, content: _IndexContent, promoted: set[str]) -> list[int]:
-    """At which place each of a sample comes when asked for by its title; 0: not among
-    the first."""
+    """The rank of each entry of a sample when its title is searched; 0: not among the
+    first.
+    """
     live = [entry for entry in content.live if entry.entry not in promoted]
     titles = {entry.entry: entry.title for entry in live if entry.title}
     files = app.index.files().values()
@@ -382,8 +390,7 @@ def _places(app: App, content: _IndexContent, promoted: set[str]) -> list[int]:
 
 
 def _place(name: str, scores: Mapping[str, float]) -> int:
-    """At which place an entry comes by its score, 0 without one; equal ones go ahead of
-    it."""
+    """The rank of an entry by its score, after all ties; 0 without a score."""
     if name not in scores:
         return 0
     own = scores[name] * (1 - 1e-9)

@@ -1,5 +1,6 @@
-"""The hooks of agents and of git: whether they are whole, trusted, find mem and are
-called."""
+"""The hooks of agents and git: whether they are complete and trusted, find mem, and are
+called.
+"""
 
 import datetime
 import re
@@ -14,14 +15,12 @@ from memcli.storage import durable, files
 from memcli.storage.state import Spool, Spooled
 
 SILENCE = 24 * 3600
-"""Seconds that a session may have gone on without a call before hooks count as
-silent."""
-SPOOLED = 3  # from so many waiting sessions on it is worth a word
+"""Seconds a session may go on without a call before hooks count as silent."""
+SPOOLED = 3  # from this many waiting sessions on, report them
 
 
 def check_hooks(scene: Scene) -> Iterator[Check]:
-    """Hooks of agents and of git, when they were last called, and their last
-    failure."""
+    """Hooks of agents and git, their last call and their last failure."""
     project = scene.app.project
     settings = harness.all_settings(project.root, project.environ)
     installed = [setting for setting in settings if harness.calls_mem(setting)]
@@ -38,7 +37,7 @@ def check_hooks(scene: Scene) -> Iterator[Check]:
 
 
 def _failures(log: Path) -> Iterator[Check]:
-    """The last failure of a hook: a warning where its event has failed ever since."""
+    """The last failure of a hook: a warning if its event has failed ever since."""
     last = {}
     failure = ""
     for line in (text_of(log) or "").splitlines():
@@ -49,7 +48,9 @@ def _failures(log: Path) -> Iterator[Check]:
         return
     detail = f"the last failure of a hook: {failure[:200]}"
     if failure in last.values():
-        hint = "a hook that fails tells nothing: start a session, then mem doctor"
+        hint = (
+            "a failing hook tells agents nothing: start a session, then run mem doctor"
+        )
         yield warning("hooks", detail, hint=hint, path=str(log))
     else:
         yield remark("hooks", detail, path=str(log))
@@ -75,7 +76,9 @@ def _agents(
         what = f"Codex does not trust the plug-in's hooks yet: {', '.join(waiting)}"
         yield warning("hooks", what, hint="start codex; approve them: /hooks")
     if plugged:
-        yield passed("hooks", f"the plug-in of mem is on in {' and '.join(plugged)}")
+        yield passed(
+            "hooks", f"the plug-in of mem is enabled in {' and '.join(plugged)}"
+        )
     elif not installed:
         is_linked = project.root is not None and (project.root / ".git").is_file()
         yield _uncalled(_session_since(scene.app, 0), is_linked=is_linked)
@@ -84,16 +87,17 @@ def _agents(
 def _unreachable() -> Iterator[Check]:
     """A row if agents, or clients started from the desktop, cannot find mem."""
     if fault := harness.path_fault():
-        back = "mem init --remove --all takes the wiring back"
+        back = "mem init --remove --all removes the hooks"
         yield warning("hooks", fault, hint=back)
     elif fault := harness.desktop_fault():
         yield remark("hooks", fault)
 
 
 def _uncalled(session: str, *, is_linked: bool) -> Check:
-    """A row if no agent calls mem. `session` is the file of one that worked here;
-    `is_linked`: in a linked work tree, which has settings of its own."""
-    detail = "no agent calls mem by itself"
+    """A row if no agent calls mem. `session` is the file of a session here;
+    `is_linked`: this is a linked work tree, which has its own settings.
+    """
+    detail = "no agent calls mem automatically"
     hint = "mem init --claude, or --codex"
     if is_linked:
         hint = f"{hint}; {harness.EVERYWHERE}"
@@ -108,7 +112,7 @@ def _wiring(
     settings: harness.AgentSettings,
     installed: Sequence[harness.AgentSettings],
 ) -> Iterator[Check]:
-    """What is wrong with the hooks that stand in one file of an agent."""
+    """What is wrong with the hooks in one settings file of an agent."""
     root = scene.app.project.root
     environ = scene.app.project.environ
     agent = settings.harness
@@ -124,7 +128,7 @@ def _wiring(
         yield warning("hooks", what, hint=hint, path=path)
     plugin = harness.plugin(agent, root, environ)
     if plugin or [each.harness for each in installed].count(agent) > 1:
-        where = "by its plug-in, too," if plugin else "in two files"
+        where = "in its plug-in, too," if plugin else "in two files"
         what = f"{name} has hooks of mem {where} and may run both"
         yield warning("hooks", what, hint=f"{again} --remove", path=path)
     if agent == "codex":
@@ -140,7 +144,7 @@ def _faults(settings: harness.AgentSettings, name: str) -> Iterator[str]:
     programs = {handler.program for handler in handlers}
     for program in sorted(programs):
         if not harness.is_runnable(program):
-            yield f"{name} calls a program that is not there: {program}"
+            yield f"{name} calls a program that does not exist: {program}"
     events = [handler.event for handler in handlers]
     missing = set(agent_settings.groups(settings.harness)) - set(events)
     if missing:
@@ -153,11 +157,12 @@ def _faults(settings: harness.AgentSettings, name: str) -> Iterator[str]:
 def _untrusted(
     settings: harness.AgentSettings, root: Path | None, environ: Mapping[str, str]
 ) -> Iterator[str]:
-    """What Codex skips without a word: a project or hooks that the person has not
-    approved."""
+    """What Codex silently skips: a project or hooks that the person has not
+    approved.
+    """
     values = harness.values_of(harness.agent_home("codex", environ) / "config.toml")
     if settings.scope != "user" and not _trusts(values, root):
-        yield "Codex does not trust this project yet, and skips its hooks without a word"
+        yield "Codex does not trust this project yet and silently skips its hooks"
     names = harness.approvals(environ)
     own = [name for name in names if name.startswith(f"{settings.path}:")]
     handlers = agent_settings.handlers(text_of(settings.path) or "")
@@ -178,7 +183,7 @@ def _snake_case(name: str) -> str:
 
 
 def _untrusted_plugin(environ: Mapping[str, str]) -> list[str]:
-    """The events of the plug-in's hooks that no person has approved in Codex."""
+    """The events of the plug-in's hooks that nobody has approved in Codex."""
     trusted = harness.approvals(environ)
     plugin_hooks = [
         name for name in trusted if "mem@" in name or "codex-hooks.json" in name
@@ -187,7 +192,7 @@ def _untrusted_plugin(environ: Mapping[str, str]) -> list[str]:
 
 
 def _unapproved(events: Iterable[str], names: Sequence[str]) -> list[str]:
-    """The events that are in no name of an approved hook (FILE:EVENT:GROUP:PLACE)."""
+    """The events without an approved hook (named FILE:EVENT:GROUP:PLACE)."""
     return [
         event
         for event in dict.fromkeys(events)
@@ -212,7 +217,7 @@ def _git_hooks(scene: Scene) -> Iterator[Check]:
             lost = True
             yield warning(
                 "hooks",
-                f"git's {file.name} calls a program that is not there: {program}",
+                f"git's {file.name} calls a program that does not exist: {program}",
                 hint="mem init --git; or mem init --remove --all",
                 path=str(folder / file.name),
             )
@@ -234,14 +239,14 @@ def _signs_of_life(
     changed = [int(settings.path.stat().st_mtime) for settings in installed]
     since = max([*agents, *changed], default=0) + SILENCE
     if silent := _session_since(scene.app, since) if installed else "":
-        detail = "hooks are silent: a session went on and none was called"
-        hint = "start the agent anew; Codex wants them approved once: /hooks"
+        detail = "hooks are silent: a session went on, but none was called"
+        hint = "restart the agent; Codex asks to approve them once: /hooks"
         yield warning("hooks", detail, hint=hint, path=silent)
     elif agents:
         last = datetime.datetime.fromtimestamp(max(agents)).isoformat(" ", "minutes")
         yield remark("hooks", f"last called {last}")
     if len(waiting) >= SPOOLED:
-        detail = f"{len(waiting)} ended sessions wait to be learned from"
+        detail = f"{len(waiting)} ended sessions have not been learned from"
         yield warning("hooks", detail, hint="mem extract")
 
 

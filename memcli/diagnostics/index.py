@@ -1,4 +1,4 @@
-"""The index: whether it can be used, is up to date, and has the embedder's vectors."""
+"""The index: whether it is usable and up to date, and has the embedder's vectors."""
 
 import os
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from memcli.providers.embed.wire import shown
 
 ASKED_FOR = 3.0  # seconds that an embedder has to answer
 NAMED = 5  # files that changed
-BY_RECALL = "mem index (recall does it by itself)"
+BY_RECALL = "mem index (recall does it, too)"
 
 
 def check_index(scene: Scene) -> Iterator[Check]:
@@ -67,8 +67,8 @@ def _vectors(scene: Scene, name: str) -> Iterator[Check]:
         made_by = index.vectors.state()
         have, should = index.vectors.count(app.chosen)
     if made_by is not None and made_by.name != name:
-        detail = f"the vectors in the index are of another model ({made_by.name})"
-        yield failure("vectors", detail, hint="mem index makes them anew", path=path)
+        detail = f"the vectors in the index are from another model ({made_by.name})"
+        yield failure("vectors", detail, hint="mem index makes them again", path=path)
     elif have == should:
         yield passed("vectors", f"all of {count(should, 'chunk')}")
     else:
@@ -80,13 +80,14 @@ def _vectors(scene: Scene, name: str) -> Iterator[Check]:
 
 
 def check_embedder(scene: Scene) -> Iterator[Check]:
-    """Which embedder there is, whether it answers, and whether the index has its
-    vectors."""
+    """Which embedder is used, whether it answers, and whether the index has its
+    vectors.
+    """
     embedder = scene.app.providers.embedder
     config = scene.app.project.config
     if embedder is None:
         yield remark(
-            "embedder", "switched off (embedder = none): words alone are searched"
+            "embedder", "switched off (embedder = none): only words are searched"
         )
     else:
         yield _answers(embedder, config.embed_url)

@@ -1,5 +1,4 @@
-"""Root, configuration, git, index, providers, and other memory that lies beside this
-one."""
+"""Root, configuration, git, index, providers, and other memory beside this one."""
 
 import json
 import os
@@ -29,33 +28,35 @@ from memcli.storage.files import state_dir
 
 
 def check_root(scene: Scene) -> Iterator[Check]:
-    """Where the root is, and whether it can be written."""
+    """Where the root is, and whether it is writable."""
     root = scene.app.project.root
     if root is None:
         hint = "run it inside a repository, or name one with --root"
         yield remark(
-            "root", "no project here: the global level alone is in view", hint=hint
+            "root", "no project here: only the global level is in view", hint=hint
         )
     elif not os.access(root, os.W_OK):
-        hint = "make it writable to add memory; recall works without"
-        yield warning("root", "the root cannot be written", hint=hint, path=str(root))
+        hint = "make it writable to add memory; recall works anyway"
+        yield warning("root", "the root is not writable", hint=hint, path=str(root))
     else:
         yield passed("root", str(root))
     state = state_dir()
     nearest = next(path for path in (state, *state.parents) if path.exists())
     if not os.access(nearest, os.W_OK):
-        hint = "make it writable: without it nothing can be written or undone"
+        hint = "make it writable: otherwise nothing can be written or undone"
         yield warning(
-            "state", "the state folder cannot be written", hint=hint, path=str(state)
+            "state", "the state folder is not writable", hint=hint, path=str(state)
         )
 
 
 def check_configuration(scene: Scene) -> Iterator[Check]:
-    """Faults of the configuration; each setting that is no default, with its origin."""
+    """Errors in the configuration; each setting that is not a default, with its
+    origin.
+    """
     settings = scene.app.project.settings
     for fault in settings.faults:
         place = re.fullmatch(r"(.*):(\d+)", fault.where, re.DOTALL)
-        # Without the value: it may be a secret cut short, which nothing would
+        # Leave out the value: it may be part of a secret, which no rule would
         # recognise.
         bare = re.fullmatch(r"(\w+) = .* cannot be used", fault.what, re.DOTALL)
         detail = f"the value of {bare[1]} cannot be used" if bare else fault.what
@@ -67,7 +68,7 @@ def check_configuration(scene: Scene) -> Iterator[Check]:
             line=int(place[2]) if place else 0,
         )
     if not settings.faults:
-        yield passed("configuration", "every key is known and allowed")
+        yield passed("configuration", "all keys are known and allowed")
     for key, origin in settings.origins.items():
         if origin != "default":
             value = getattr(settings.config, key)
@@ -80,7 +81,7 @@ def check_configuration(scene: Scene) -> Iterator[Check]:
 
 
 def check_found(scene: Scene) -> Iterator[Check]:
-    """What lies in found places, and what looks like memory and is not in view."""
+    """Files in found places, and files that look like memory but are not in view."""
     project = scene.app.project
     found = sum(file.found for file in project.listing.files)
     if found:
@@ -90,14 +91,14 @@ def check_found(scene: Scene) -> Iterator[Check]:
     root = project.root
     others = elsewhere.others(root, project.listing) if root is not None else ()
     if others:
-        detail = f"looks like memory and is not in view: {', '.join(others[:20])}"
+        detail = f"looks like memory but is not in view: {', '.join(others[:20])}"
         yield remark(
             "found", detail, hint=f"in .mem.toml: {elsewhere.line_for(others)}"
         )
 
 
 def check_other_memory(scene: Scene) -> Iterator[Check]:
-    """Other memory that lies beside this one."""
+    """Other tools' memory beside this one."""
     root = scene.app.project.root
     home = scene.app.project.home
     if root is not None:
@@ -106,10 +107,10 @@ def check_other_memory(scene: Scene) -> Iterator[Check]:
             yield from _auto_memory(folder / "MEMORY.md")
     for name in ("memsearch", "claude-mem", "basic-memory"):
         if (home / f".{name}").exists():
-            detail = f"{name} keeps memory, too"
+            detail = f"{name} has its own memory"
             yield remark("other-memory", detail, path=f"~/.{name}")
         if root is not None and (root / f".{name}").exists():
-            detail = f"{name} keeps memory here, too"
+            detail = f"{name} has its own memory here"
             yield remark("other-memory", detail, path=f".{name}")
 
 
@@ -120,25 +121,26 @@ def _auto_memory(path: Path) -> Iterator[Check]:
     lines = len(text.splitlines())
     size = len(text.encode())
     is_long = lines > CLAUDE_LINES or size > CLAUDE_BYTES
-    shorten = "Claude Code reads its first 200 lines or 25 KB only: shorten it"
+    shorten = "Claude Code reads only its first 200 lines or 25 KB: shorten it"
     yield remark(
         "other-memory",
-        f"Claude Code keeps auto memory, too: {lines} lines, {size / 1000:.1f} KB",
+        f"Claude Code has its own auto memory: {lines} lines, {size / 1000:.1f} KB",
         hint=shorten if is_long else "",
         path=str(path),
     )
 
 
 def check_history(scene: Scene) -> Iterator[Check]:
-    """This repository's record; without one, those of repositories that are gone, of
-    which it may be one that was moved."""
+    """This repository's history; if there is none, the history of missing repositories,
+    since this one may have been moved.
+    """
     project = scene.app.project
     hint = "mem index --history"
     path = path_of(project.root)
     if not project.config.history:
         yield remark("history", "switched off (history = false)")
     elif path is None or not path.exists():
-        what = "nothing of what was said and committed is kept yet"
+        what = "no chats or commits are indexed yet"
         yield remark("history", what, hint=hint)
         yield from _orphaned()
     else:
@@ -146,7 +148,7 @@ def check_history(scene: Scene) -> Iterator[Check]:
 
 
 def _orphaned() -> Iterator[Check]:
-    """The records of repositories that are gone, in one row."""
+    """One row for the history of missing repositories."""
     orphaned = {}
     for record in sorted((state_dir() / FOLDER).glob("*.db")):
         root = _root(record)
@@ -158,7 +160,7 @@ def _orphaned() -> Iterator[Check]:
         yield remark(
             "history",
             f"{records}: {', '.join(records_named[:5])}",
-            hint="if one of them is this one, moved: mem index --history --from KEY",
+            hint="if this repository was moved from one of them: mem index --history --from KEY",
             path=str(next(iter(orphaned))),
         )
 
@@ -174,9 +176,12 @@ def _record(path: Path) -> Check:
     except DataError as error:
         return failure("history", error.what, hint=error.hint, path=str(path))
     if fault:
-        hint = "move it away; mem index --history reads what agents still keep"
+        hint = "move it away; mem index --history reads what agents still have"
         return failure(
-            "history", f"the record is damaged: {fault}", hint=hint, path=str(path)
+            "history",
+            f"the history file is damaged: {fault}",
+            hint=hint,
+            path=str(path),
         )
     detail = f"{count(counts['sessions'], 'session')} and {count(counts['commits'], 'commit')}"
     if not (sessions_out or commits_out):
@@ -196,7 +201,9 @@ def _root(path: Path) -> str:
 
 
 def check_llm(scene: Scene) -> Iterator[Check]:
-    """A key in the environment; with `--online`, whether the model answers."""
+    """Whether a key is in the environment; with `--online`, whether the model
+    answers.
+    """
     from memcli.providers.llm import Ask
 
     environ = scene.app.project.environ
@@ -210,7 +217,7 @@ def check_llm(scene: Scene) -> Iterator[Check]:
         return
     model = scene.app.providers.model
     if model is None:
-        yield remark("llm", "llm = none: there is no language model to ask")
+        yield remark("llm", "llm = none: no language model is configured")
     else:
         question = Ask(
             system="Answer in one word.",

@@ -7,7 +7,7 @@ from memcli.project.links import memory_links
 
 
 def check_links(scene: Scene) -> Iterator[Check]:
-    """Memory files that are links: what is written goes where they lead."""
+    """Memory files that are links: writes go to their target."""
     root = scene.app.project.root
     if root is None:
         return
@@ -19,6 +19,6 @@ def check_links(scene: Scene) -> Iterator[Check]:
             name="link",
             status="FAIL" if link.fault else "INFO",
             detail=f"a link to {link.to}, {link.fault or 'mem writes there'}",
-            hint="put the file itself there" if link.fault else "",
+            hint="replace the link with the file" if link.fault else "",
             path=link.name,
         )

@@ -1,5 +1,6 @@
-"""Is the memory good? Five metrics, their weighted score, its band (docs/guide.md).
-Pure."""
+"""The five metrics of health, their weighted score and its band (docs/guide.md).
+Pure.
+"""
 
 import heapq
 import math
@@ -29,36 +30,39 @@ YELLOW = 50
 GREEN = 75
 EVIDENCE = 10
 RECENT = 1000
-"""So many shown entries the recall log must hold to be believed; so many of the latest
-count."""
+"""The least number of shown entries for the recall log to count, and the most recent
+ones used.
+"""
 FOUND_AT = 3
 LIVE = ("live entry", "live entries")
 BEGIN = 'mem add "what you learned"'
 CONFIRM = "mem reinforce ID=remember"
-FEW = 20  # so many entries a memory should have before its growth is worth advice
-CLOSE = 200  # of so many of the nearest by sign bits the cosine is computed
+FEW = 20  # below this many entries, advise adding more
+CLOSE = 200  # the number of nearest by sign bits whose cosine is computed
 SAMPLE = 200
 POOL = 4000
-"""How many entries are compared, and with how many: samples, the first within the
-second."""
+"""How many entries are compared, and with how many: two samples, the first part of the
+second.
+"""
 NEIGHBOURS = 3
 AKIN = 0.25
-"""Weighted word overlap that earns a neighbour the whole point: of unrelated texts it
-is 0.06, of the nearest in a well-kept store 0.15 to 0.25 (word-shuffled against real
-sets)."""
-AKIN_COSINE = 0.8  # the same where there are vectors: the cosine of a `similar` edge
+"""The weighted word overlap for which a neighbour earns a full point: unrelated texts
+have 0.06, the nearest in a well-kept store 0.15 to 0.25 (word-shuffled against real
+sets).
+"""
+AKIN_COSINE = 0.8  # the same with vectors: the cosine of a `similar` edge
 NEAR = 12
-"""So many of an entry's rarest words find its possible neighbours; so many of them are
-compared."""
+"""How many of an entry's rarest words find its candidates, and how many candidates are
+compared.
+"""
 
 
 class LiveEntry(NamedTuple):
-    """One live entry as the metrics see it.
-
-    `decay` is what recall leaves of it (1.0 to 0.1), `stale` what `mem compact --stale`
-    archives; compaction merges near-duplicates of one `shelf`. Of what is `promoted`
-    recall shows the copy that it became; `outdated` is what names something that the
-    code has no more."""
+    """One live entry as the metrics see it. `decay` is its factor in recall (1.0 to
+    0.1); `stale`: `mem compact --stale` would archive it; compaction merges
+    near-duplicates on one `shelf`. If it is `promoted`, recall shows the promoted copy;
+    `outdated`: it names code that is gone.
+    """
 
     id: str
     title: str
@@ -66,15 +70,16 @@ class LiveEntry(NamedTuple):
     decay: float
     age: int
     stale: bool
-    linked: float  # how sure that is: of a large memory a sample is compared
+    linked: float  # how certain that is: of a large memory, only a sample is compared
     shelf: str = ""
     promoted: bool = False
     outdated: bool = False
 
 
 class Metric(NamedTuple):
-    """`value` is in 0 to 100, or None for what cannot be had; `raise_with` is a command
-    line that raises it now, "" where there is none."""
+    """`value` is from 0 to 100, or None if it cannot be computed; `raise_with` is a
+    command that raises it now, or "".
+    """
 
     value: float | None
     reason: str
@@ -83,8 +88,9 @@ class Metric(NamedTuple):
 
 
 class Indexed(NamedTuple):
-    """Entries indexed and on disk (unreadable files count as one), chunks embedded of
-    how many."""
+    """Entries indexed and on disk (an unreadable file counts as one), and chunks
+    embedded, of how many.
+    """
 
     entries: int
     eligible: int
@@ -105,7 +111,9 @@ class LoggedHit(NamedTuple):
 
 
 class Health(NamedTuple):
-    """The score in 0 to 100, its band (red, yellow, green) and the metrics by name."""
+    """The score from 0 to 100, its band (red, yellow, green) and the metrics by
+    name.
+    """
 
     score: float
     band: str
@@ -119,11 +127,10 @@ def health(
     places: Sequence[int] | None,
     vectors: Mapping[str, bytes] | None = None,
 ) -> Health:
-    """All metrics of the live entries, whatever their order.
-
-    `places` are those of a `sample` recalled by their titles (0: not found), None when
-    the index cannot be searched; `vectors` those of the entries by id, of many those of
-    a `sample`."""
+    """All metrics of the live entries, in any order. `places` are the ranks of a
+    `sample` recalled by title (0: not found), None if the index cannot be searched;
+    `vectors` are by id, for a large memory only of a `sample`.
+    """
     items = sorted(items)
     if not items:
         unread = indexed.missing_files
@@ -134,7 +141,7 @@ def health(
     likeness = coherence(items, vectors)
     efficient = efficiency(shown, places)
     if efficient.value is not None and not efficient.raise_with:
-        # what stands there twice takes a place of what was meant
+        # a duplicate takes the place of another entry
         efficient = efficient._replace(raise_with=likeness.raise_with)
     measured = {
         "freshness": freshness(items),
@@ -147,8 +154,7 @@ def health(
 
 
 def weighed(measured: Mapping[str, Metric]) -> Health:
-    """The score: the weighted sum of the metrics that have a value, their weights
-    rescaled to 1."""
+    """The score: the weighted mean of the metrics that have a value."""
     values = {
         name: metric.value
         for name, metric in measured.items()
@@ -165,29 +171,29 @@ def weighed(measured: Mapping[str, Metric]) -> Health:
 
 
 def bounded(found: Health, most: float) -> Health:
-    """A health whose score is at most so high."""
+    """The health, with its score capped."""
     score = min(found.score, most)
     return found._replace(score=score, band=band(score))
 
 
 def band(score: float) -> str:
-    """The colour of a score: red below 50, yellow to 75, green from there."""
+    """The colour of a score: red below 50, yellow below 75, green from 75."""
     if score < YELLOW:
         return "red"
     return "yellow" if score < GREEN else "green"
 
 
 def freshness(items: Sequence[LiveEntry]) -> Metric:
-    """The median of what decay leaves of the live entries; outdated ones count half."""
+    """The median decay factor of the live entries; outdated ones count half."""
     value = 100 * median(item.decay / (1 + item.outdated) for item in items)
     outdated = sum(item.outdated for item in items)
     stale = sum(item.stale for item in items)
     age = count(round(median(item.age for item in items)), "day")
     reason = f"The median age of {count(len(items), *LIVE)} is {age}"
-    reason += f"; {stale} would leave as stale" if stale else ""
+    reason += f"; {stale} would be archived as stale" if stale else ""
     if outdated:
         names = "names" if outdated == 1 else "name"
-        reason += f"; {outdated} of them {names} what the code has lost"
+        reason += f"; {outdated} of them {names} code that is gone"
     remedies = {
         "mem doctor --stale": outdated,
         "mem compact --stale": stale,
@@ -198,8 +204,9 @@ def freshness(items: Sequence[LiveEntry]) -> Metric:
 
 
 def coverage(indexed: Indexed) -> Metric:
-    """The share of the entries on disk that the index holds, times that of its
-    vectors."""
+    """The share of entries on disk that are indexed, times the share of chunks with
+    vectors.
+    """
     value = 0.0
     if indexed.eligible:
         value = 100 * min(1.0, indexed.entries / indexed.eligible)
@@ -211,7 +218,9 @@ def coverage(indexed: Indexed) -> Metric:
         chunks = count(should, "chunk has a vector", "chunks have a vector")
         reason += f", {have} of {chunks}"
     if indexed.missing_files:
-        reason += f"; {count(indexed.missing_files, 'file')} could not be read whole"
+        reason += (
+            f"; {count(indexed.missing_files, 'file')} could not be read completely"
+        )
         return Metric(value, f"{reason}.", "mem doctor")
     remedy = "mem index" if value < 100 else ""
     if indexed.entries < indexed.eligible:
@@ -220,20 +229,21 @@ def coverage(indexed: Indexed) -> Metric:
 
 
 def reachability(items: Sequence[LiveEntry]) -> Metric:
-    """The share of live entries that a relation or their provenance leads to."""
+    """The share of live entries with a relation to another entry or a source."""
     linked = round(sum(item.linked for item in items))
     of = count(len(items), "live entry", "live entries")
-    reason = f"{linked} of {of} can be followed to a source or to another entry."
+    reason = f"{linked} of {of} can be traced to a source or another entry."
     return Metric(100 * linked / len(items), reason, "")
 
 
 def efficiency(shown: Sequence[LoggedHit], places: Sequence[int] | None) -> Metric:
-    """Whether recalls are distinct and relevant: from the log, else by the titles of a
-    sample."""
+    """Whether recalls are distinct and relevant: from the log, or else from the titles
+    of a sample.
+    """
     if len(shown) >= EVIDENCE:
         return _from_log(shown[-RECENT:])
     if places is None:
-        reason = "The index is incomplete: no search can be judged."
+        reason = "The index is incomplete, so searches cannot be judged."
         return Metric(None, reason, "mem index --rebuild")
     if not places:
         reason = "No recall was logged, and no entry has a title to recall it by."
@@ -273,7 +283,7 @@ def _shares_of_best(shown: Sequence[LoggedHit]) -> list[float]:
 
 
 class _Neighbour(NamedTuple):
-    """How like two entries are, by their places in the sample."""
+    """How similar two entries are, by their positions in the sample."""
 
     first: int
     second: int
@@ -281,8 +291,9 @@ class _Neighbour(NamedTuple):
 
 
 class _NearestEntries(NamedTuple):
-    """The nearest of each of the first `size` entries of a sample: how like they are,
-    from which likeness on they are akin, and how that was measured."""
+    """The nearest neighbours of the first `size` entries of a sample, the similarity
+    from which they count as related, and how it was measured.
+    """
 
     pool: Sequence[LiveEntry]
     pairs: Sequence[_Neighbour]
@@ -296,11 +307,11 @@ class _NearestEntries(NamedTuple):
 def coherence(
     items: Sequence[LiveEntry], vectors: Mapping[str, bytes] | None = None
 ) -> Metric:
-    """How near the `NEIGHBOURS` nearest entries are, on average over a sample.
-
-    Similarity is the cosine where there are vectors of all, else the Jaccard overlap of
-    content words weighed by idf; it earns its share of what counts as akin, at most 1.
-    A near-duplicate takes a neighbour's place and earns nothing."""
+    """The mean similarity to the `NEIGHBOURS` nearest entries, over a sample.
+    Similarity is the cosine if all have vectors, else the Jaccard overlap of content
+    words weighted by idf; it is divided by the similarity that counts as related, and
+    capped at 1. A near-duplicate takes a neighbour's place and earns nothing.
+    """
     by_id = {item.id: item for item in items if not item.promoted}
     if len(by_id) < 2:
         return Metric(None, "One entry has no neighbours to compare with.", "")
@@ -310,7 +321,7 @@ def coherence(
     sampled = neighbours.size * neighbours.most
     share = sum(likenesses) / sampled
     akin = neighbours.akin
-    # A neighbour earns 1 at most, however similar it is.
+    # A neighbour earns at most 1, however similar it is.
     earned = sum(min(1.0, max(0.0, likeness / akin)) for likeness in likenesses)
 
     compared = count(len(by_id), *LIVE)
@@ -323,7 +334,7 @@ def coherence(
 
 
 def _share_a_shelf(near: _NearestEntries) -> bool:
-    """Whether there are near-duplicates of which compaction makes one."""
+    """Whether there are near-duplicates that compaction would merge."""
     shelves = [item.shelf for item in near.pool]
     return any(shelves[first] == shelves[second] for first, second in near.twins)
 
@@ -331,7 +342,9 @@ def _share_a_shelf(near: _NearestEntries) -> bool:
 def _nearest(
     by_id: Mapping[str, LiveEntry], vectors: Mapping[str, bytes]
 ) -> _NearestEntries:
-    """The nearest of each entry of a sample, by vectors where every entry has one."""
+    """The nearest neighbours of each entry of a sample, by vectors if every entry has
+    one.
+    """
     pool = [by_id[name] for name in sample(by_id, POOL)]
     size = min(SAMPLE, len(pool))
     neighbours = min(NEIGHBOURS, len(pool) - 1)
@@ -361,7 +374,7 @@ def _copies_text(twins: Iterable[tuple[int, int]]) -> str:
 
 
 def sample(ids: Iterable[str], size: int) -> list[str]:
-    """At most `size` ids, always the same ones: those whose hashes are smallest."""
+    """At most `size` ids, always the same: those with the smallest hashes."""
     return heapq.nsmallest(
         size,
         ids,
@@ -395,7 +408,7 @@ def _twins(
     bags: Sequence[frozenset[str]],
     pairs: Iterable[_Neighbour],
 ) -> set[tuple[int, int]]:
-    """Which of the pairs are near-duplicates, as compaction judges it."""
+    """The pairs that compaction regards as near-duplicates."""
     likely = [
         (first, second)
         for first, second, _ in pairs
@@ -438,8 +451,9 @@ def _nearest_words(
 def _likeness(
     bag: frozenset[str], other: frozenset[str], weights: Mapping[str, float]
 ) -> float:
-    """The weight of the words that both have, divided by that of the words that
-    either has."""
+    """The weight of the words in both texts, divided by the weight of the words in
+    either.
+    """
     both = math.fsum(weights[word] for word in bag & other)
     either = math.fsum(weights[word] for word in bag | other)
     return both / (either or 1.0)

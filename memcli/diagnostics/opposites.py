@@ -1,4 +1,6 @@
-"""What `mem doctor` says of entries that cannot both hold, and of such as came back."""
+"""What `mem doctor` reports about contradictions, and about retired entries that came
+back.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,8 +12,9 @@ from memcli.similarity.taken_back import TakenBackDoor, tombstones_of
 
 
 def check_opposites(scene: Scene) -> Iterator[Check]:
-    """A row for each pair that says the opposite, and for each entry that a merge
-    brought back."""
+    """A row for each pair that contradicts each other, and for each entry that a merge
+    brought back.
+    """
     live = list(standing_in(scene.documents))
     project = scene.app.project
     known = [*scene.documents, *lost_archives(project.root or project.home)]
@@ -23,7 +26,7 @@ def check_opposites(scene: Scene) -> Iterator[Check]:
 
 def _opposed(live: Sequence[PlacedEntry]) -> Iterator[Check]:
     for first, second, differs in opposites(live):
-        titles = f"{first.entry.title!r} says the opposite of {second.entry.title!r}"
+        titles = f"{first.entry.title!r} contradicts {second.entry.title!r}"
         if differs == "marked" and first.entry.title == second.entry.title:
             titles = f"{first.entry.title!r} has two versions from a merge: keep one"
         ids = (first.entry.id[:8], second.entry.id[:8])
@@ -37,8 +40,9 @@ def _opposed(live: Sequence[PlacedEntry]) -> Iterator[Check]:
 
 
 def _came_back(live: Sequence[PlacedEntry], stones: Sequence[Entry]) -> Iterator[Check]:
-    """Live entries that their archive has as taken back, or that are older than the day
-    on which the same words were taken back elsewhere: a merge brought them back."""
+    """Live entries that a merge brought back: their archive has them as retired, or
+    they are older than the day when the same words were retired elsewhere.
+    """
     ids = {stone.id for stone in stones}
     for path, entry in live if stones else ():
         last_confirmed = max(entry.created_at, entry.last_reinforced)
@@ -49,12 +53,11 @@ def _came_back(live: Sequence[PlacedEntry], stones: Sequence[Entry]) -> Iterator
         ]
         why = str(TakenBackDoor(later).of(entry.body) or "") if later else ""
         hint = (
-            f"mem retire {entry.id[:8]}; where it holds:"
-            f" mem edit {entry.id[:8]} --confirm"
+            f"mem retire {entry.id[:8]}; if it holds: mem edit {entry.id[:8]} --confirm"
         )
         if entry.id in ids:
-            hint = f"mem compact; where it holds: mem restore {entry.id[:8]}"
-            why = why or "its archive has it as taken back"
+            hint = f"mem compact; if it holds: mem restore {entry.id[:8]}"
+            why = why or "its archive has it as retired"
         if why:
             what = f"{entry.title!r} is live, but {why}"
             yield warning("taken-back", what, hint=hint, path=path, line=entry.line)

@@ -1,5 +1,6 @@
-"""Git: what must not be tracked, what is ignored, how memory merges, and what stands
-only in another work tree."""
+"""Git: what must not be tracked, what is ignored, how memory merges, and what is only
+in another work tree.
+"""
 
 import os
 import shlex
@@ -30,10 +31,10 @@ def check_git(scene: Scene) -> Iterator[Check]:
     merges."""
     repository = scene.repository
     if repository.top is None:
-        detail = "no git repository: what is remembered is not versioned"
+        detail = "no git repository: memory is not versioned"
         yield remark("git", detail, hint="git init")
     elif repository.fault:
-        hint = "git status says more; recall works without git"
+        hint = "see git status; recall works without git"
         yield warning("git", repository.fault, hint=hint, path=str(repository.top))
     else:
         yield passed("git", f"work tree {repository.top}")
@@ -87,28 +88,31 @@ def _merge_driver(scene: Scene) -> Iterator[Check]:
 
 
 def driver_fault(repository: Repository) -> str:
-    """Why the driver that .gitattributes names cannot run, "" when it can or none is
-    named."""
+    """Why the driver named in .gitattributes cannot run; "" if it can or none is
+    named.
+    """
     if not repository.attribute:
         return ""
     if not repository.driver:
-        return ".gitattributes names the merge driver, the git configuration does not know it"
-    if repository.driver != git.DRIVER_COMMAND:  # which without mem is git's own merge
-        return "the merge driver is not that of this mem: it may leave no markers"
+        return ".gitattributes names the merge driver, but the git configuration does not define it"
+    if (
+        repository.driver != git.DRIVER_COMMAND
+    ):  # without mem, it falls back to git's own merge
+        return "the merge driver is not the one of this mem: it may leave no conflict markers"
     if not shutil.which("mem"):
-        return "the merge driver does not find mem on your PATH"
+        return "the merge driver cannot find mem on your PATH"
     return ""
 
 
 def check_worktrees(scene: Scene) -> Iterator[Check]:
-    """Memory that stands only in another work tree of this repository."""
+    """Memory that is only in another work tree of this repository."""
     trees = list(_other_trees(scene))
     rows: list[Check] = []
     for tree in trees:
         rows += _only_there(scene, tree)
     yield from rows
     if trees and not rows:
-        detail = f"no memory stands only in {count(len(trees), 'other work tree')}"
+        detail = f"no memory is only in {count(len(trees), 'other work tree')}"
         yield passed("worktrees", detail)
 
 
@@ -118,7 +122,7 @@ class _WorkTree(NamedTuple):
 
 
 def _other_trees(scene: Scene) -> Iterator[_WorkTree]:
-    """Work trees of the repository that are there and not in view."""
+    """Existing work trees of the repository that are not in view."""
     root = scene.app.project.root
     top = scene.repository.top
     if root is None or top is None or scene.repository.fault:
@@ -134,7 +138,7 @@ def _other_trees(scene: Scene) -> Iterator[_WorkTree]:
 
 
 def _only_there(scene: Scene, tree: _WorkTree) -> Iterator[Check]:
-    """A row where entries stand in that work tree alone."""
+    """A row if entries are only in that work tree."""
     project = scene.app.project
     here = os.path.relpath(str(project.root), str(scene.repository.top))
     root = tree.top / here
@@ -146,7 +150,7 @@ def _only_there(scene: Scene, tree: _WorkTree) -> Iterator[Check]:
         if entry.identified and entry.id not in known_ids
     ]
     if lost:
-        number = count(len(lost), "entry stands", "entries stand")
+        number = count(len(lost), "entry is", "entries are")
         names = ", ".join(dict.fromkeys(path for path, _ in lost))
         path, line = lost[0]
         yield warning(
@@ -159,7 +163,7 @@ def _only_there(scene: Scene, tree: _WorkTree) -> Iterator[Check]:
 
 
 def _known_ids(scene: Scene) -> set[str]:
-    """The ids of entries here, and of those that were merged into them."""
+    """The ids of entries here, and of those merged into them."""
     known_ids = set()
     for document in scene.documents:
         for entry in document.memory.entries:

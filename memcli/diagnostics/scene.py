@@ -1,4 +1,4 @@
-"""What mem doctor examines, each thing read once, and the rows it says."""
+"""What mem doctor examines, each thing read once, and the rows that it prints."""
 
 import os
 import re
@@ -28,13 +28,14 @@ TEMPORARY = f".MEMORY.md{durable.MARK}1-0"
 TO_COME = (".memory.db", TEMPORARY, *git.MOMENTS)
 
 
-# the word, SQLite's own, for damage that opening a file does not show
+# SQLite's own word for damage that does not show when a file is opened
 MALFORMED = "malformed"
 
 
 class Check(NamedTuple):
-    """One row: what was looked at, what was found, the command that mends it, and how
-    it stands."""
+    """One row: what was checked, what was found, the command that fixes it, and the
+    verdict.
+    """
 
     name: str
     detail: str
@@ -45,18 +46,19 @@ class Check(NamedTuple):
 
 
 passed = Check
-"""What is in order."""
+"""Everything is in order."""
 remark = partial(Check, status="INFO")
-"""What is worth knowing."""
+"""Worth knowing."""
 warning = partial(Check, status="WARN")
-"""What should be mended."""
+"""Should be fixed."""
 failure = partial(Check, status="FAIL")
-"""What is broken."""
+"""Broken."""
 
 
 class Repository(NamedTuple):
-    """What git knows here; `bare` are derived or private files that it would offer to
-    add."""
+    """What git knows here; `bare` are derived or private files that git does not
+    ignore.
+    """
 
     top: Path | None = None
     fault: str = ""
@@ -67,8 +69,7 @@ class Repository(NamedTuple):
 
 
 def _known(app: App, root: Path, known: Repository) -> Repository:
-    """What git knows of a work tree that it can read, with what it ignores and how
-    it merges."""
+    """What git knows about a readable work tree, what it ignores and how it merges."""
     asked = ["check-attr", "merge", "--", "MEMORY.md"]
     merge = git.run(asked, root, timeout=3).stdout.strip()
     driver = git.run(["config", "--get", "merge.mem.driver"], root).stdout.strip()
@@ -93,8 +94,9 @@ def _is_ignored(root: Path, name: str) -> bool:
 
 
 class IndexState(NamedTuple):
-    """How the index file stands: why it cannot be used, and which files it has not
-    seen."""
+    """The state of the index file: why it cannot be used, and which files it has not
+    seen.
+    """
 
     path: Path
     there: bool = False
@@ -104,7 +106,7 @@ class IndexState(NamedTuple):
 
 
 class Scene:
-    """What is examined, read once on first use."""
+    """Everything that is examined, read once on first use."""
 
     def __init__(
         self, app: App, files: Sequence[str] = (), *, online: bool = False
@@ -136,7 +138,7 @@ class Scene:
             return Repository()
         folder = git.git_dir(top)
         if folder is None or not (folder / "HEAD").is_file():
-            return Repository(top, "its .git names no git directory")
+            return Repository(top, "its .git does not point to a git directory")
         try:
             listed = git.run(["ls-files", "-z", "--", "*.md", "*.memory.db*"], root)
         except OSError as error:
@@ -149,7 +151,7 @@ class Scene:
 
     @cached_property
     def index(self) -> IndexState:
-        """How the index file stands; it is looked at, not brought up."""
+        """The state of the index file; it is only examined, not updated."""
         path = self.app.kept.path(make=False)
         if path == IN_MEMORY or not os.path.lexists(path):
             return IndexState(path)
@@ -161,7 +163,7 @@ class Scene:
                 changed, gone = differing(index, self.app.project.listing.files)
                 return IndexState(path, there=True, behind=(*changed, *gone))
         except Exception as error:
-            # whatever SQLite says of a file: it can be built anew
+            # whatever SQLite reports: the file can be rebuilt
             busy = bool(re.search("locked|busy", str(error)))
             return IndexState(
                 path=path, there=True, broken="" if busy else str(error), busy=busy
@@ -176,13 +178,13 @@ def named_files(app: App, names: Sequence[str]) -> list[FoundFile]:
 
 
 def absolute(app: App, name: str) -> str:
-    """The path of a file that was named, its folder resolved, itself not."""
+    """The path of a named file, with its folder resolved but not the file itself."""
     folder, base = os.path.split(os.path.normpath(app.project.cwd / name))
     return os.path.join(os.path.realpath(folder), base)
 
 
 def _unlisted(app: App, path: str) -> FoundFile:
-    """Whether a named file is not among the memory files in view."""
+    """Whether a named file is not one of the memory files in view."""
     folder, name = os.path.split(path)
     inside = os.path.basename(folder)
     inside = inside if inside in ("tasks", "proxy-tasks") else ""
@@ -204,15 +206,14 @@ def shown_name(app: App, path: str) -> str:
 
 
 def text_of(path: Path) -> str | None:
-    """The text of a file, None where it cannot be read."""
+    """The text of a file; None if it cannot be read."""
     with suppress(Unreadable):
         return read_text(path)
     return None
 
 
 class Mended(NamedTuple):
-    """What was mended, one line each, the patches of it, and a row for each attempt
-    that failed."""
+    """What was fixed, one line each, the patches, and a row for each failed attempt."""
 
     done: Sequence[str] = ()
     patches: Sequence[Patch] = ()
@@ -220,8 +221,8 @@ class Mended(NamedTuple):
 
 
 class Remedy(Protocol):
-    """Mends one thing, or says what it would mend."""
+    """Fixes one thing, or says what it would fix."""
 
     def __call__(self, scene: Scene) -> Mended:
-        """What was mended, or would be."""
+        """What was or would be fixed."""
         ...

@@ -1,6 +1,6 @@
-"""Memory held against the code: entries that name what is gone or moved.
-
-What fades by age is `compaction.steps.has_faded`."""
+"""Compare memory with the code: entries that name what is gone or moved. For fading by
+age see `compaction.steps.has_faded`.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,12 +24,13 @@ _LOOKED = f"""SELECT (
     AND json_extract(value, '$.chunk') >= (SELECT coalesce(max(id), 0) FROM chunks)
 ) AND NOT EXISTS (SELECT 1 FROM anchors WHERE state = 'untold')"""
 """How many entries name what is gone, and whether the last check was at this commit, of
-every entry, and found all out."""
+every entry, and complete.
+"""
 _Gone = Mapping[str, Sequence[tuple[Anchor, Fate]]]
 
 
 def check_names(scene: Scene) -> Iterator[Check]:
-    """One row for all, as far as it was looked at, as part of the whole report."""
+    """One row for all entries checked so far, as part of the whole report."""
     head = _head(scene)
     if not head:
         return
@@ -41,15 +42,15 @@ def check_names(scene: Scene) -> Iterator[Check]:
     if gone:
         yield warning(
             "stale",
-            f"{count(gone, 'entry names', 'entries name')} what the code has no more",
+            f"{count(gone, 'entry names', 'entries name')} code that is gone",
             hint="mem doctor --stale",
         )
     elif is_all and not scene.index.behind:
-        yield passed("stale", "no entry names what the code has no more")
+        yield passed("stale", "no entry names code that is gone")
     else:
         yield remark(
             "stale",
-            "not all that entries name has been held against the code of today",
+            "not all names in entries have been compared with the current code",
             hint="mem doctor --stale",
         )
 
@@ -58,7 +59,7 @@ def check_stale(scene: Scene) -> Iterator[Check]:
     """A row for each entry that names what is gone or moved."""
     findings = _gone(scene)
     if findings is None:
-        yield remark("stale", "there is no git history here to hold memory against")
+        yield remark("stale", "there is no git history here to compare memory with")
         return
     _, work = _followed(scene)
     mendable = {entry for event in work.changes.done for entry in event.ids}
@@ -74,23 +75,24 @@ def check_stale(scene: Scene) -> Iterator[Check]:
         yield warning("stale", detail, hint=hint, path=path, line=line)
     unread = anchors.unread(scene.app.index)
     for path, reason in unread:
-        detail = f"{path} cannot be read, so its targets are not known: {reason}"
-        yield remark("stale", detail, hint=f"mend {path}")
+        detail = f"{path} cannot be read, so its targets are unknown: {reason}"
+        yield remark("stale", detail, hint=f"fix {path}")
     number, uncommitted = scene.app.index.db.execute(_UNTOLD).fetchone()
     if number:
-        names = f"what became of {count(number, 'name')} could not be told"
+        names = f"could not find out what became of {count(number, 'name')}"
         is_in_none = uncommitted == number
         why, hint = _why_untold(
             scene, [path for path, _ in unread], is_in_none=is_in_none
         )
         yield remark("stale", f"{names}: {why}", hint=hint)
     elif not findings:
-        yield passed("stale", "no entry names what the code has no more")
+        yield passed("stale", "no entry names code that is gone")
 
 
 def _way_on(entry: str, gone: Sequence[tuple[Anchor, Fate]]) -> str:
-    """The command for an entry: where only what it rests on has changed, it may stand
-    as it is."""
+    """The command for an entry; if only the code it rests on has changed, it may be
+    confirmed as it is.
+    """
     rests_alone = all(anchor.kind == "lines" for anchor, _ in gone)
     return f"mem edit {entry[:8]}{' --confirm' if rests_alone else ''}"
 
@@ -98,28 +100,30 @@ def _way_on(entry: str, gone: Sequence[tuple[Anchor, Fate]]) -> str:
 def _why_untold(
     scene: Scene, unread: Sequence[str], *, is_in_none: bool
 ) -> tuple[str, str]:
-    """Why it cannot be told what became of names, and the command that helps;
-    `is_in_none`: no commit took any of them out."""
+    """Why it is unknown what became of names, and the command that helps; `is_in_none`:
+    no commit removed any of them.
+    """
     top = scene.repository.top
     if lacking := git.lacking(top) if top is not None else "":
-        return "this clone has only a part of the history", lacking
+        return "this clone has only part of the history", lacking
     if unread:
-        return f"{unread[0]} may still declare it", f"mend {unread[0]}"
-    why = "git took too long; it is asked again"
+        return f"{unread[0]} may still declare it", f"fix {unread[0]}"
+    why = "git took too long; mem asks it again"
     if is_in_none:
-        why = "no commit has taken it out yet"
+        why = "no commit has removed it yet"
     return why, "mem doctor --stale"
 
 
 def _head(scene: Scene) -> str:
-    """The commit that memory is held against; "" without one, and without memory."""
+    """The commit that memory is compared with; "" if there is none, or no memory."""
     top = scene.repository.top
     return git.head_of(top) if top and scene.app.project.listing.files else ""
 
 
 def _gone(scene: Scene) -> _Gone | None:
-    """By entry, the names it holds that are gone, from an index that is brought up
-    to date; None without git."""
+    """For each entry, its names that are gone, from an updated index; None without
+    git.
+    """
     app = scene.app
     if app.project.root is None or not _head(scene):
         return None
@@ -151,12 +155,12 @@ def mend_names(scene: Scene) -> Mended:
     mended = scene.app.write(plan, "doctor") if _gone(scene) else Mended()
     if mended.done and not scene.app.dry_run:
         scene.app.project.relist()
-        _gone(scene)  # the rows are of what stands there now
+        _gone(scene)  # the rows describe the current text
     return mended
 
 
 def _followed(scene: Scene) -> tuple[CompactFiles, Compaction]:
-    """The memory files, and what becomes of them where new names are written."""
+    """The memory files, and their texts with the new names."""
     project = scene.app.project
     read = read_files(project, CompactRequest(levels=LEVELS))
     work = Compaction(read.sources, read.archives, project.now)

@@ -218,7 +218,7 @@ def read(path: Path, form: str = "", inside: Path | None = None) -> ImportSource
     """All of `path`, in the format named or found; no link on the way leads out of
     `inside`. Raises UsageError."""
     if not path.exists():
-        what = f"{path}: there is no such file or folder"
+        what = f"{path}: no such file or folder"
         raise UsageError(what, "name what is to be imported")
     if form != RULES and path.match("memory/MEMORY.md"):
         path = path.parent

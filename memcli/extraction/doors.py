@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from memcli.app import App
-from memcli.extraction import proposals, rules
+from memcli.extraction import proposals
 from memcli.extraction.drafts import FindingDraft, is_persons
 from memcli.extraction.placement import Context
 from memcli.extraction.proposals import Proposal, Proposals
@@ -67,7 +67,7 @@ class SessionDoors:
             one.session_id == self.session.id and one.session_task == context.task
             for one in self.known.all
         )
-        room = max(0, rules.PROPOSED - sum(mine))
+        room = max(0, proposals.MOST_OF_SESSION - sum(mine))
         waiting = [
             proposals.proposal_of(draft, context, home) for draft in likely[:room]
         ]

@@ -17,14 +17,14 @@ from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.sessions.model import Finding, Session
 from memcli.similarity.claims import Claim, claim
 from memcli.similarity.duplicates import near_duplicate
-from memcli.storage.inbox import Inbox, Proposed
+from memcli.storage.inbox import DAYS, Inbox, Proposed
 from memcli.storage.state import State
 
-DAYS = 30  # for which a proposal waits
-MOST = 50  # of a repository wait at once; the oldest run out
+MOST_OF_SESSION = 3  # proposals that one session may add
+MOST_WAITING = 50  # proposals of a repository; beyond that the oldest expire
 VERB = "extract"  # the write whose undo record notes what it proposed
 AROUND = 400  # characters of the turn that are kept beside a proposal
-REMEMBERED = 1000  # that are over are remembered, so that none comes back
+REMEMBERED = 1000  # closed proposals kept, so that none is proposed again
 
 
 class Proposal(NamedTuple):
@@ -132,7 +132,7 @@ def read(state: State, today: datetime.date) -> list[Proposal]:
         if proposal is None:
             continue
         waiting += proposal.waits
-        if proposal.waits and (row.since < first or waiting > MOST):
+        if proposal.waits and (row.since < first or waiting > MOST_WAITING):
             proposal = proposal._replace(became="over")
         proposals.append(proposal)
     return proposals

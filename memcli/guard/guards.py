@@ -251,7 +251,7 @@ def tool_use(root: Path, call: ToolCall) -> ToolUse:
         files=tuple(dict.fromkeys(chain.from_iterable(named))),
         places=tuple(dict.fromkeys(places)),
         walk=globs.Walk(str(root), MOST_WALKED),
-        unread=f"it changes {MOST} files and more" if is_long else call.unread,
+        unread=f"it changes {MOST} or more files" if is_long else call.unread,
     )
 
 
@@ -346,7 +346,7 @@ def strictest(app: App, use: ToolUse, trusted: Iterable[str]) -> Verdict | None:
         guard = _guard_of(candidate, path, app.project.root)
         patterns += len(guard.written)
         if patterns > MOST_PATTERNS:
-            met = f"more than {MOST_PATTERNS:,} patterns of guards may bear on it"
+            met = f"more than {MOST_PATTERNS:,} guard patterns may apply to it"
             verdicts.append(Verdict(guard=guard, mode=ASK, met=met, pattern=""))
             break
         verdict = _cautious(guard, use) if guard.binds else None

@@ -200,7 +200,7 @@ def _lifts(app: App, command: Words) -> str:
     if any(matches(pattern, command) for pattern in LIFTING):
         return f"`{line}` would lift or trust a guard"
     if _may_change_guard(app, command):
-        return f"`{line}` would change a guard or take it away"
+        return f"`{line}` would change or remove a guard"
     return ""
 
 

@@ -87,7 +87,7 @@ def _suggested_for(entry: Entry, given: dict[str, object]) -> dict[str, object]:
     bans = was_guard or bool(list(parts_of(f"{entry.title}\n{body}")))
     is_clear = bool(made.commands) or (bool(made.paths) and bans)
     if not (is_given or is_clear):
-        what = f"{entry.id[:8]}: what it forbids is not clear from its words"
+        what = f"{entry.id[:8]}: its text does not say clearly what it forbids"
         stopped = "--command 'git push --force*', or --path 'src/**'"
         if made.paths:
             stopped = f"--path {shlex.quote(made.paths[0])}"

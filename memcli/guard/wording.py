@@ -1,18 +1,19 @@
-"""What a guard says when it stops a call, as one line."""
+"""The one-line message of a guard that stops a call."""
 
 from memcli.guard.guards import DENY, Verdict
 from memcli.text.controls import for_prompt
 
 UNTRUSTED = (
-    "it is to refuse, and asks because its words, as they are now, are not trusted on this"
-    " machine; a person trusts them with: mem guard --trust"
+    "it is set to refuse, but only asks because its current text is not trusted on "
+    "this machine; a person trusts it with: mem guard --trust"
 )
 LIFTED = "Only the person may do that: ask them first"
 
 
 def reason(verdict: Verdict) -> str:
-    """Title, place, what was met, what is allowed, and how a person lifts it. What
-    comes from files stands in backticks."""
+    """Title, place, the match, what is allowed, and how a person removes the guard.
+    Text from files is put in backticks.
+    """
     guard = verdict.guard
     if not guard.entry:
         return f"mem: {guard.title}. {LIFTED}"
@@ -26,20 +27,20 @@ def reason(verdict: Verdict) -> str:
     is_untrusted = guard.mode == DENY != verdict.mode and not verdict.is_place
     if is_untrusted and verdict.pattern:
         parts.append(UNTRUSTED)
-    parts.append(f"a person lifts it with: mem guard --off {guard.entry[:8]}")
+    parts.append(f"a person removes it with: mem guard --off {guard.entry[:8]}")
     return "; ".join(parts)
 
 
 def met(verdict: Verdict) -> str:
-    """What of the call met the guard, or why it cannot be known whether any does."""
+    """What in the call matched the guard, or why that cannot be known."""
     if not verdict.pattern:
-        return f"this call cannot be read to its end: {verdict.met}"
+        return f"this call cannot be fully parsed: {verdict.met}"
     name = verdict.met or "."  # the root itself
-    verb = "is, or may hold," if verdict.is_place else "is"
+    verb = "is or may contain" if verdict.is_place else "is"
     return f"{quoted(name)} {verb} {quoted(verdict.pattern)}"
 
 
 def quoted(text: str) -> str:
-    """A text of a file as one word of ours: safe, short, in backticks."""
+    """A text from a file, made safe, shortened and put in backticks."""
     safe = " ".join(for_prompt(text).replace("`", "'").split())
     return f"`{safe[:200]}`"

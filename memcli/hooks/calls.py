@@ -52,8 +52,8 @@ NEEDED: dict[str, tuple[str, type]] = {
 # compiled by the first text that may have one
 _ODD = "[\ud800-\udfff]"
 UNJUDGED = (
-    "mem: there was no time to judge this call by the guards in force here, or it"
-    " cannot be read"
+    "mem: this call could not be checked against the guards here: no time left, or not "
+    "readable"
 )
 
 

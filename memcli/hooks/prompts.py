@@ -29,6 +29,7 @@ longer a session goes on."""
 LEAST_TOKENS = 60  # below which nothing is told, only pointed at
 PROMPT_HITS = 3
 FAILURE_HITS = 2
+MOST_POINTERS = 1  # lines that point at an entry instead of quoting it
 ERROR_END = 2_000  # characters of the end of what a command that failed said
 HISTORY_TOKENS = 150
 LEAST_EXCERPT = 60
@@ -42,8 +43,8 @@ _NUMBER = r"(?<!\w)\d[\d:.,T+-]*(?!\w)"
 _LINK = r"\]\(([\w./-]+\.md)"
 NUDGE_AFTER = 60
 NUDGE = (
-    f"(mem: {NUDGE_AFTER} prompts and nothing was remembered. What is worth keeping"
-    ' can be kept: mem add "what was learned")'
+    f"(mem: {NUDGE_AFTER} prompts without a write to memory. To keep what was"
+    ' learned: mem add "what was learned")'
 )
 
 
@@ -264,7 +265,7 @@ class Telling:
         # What found no room is pointed at, and what is merely likely beside no text.
         likely = clear if items else [*clear, *context.fresh(found.likely)]
         pointers = _pointers(items, likely, context) if context.can_point else []
-        return [*items, *pointers[:1]]
+        return [*items, *pointers[:MOST_POINTERS]]
 
     def _in_memory(self, embedder: Embeds) -> answer.Bearing:
         """What of the memory files bears on the prompt."""

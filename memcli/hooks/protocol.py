@@ -138,7 +138,7 @@ def _served(
         if verb == "pre-tool":
             _event(verb, unread, clock, pending)
         needed = f"session_id, cwd, {NEEDED.get(verb, ('source',))[0]}"
-        return f"{len(data)} bytes that are no call\ngive it JSON with {needed}"
+        return f"{len(data)} bytes that are not a call\ngive it JSON with {needed}"
     call = call._replace(harness=agent)
     pending += _begun(verb, call)
     if verb != "session-end" or not hasattr(os, "fork"):

@@ -60,7 +60,7 @@ def replay(app: App) -> ReplayReport:
     path = record_of(app.project)
     begun = time.monotonic()
     if path is None:
-        raise UsageError("nothing of past sessions is kept here", "mem index --history")
+        raise UsageError("no past sessions are indexed here", "mem index --history")
     done = 0
     found = list[Correction]()
     told = list[tuple[int, bool]]()

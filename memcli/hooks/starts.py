@@ -21,7 +21,7 @@ from memcli.index.occasions import has_guards
 from memcli.memory.filters import Filters
 from memcli.recall import budget
 from memcli.recall.budget import Pools
-from memcli.storage.inbox import Inbox
+from memcli.storage.inbox import DAYS, Inbox
 from memcli.storage.state import SessionLog, State
 from memcli.text.controls import for_prompt
 
@@ -31,11 +31,10 @@ KEPT_DAYS = 60  # days for which it is remembered what a session was told
 EMPTIED = ("compact", "clear")  # after these the agent has lost all that it was told
 KEPT = ("resume", "fork")  # after these it still has it
 MARK = "<recalled-memory>"
-PROPOSAL_DAYS = 30  # for which a proposal waits
 PROPOSAL_LINES = 2
 PROPOSED = (
-    '(mem: said last time, not kept: "{title}". Ask the person; on a yes'
-    " mem keep {id}, on a no mem drop {id})"
+    '(mem: proposed last time, not kept: "{title}". Ask the person; if yes:'
+    " mem keep {id}, if no: mem drop {id})"
 )
 
 
@@ -159,7 +158,7 @@ def _news(
 
 def _proposed(app: HookApp, state: State, call: HookCall) -> Iterator[str]:
     """A line for each of the newest proposals that no other session was told of."""
-    first = app.project.now - datetime.timedelta(days=PROPOSAL_DAYS)
+    first = app.project.now - datetime.timedelta(days=DAYS)
     inbox = Inbox(state)
     found = inbox.untold(call.session, first.isoformat(), PROPOSAL_LINES)
     inbox.name([row.id for row in found], call.session)

@@ -59,7 +59,7 @@ def work(root: str, environ: Mapping[str, str], *, wait: bool) -> str:
         name = f"worker-{digest(app.project.key.encode('utf-8', 'surrogateescape'))}"
         with alone(state_dir(), name, wait=PATIENCE if wait else 0.0) as mine:
             if not mine:
-                return "another worker is at it"
+                return "another worker is running"
             app.refresh()
             synced = _synced(app)
             if not learns_here(app):

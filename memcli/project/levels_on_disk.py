@@ -33,7 +33,7 @@ _PROJECT = (*_NAMES, "proxy.md", f"proxy{ARCHIVE}")
 Names = Sequence[str]
 Environ = Mapping[str, str] | None
 T = TypeVar("T")
-FILES, FOLDERS, WORDS = (
+_, FILES, FOLDERS, WORDS = (
     names.split() for names in stanzas("project/places.txt").values()
 )
 NEVER = frozenset({"readme.md", "template.md", "proxy.md", "institutional.md"})

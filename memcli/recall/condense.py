@@ -42,9 +42,7 @@ def condensed(app: App, task: str) -> str:
             )
         terms = _asked(app.providers.model, task)
     except MemError as error:
-        app.notes.append(
-            f"the task was searched as it stands, not condensed: {error.what}"
-        )
+        app.notes.append(f"the task was searched as given, not condensed: {error.what}")
         return task[:PLAIN]
     app.from_state(lambda state: state.remember_condensed(digest, terms), None)
     return terms
@@ -58,7 +56,7 @@ def terms_of(reply: str) -> str:
             break
         found.append(word)
     if not found:
-        raise ProviderError("the model's reply has no words", "run again")
+        raise ProviderError("the model's reply is empty", "run again")
     return " ".join(found)
 
 

@@ -5,6 +5,8 @@ from collections.abc import Container, Iterable
 from memcli.named import NamedTuple
 from memcli.storage.state import StatePart
 
+DAYS = 30  # for which a proposal waits
+
 
 class Proposed(NamedTuple):
     """A lesson that waits for a yes: since which day, and the session that was told of

@@ -1,4 +1,6 @@
-"""How every view words an entry: in a line, as an object, with the line it stands on."""
+"""How views show an entry: as a line of text, as a JSON object, and with its line
+number.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,11 @@ ENTRY_KEYS = (
     " created_at title line"
 ).split()
 Rows = Sequence[tuple[str, str, str]]  # (id, path, title) of entries
-Keys = Mapping[str, object]  # what differs from the fields of a report in its JSON
+Keys = Mapping[str, object]  # what a report's JSON has in place of its fields
 
 
 def entry_objects(rows: Rows, patches: Iterable[Patch]) -> list[dict[str, object]]:
-    """Entries as objects, with the line where each stands now."""
+    """Entries as objects, each with the line where it is now."""
     lines = line_numbers(patches)
     return [
         {"id": entry_id, "path": path, "line": lines.get(entry_id), "title": title}
@@ -29,7 +31,7 @@ def entry_objects(rows: Rows, patches: Iterable[Patch]) -> list[dict[str, object
 
 
 def written_lines(done: str, rows: Rows, patches: Iterable[Patch]) -> list[str]:
-    """One line an entry that was written: what was done, its title, place and id."""
+    """One line for each written entry: what was done, its title, place and id."""
     lines = line_numbers(patches)
     texts = []
     for entry_id, path, title in rows:
@@ -39,7 +41,7 @@ def written_lines(done: str, rows: Rows, patches: Iterable[Patch]) -> list[str]:
 
 
 def added_lines(rows: Rows, patches: Iterable[Patch]) -> list[str]:
-    """One line an entry that is new."""
+    """One line for each new entry."""
     lines = line_numbers(patches)
     return [
         f"added to {place(path, lines.get(entry_id, 1))}: {safe(title)}"
@@ -49,7 +51,7 @@ def added_lines(rows: Rows, patches: Iterable[Patch]) -> list[str]:
 
 
 def line_numbers(patches: Iterable[Patch]) -> dict[str, int]:
-    """Where each entry stands in the files as they are after the patches."""
+    """The line of each entry in the files after the patches."""
     numbers: dict[str, int] = {}
     for patch in patches:
         if patch.after:

@@ -1,5 +1,6 @@
-"""What the everyday verbs say: of an entry that was added, shown, changed or taken out,
-of what agents were told, and of what is gone."""
+"""Output of the everyday commands: entries that were added, shown, changed or retired,
+what agents were told, and what was forgotten.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 
 def add_keys(report: AddReport | EditReport) -> Keys:
-    """Where the entry stands now, for JSON."""
+    """Where the entry is now, for JSON."""
     return {"line": line_numbers(report.patches).get(report.id)}
 
 
@@ -60,32 +61,32 @@ edit_keys = add_keys
 
 
 def add_text(report: AddReport) -> str:
-    """Where the entry was written, or that it was known already."""
+    """Where the entry was written, or that it was already known."""
     row = (report.id, report.path, report.title)
     if report.reinforced:
-        (line,) = written_lines("known already, reinforced:", [row], report.patches)
+        (line,) = written_lines("already known, reinforced:", [row], report.patches)
     else:
         (line,) = added_lines([row], report.patches)
     if report.by_kind:
-        line += f", importance {report.importance:g} by its kind"
+        line += f", importance {report.importance:g} from its kind"
     for old, title in report.superseded:
         line += f"\nsupersedes: {title} (id {old[:8]}; --beside keeps both)"
     for old, title in report.opposed:
-        line += f"\nsays the opposite of: {title} (keep one: mem retire {old[:8]}, or mem retire {report.id[:8]})"
+        line += f"\ncontradicts: {title} (keep one: mem retire {old[:8]}, or mem retire {report.id[:8]})"
     return for_display(line)
 
 
 def edit_text(report: EditReport) -> str:
-    """Which fields of the entry changed."""
+    """The fields of the entry that changed."""
     if not report.changed:
-        return for_display(f"nothing changed of {report.title} (id {report.id[:8]})")
+        return for_display(f"no change to {report.title} (id {report.id[:8]})")
     row = (report.id, report.path, report.title)
     (line,) = written_lines("changed", [row], report.patches)
     return for_display(f"{line}: {', '.join(report.changed)}")
 
 
 def explained_text(report: ListReport) -> str:
-    """What each entry weighs, the weightiest first."""
+    """The weight of each entry, highest first."""
     heads = "id title importance decay growth prominence uses".split()
     factors = ("importance", "decay", "growth", "prominence")
     rows = []
@@ -96,7 +97,7 @@ def explained_text(report: ListReport) -> str:
 
 
 def list_text(report: ListReport) -> str:
-    """A row an entry."""
+    """One row for each entry."""
     heads = ("id", "date", "level", "kind", "title", "where")
     rows = [
         (
@@ -104,7 +105,7 @@ def list_text(report: ListReport) -> str:
             row.date or "-",
             row.level,
             row.kind or "-",
-            # An order in the title takes its cell, not the id.
+            # An order in the title replaces the title's cell, not the id.
             safe(f"[retired] {row.title}" if row.status == "retired" else row.title),
             f"{row.path}:{row.line}",
         )
@@ -114,7 +115,7 @@ def list_text(report: ListReport) -> str:
 
 
 def show_keys(report: ShowReport) -> Keys:
-    """The entry's own keys in the place of the entry."""
+    """The entry's own keys in place of the entry."""
     entry = report.entry
     edge = ("entry", "relation", "other")
     return {
@@ -134,7 +135,9 @@ def show_text(report: ShowReport) -> str:
     values = {}
     for key, value in _shown_values(report).items():
         if value:
-            values[key] = " ".join(_joined(value).split())  # no value forges a line
+            values[key] = " ".join(
+                _joined(value).split()
+            )  # so that no value can fake a line
     lines = hung(styled(redact_secrets(for_display(entry.title)), "bold"), 2)
     lines += values_text(values)
     text = body_of(report.around or entry.body, entry.title)
@@ -183,23 +186,25 @@ def retire_keys(report: RetireReport) -> Keys:
 
 
 def retire_text(report: RetireReport) -> str:
-    """One line an entry: retired, restored, or already so; and what went with it."""
+    """One line for each entry: retired, restored or already so; and what was retired
+    with it.
+    """
     status = "retired" if report.verb == "retired" else "active"
     lines = written_lines(report.verb, report.changed, report.patches)
     lines += written_lines(
-        "retired with it, since it says the same:", report.episodes, report.patches
+        "also retired, since it says the same:", report.episodes, report.patches
     )
-    lines += [f"{name[:8]} is {status} already" for name in report.already]
+    lines += [f"{name[:8]} is already {status}" for name in report.already]
     return for_display("\n".join(lines))
 
 
 def undo_text(report: UndoReport, root: str) -> str:
-    """What was taken back, and what would be next."""
+    """What was undone, and what the next undo would undo."""
     if not report.verb:
-        return "there is nothing to undo"
+        return "nothing to undo"
     names = [place(_seen_from(root, path)) for path in report.files]
     lines = [
-        f"took back {report.verb} of {report.time}: {', '.join(names) or 'no file changes'}"
+        f"undid {report.verb} of {report.time}: {', '.join(names) or 'no file changes'}"
     ]
     titles = dict(chain.from_iterable(map(_changed_entries, report.patches)))
     named = [f"  {safe(title)} (id {name[:8]})" for name, title in titles.items()]
@@ -207,27 +212,28 @@ def undo_text(report: UndoReport, root: str) -> str:
     lines += [f"  and {len(named) - 3} more"] if len(named) > 3 else []
     if any(map(_wired_merges, report.patches)):
         lines.append(
-            "the merge driver in git's settings and the index, which git ignores, stay:"
-            " mem init --remove takes them"
+            "the merge driver in git's settings and the index, which git ignores, are "
+            "still there;"
+            " mem init --remove removes them"
         )
     lines += waiting_lines(report, "waits")
     if report.verb == REMOVAL:
         lines.append(
-            "that was a removal: what it had taken out is back, and wired."
-            " mem init --remove takes it out; mem init completes it"
+            "that was a removal: what it removed is back and active."
+            " mem init --remove removes it again; mem init completes it"
         )
     if report.earlier:
         what = f"the write before it, {report.earlier}"
         if report.earlier == REMOVAL:
-            what += " (what it took out would be back, and wired)"
-        lines.append(f"{what}, is taken back by another mem undo")
+            what += " (what it removed would be back and active)"
+        lines.append(f"another mem undo undoes {what}")
     return "\n".join(lines)
 
 
 def waiting_lines(report: UndoReport, waits: str) -> list[str]:
-    """The proposals that come back, and those that go."""
+    """The proposals that are back, and those that are gone."""
     again = [f"{name[:8]} {waits} again: mem inbox" for name in report.waiting]
-    return again + [f"proposed no more: {title}" for title in report.unproposed]
+    return again + [f"no longer proposed: {title}" for title in report.unproposed]
 
 
 def _changed_entries(patch: Patch) -> Iterator[tuple[str, str]]:
@@ -248,18 +254,18 @@ def _changed_entries(patch: Patch) -> Iterator[tuple[str, str]]:
 
 
 def _seen_from(root: str, path: str) -> str:
-    """A path from the root where it is below it, else as it is."""
+    """A path relative to the root if it is below it, else unchanged."""
     return os.path.relpath(path, root) if path.startswith(f"{root}/") else path
 
 
 def _wired_merges(patch: Patch) -> bool:
-    """Whether the write that a patch takes back had git merge by mem."""
+    """Whether the write that a patch undoes made git merge with mem."""
     is_attributes = patch.path.endswith(".gitattributes")
     return is_attributes and "merge=mem" in (patch.before or "")
 
 
 def told_text(report: ToldReport) -> str:
-    """A line for each thing that was told, below its session."""
+    """A line for each thing an agent was told, grouped by session."""
     lines = []
     lifted = {stop.entry for stop in report.stopped if stop.lifted}
     for session, group in groupby(report.tellings, key=lambda each: each.session):
@@ -279,7 +285,7 @@ def told_text(report: ToldReport) -> str:
 
 
 def why_text(report: WhyReport) -> str:
-    """Two lines each: when, what with its handle, and by whom; then how it begins."""
+    """Two lines for each: date, title, handle and source; then how it begins."""
     where = place(report.path, report.line or 0)
     if report.within:
         where += f" in {'.'.join(report.within[::-1])}"
@@ -293,12 +299,12 @@ def why_text(report: WhyReport) -> str:
         if text:
             lines.append(styled(f"            {cut_words(text, 40)}", "dim"))
     if not report.rows:
-        lines.append("nothing is known of it")
+        lines.append("nothing is known about it")
     return for_display("\n".join(lines))
 
 
 def log_lines(story: LogReport) -> Iterator[str]:
-    """A line for each thing that happened, the newest first, as it is found."""
+    """A line for each event, newest first, as soon as it is found."""
     known = ", ".join([f"id {story.id[:8]}", *story.related])
     head = for_display(f"{story.title} ({known})")
     wide = columns(sys.stdout)
@@ -313,7 +319,7 @@ def log_lines(story: LogReport) -> Iterator[str]:
 
 
 def doc_text(doc: Doc) -> str:
-    """A whole exchange or commit."""
+    """The full text of an exchange or commit."""
     when = doc.date[:16].replace("T", " ")
     lines = [f"{doc.handle}  {when}  {doc.who}  {doc.unit}"]
     for name, values in doc.about.items():
@@ -324,7 +330,7 @@ def doc_text(doc: Doc) -> str:
 
 
 def doc_keys(doc: Doc) -> Keys:
-    """The facts of an exchange or commit in the place of its fields."""
+    """The facts of an exchange or commit in place of its fields."""
     return {
         **dict.fromkeys(doc._fields, ...),
         "id": doc.handle,
@@ -336,7 +342,7 @@ def doc_keys(doc: Doc) -> Keys:
 
 
 def forgotten_text(report: ForgottenReport) -> str:
-    """Which entries are gone, and what still holds their words."""
+    """The entries that were deleted, and what still has their words."""
     lines = [
         f"forgot {for_display(title)} ({place(path)}, id {name[:8]})"
         for name, path, title in report.entries
@@ -348,7 +354,7 @@ def forgotten_text(report: ForgottenReport) -> str:
 
 
 def forget_text(report: ForgetReport) -> str:
-    """What is gone of history, and what was learned from it."""
+    """What was deleted of history, and what was learned from it."""
     units = report.units
     sessions = count(len(units) - report.commits, "session")
     what = f"{sessions} and {count(report.commits, 'commit')}"
@@ -357,7 +363,7 @@ def forget_text(report: ForgetReport) -> str:
     lines = [f"{'would forget' if report.dry_run else 'forgot'} {what}"]
     if report.again:
         lines.append(
-            f"none of it is read again; the commits come back by {report.again}"
+            f"none of it is read again; to read the commits again: {report.again}"
         )
     if report.entries:
         lines.append("learned from it, and still in memory (mem retire ID):")

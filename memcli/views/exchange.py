@@ -1,4 +1,4 @@
-"""What was imported, exported or synchronised, and what a branch adds to memory."""
+"""Output of import, export, sync and diff."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ if TYPE_CHECKING:
     from memcli.exchange.branch_diff import DiffReport, EntryDiff, ProseDiff
     from memcli.exchange.review import BranchFinding
 
-DIFF_HANG = 14  # where the words of a change begin, behind what it is
-# so many findings and lines of a comment on a pull request
+DIFF_HANG = 14  # the column where the text of a change begins
+# the most findings and lines of a comment on a pull request
 MOST_TOLD = 20
 MOST_LINES = 56
-NAMED_ENTRIES = 5  # of those that rest on what a branch changes
+NAMED_ENTRIES = 5  # the most entries named of those that rest on what a branch changes
 
 
 def import_text(report: ImportReport) -> str:
-    """What was added, one line each, and what was left out and why."""
+    """What was added, one line each, and what was not, with the reason."""
     lines = first(added_lines(report.added, report.patches))
     similar = [
-        f"known already: {title} (id {entry_id[:8]})"
+        f"already known: {title} (id {entry_id[:8]})"
         for title, entry_id in report.similar
     ]
     lines += first(similar)
     left_out = {
-        "holds a secret: not imported": report.refused,
-        "is about one person: imported with --level global alone": report.private,
+        "contains a secret: not imported": report.refused,
+        "is about one person: imported only with --level global": report.private,
     }
     for why, sources in left_out.items():
         lines += first([f"{place(source)}: {why}" for source in sources])
     lines += first([f"{why}: not imported (--again)" for why in report.taken_back])
     known = joined_counts(
-        (len(report.known), "imported before"), (len(report.similar), "known already")
+        (len(report.known), "imported before"), (len(report.similar), "already known")
     )
     totals = [f"{len(report.added)} added", known]
     lines.append(", ".join(filter(None, totals)))
@@ -63,29 +63,30 @@ def _titled(rows: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
 
 
 def leaving_text(report: SyncReport) -> str:
-    """What a sync would send."""
+    """What a sync would push."""
     names = " and ".join(f"~/{name}" for name in report.leaving)
     return names and f"would send {names}"
 
 
 def sync_text(report: SyncReport) -> str:
-    """What a sync took in and sent."""
+    """What a sync received and sent."""
     changes = []
-    for number, what in ((report.taken, "taken in"), (report.sent, "sent")):
+    for number, what in ((report.taken, "received"), (report.sent, "sent")):
         if number:
             changes.append(f"{count(number, 'commit')} {what}")
     files = [f"~/{patch.path.rpartition('/')[2]}" for patch in report.patches]
     if files:
         changes.append(f"wrote {' and '.join(files)}")
     if report.address:
-        return ", ".join(changes) or "in step"
-    here = ", ".join([*changes, "committed on this machine alone"])
-    return f"{here}; for others to find it: mem sync --git URL"
+        return ", ".join(changes) or "in sync"
+    here = ", ".join([*changes, "committed on this machine only"])
+    return f"{here}; to share it: mem sync --git URL"
 
 
 def export_text(report: ExportReport, *, raw: bool = False) -> str:
-    """The whole answer: the section, the files of rules, or JSON with every live entry,
-    `raw` with its secrets."""
+    """The whole answer: the section, the rule files, or JSON with every live entry;
+    `raw` keeps secrets.
+    """
     if report.target == "claude-rules":
         files = report.rules.items()
         return "\n".join(f"{name}\n\n{rule.put(None)}" for name, rule in files)
@@ -108,7 +109,9 @@ def export_text(report: ExportReport, *, raw: bool = False) -> str:
 
 
 def diff_text(report: DiffReport) -> str:
-    """By file: one line a change, then how much prose changed; the totals last."""
+    """One line for each change, by file, then how much prose changed; the totals
+    last.
+    """
     lines = []
     for path, level, changes, prose in _by_file(report):
         head = styled(place(path), "bold")
@@ -128,8 +131,7 @@ def diff_text(report: DiffReport) -> str:
 
 
 def diff_markdown(report: DiffReport) -> str:
-    """The same for a comment on a pull request; text from memory stands in code
-    spans."""
+    """The same for a comment on a pull request; text from memory is in code spans."""
     if report.empty:
         return ""
     lines = [f"### Memory: {_totals(report)}"]
@@ -150,7 +152,7 @@ def diff_markdown(report: DiffReport) -> str:
             lines.append(f"- prose: {prose_text(prose)}")
     more = len(lines) - MOST_LINES
     if more > 0:
-        lines = [*lines[:MOST_LINES], "", f"{more} lines more: mem diff"]
+        lines = [*lines[:MOST_LINES], "", f"{more} more lines: mem diff"]
     return "\n".join([*lines, "", f"<sub>{report.base}..{report.head}</sub>"])
 
 
@@ -171,9 +173,9 @@ def _finding(finding: BranchFinding, code: Callable[[str], str]) -> str:
     return {
         "removes": f"this branch removes {name}; {resting}",
         "moves": f"this branch moves {name} to {code(detail)}; {resting}",
-        "untold": f"what else it does to names could not be told in {detail} s",
-        "opposes": " says the opposite of ".join(named),
-        "secret": f"{entries} holds a secret ({detail}): take it out before it is merged",
+        "untold": f"other changes to names could not be checked in {detail} s",
+        "opposes": " contradicts ".join(named),
+        "secret": f"{entries} contains a secret ({detail}): remove it before merging",
         "order": f"{entries} reads like an order to the agent ({detail}): reword it",
     }[finding.what]
 

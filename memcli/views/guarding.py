@@ -1,4 +1,4 @@
-"""What `mem guard` says."""
+"""Output of `mem guard`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ EFFECTS = {"deny": "refuses", "ask": "asks", "": "stops nothing"}
 
 
 def list_text(report: GuardsReport) -> str:
-    """The guards in view, each with what it stops and where it stands."""
+    """The guards in view, each with what it stops and where it is."""
     if not report.guards:
-        return "no guards; mem guard --suggest names lessons that could bind"
+        return "no guards; mem guard --suggest lists lessons that could become guards"
     lines = [line for guard in report.guards for line in _listed(guard)]
     waiting = [
         guard
@@ -32,7 +32,7 @@ def list_text(report: GuardsReport) -> str:
         if guard.mode == "deny" and guard.effect == "ask"
     ]
     if waiting:
-        lines.append("they ask until you trust them: mem guard --trust")
+        lines.append("they only ask until you trust them: mem guard --trust")
     return "\n".join(lines)
 
 
@@ -44,16 +44,19 @@ def _listed(guard: ListedGuard) -> list[str]:
     lines += _pattern_lines(guard)
     if not guard.in_view:
         lifting = f"mem guard --off {guard.id[:8]}"
-        lines.append(f"    its file is out of view, and binds until you say {lifting}")
+        lines.append(
+            f"    its file is not in view; the guard applies until you run {lifting}"
+        )
     if guard.stopped:
         lines.append(f"    stopped {guard.stopped}×, last {guard.last_stop}")
-    lines += [f"    binds nothing: {in_one_line(fault)}" for fault in guard.faults]
+    lines += [f"    has no effect: {in_one_line(fault)}" for fault in guard.faults]
     return lines
 
 
 def _pattern_lines(guard: ListedGuard | SetGuardReport | Suggested) -> list[str]:
-    """What it is about: a line for its commands, its files, what it allows, and what it
-    leaves of its words."""
+    """A line each for its commands, its files, what it allows, and what of its text it
+    does not cover.
+    """
     patterns = {
         "commands": guard.commands,
         "paths": guard.paths,
@@ -65,18 +68,20 @@ def _pattern_lines(guard: ListedGuard | SetGuardReport | Suggested) -> list[str]
 
 
 def set_text(report: SetGuardReport) -> str:
-    """What was switched on or off."""
+    """What was turned on or off."""
     title = in_one_line(report.title)
     if report.mode == "off":
-        return f"lifted: {title} ({place(report.place)}); it binds no more"
+        return f"guard removed: {title} ({place(report.place)})"
     verb = "denied" if report.mode == "deny" else "asked about"
     lines = [f"from now on {verb}: {title} ({place(report.place)}, id {report.id[:8]})"]
     lines += _pattern_lines(report)
     if report.closer:
         given = " ".join(f"--command {shlex.quote(each)}" for each in report.closer)
         narrow = f"mem guard {report.id[:8]} {given}"
-        lines.append(f"these stop more than the rule forbids; that alone: {narrow}")
-    lines.append(f"lift it with: mem guard --off {report.id[:8]}")
+        lines.append(
+            f"these stop more than the rule forbids; to stop only that: {narrow}"
+        )
+    lines.append(f"to remove it: mem guard --off {report.id[:8]}")
     return "\n".join(lines)
 
 
@@ -84,23 +89,23 @@ def try_text(report: TryReport) -> str:
     """What would happen to a call."""
     call = in_one_line(report.call)
     if report.title is None:
-        return f"passes: no guard is about {call}"
+        return f"allowed: no guard applies to {call}"
     title = in_one_line(report.title)
     if report.id is None:
         return f"asked about: {title}"
     where = f"{title} ({place(report.place or '')}, id {report.id[:8]})"
     if report.decision is None:
         allowed = in_one_line(report.unless or "")
-        return f"passes: {where} lets it through, unless: {allowed}"
+        return f"allowed: {where} has the exception {allowed}"
     does = "refused" if report.decision == "deny" else "asked about"
     if not report.pattern:
-        return f"{does}: {where}\n    {call} cannot be read to its end"
+        return f"{does}: {where}\n    {call} cannot be fully parsed"
     verb = "may change" if report.is_place else "is"
     return f"{does}: {where}\n    {call} {verb} {in_one_line(report.pattern)}"
 
 
 def suggest_text(report: SuggestReport) -> str:
-    """The lessons that could be guards, and the command that switches each on."""
+    """The lessons that could be guards, and the command that turns each on."""
     if not report.suggestions:
         return f"none of {report.lessons} lessons says clearly what it forbids"
     lines = []
@@ -117,7 +122,7 @@ def suggest_text(report: SuggestReport) -> str:
 def replay_text(report: ReplayedGuards) -> str:
     """What the guards would have stopped."""
     if not report.calls:
-        return "no calls are recorded; mem index --history reads past sessions"
+        return "no recorded calls; mem index --history reads past sessions"
     lines = [
         f"{each.date[:10]} {each.handle} {each.decision}: {in_one_line(each.call)}"
         f" ({in_one_line(each.title)})"

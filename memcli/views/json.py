@@ -1,5 +1,6 @@
-"""Reports as JSON: one writer walks them; what differs from their fields is said by the
-views."""
+"""Reports as JSON. One writer walks the fields of a report; views name the values that
+differ.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -12,19 +13,20 @@ from memcli.text.secrets import redact_secrets
 
 
 def of(report: object, **values: object) -> str:
-    """A report as JSON: its fields, `values` over them (`...` leaves one out), no
-    secrets."""
+    """A report as JSON: its fields, replaced by `values` (`...` leaves one out),
+    without secrets.
+    """
     return json.dumps(safe(report, **values), ensure_ascii=False, indent=2)
 
 
 def safe(report: object, **values: object) -> Any:
-    """What `of` writes."""
+    """The value that `of` writes."""
     safe_text = cache(lambda text: redact_secrets(for_display(text)))
     return _walked(_document(report, values), safe_text)
 
 
 def with_secrets(report: object, **values: object) -> str:
-    """The same with the secrets that stand in it."""
+    """The same, with secrets kept."""
     document = _walked(_document(report, values), cache(for_display))
     return json.dumps(document, ensure_ascii=False, indent=2)
 
@@ -39,8 +41,9 @@ def _document(report: object, values: Mapping[str, object]) -> dict[str, object]
 
 
 def _walked(value: Any, text: Callable[[str], str]) -> Any:
-    """What JSON has of a value, each string in it as `text` gives it: at the least
-    without what a terminal would obey."""
+    """A value as JSON data, with `text` applied to each string: at least terminal
+    control characters are removed.
+    """
     if isinstance(value, str):
         return text(value)
     if value is None or isinstance(value, (bool, int, float)):

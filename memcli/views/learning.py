@@ -1,5 +1,6 @@
-"""What the verbs of learning say: what sessions taught, what waits for a yes, what
-memory was worth, and who said what."""
+"""Output of the learning commands: what was learned, what waits for a yes, what memory
+could have prevented, and who said what.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ _SIGNS = {
 
 
 def extract_keys(done: AfterSession) -> Keys:
-    """The report's fields with those of the sessions as objects."""
+    """The report's fields, with the sessions as objects."""
     report = done.extract
     sessions = []
     for session in report.sessions:
@@ -59,17 +60,17 @@ def extract_keys(done: AfterSession) -> Keys:
 
 
 def extract_text(done: AfterSession) -> str:
-    """What was learned, by session, and what was not."""
+    """What was learned from each session, and what was not."""
     report = done.extract
     lines = []
     if not report.sessions:
         none = "no new sessions of this repository"
-        lines.append(f"{none}: mem extract --show sessions says where it looked")
+        lines.append(f"{none}: mem extract --show sessions shows where it looked")
     for session in report.sessions:
         lines += _session_lines(session)
     if report.more:
         number = count(len(report.more), "older session")
-        lines.append(f"{number} not read: --all reads every one, --json names them")
+        lines.append(f"{number} not read: --all reads them all, --json lists them")
     if done.reinforced:
         number = count(len(done.reinforced), "entry", "entries")
         lines.append(f"reinforced {number} that the sessions recalled")
@@ -86,7 +87,7 @@ def extract_text(done: AfterSession) -> str:
 
 
 def proposed_lines(done: AfterSession) -> list[str]:
-    """What a run that writes nothing would let wait for a yes."""
+    """What a dry run would propose."""
     titles = (title for each in done.extract.sessions for title in each.proposed)
     return [f"would propose: {title}" for title in map(for_display, titles)]
 
@@ -103,7 +104,7 @@ def _session_lines(session: Learned) -> list[str]:
     lines += map(_event_line, session.events)
     lines += [f"  dropped {number}: {why}" for why, number in session.dropped.items()]
     lines += [
-        f"  found, and over the most of a session: {each}" for each in session.more
+        f"  found, but over the limit for one session: {each}" for each in session.more
     ]
     lines += [f"  not written again: {what}" for what in session.refused]
     lines += [f"  ? proposed: {title} (mem inbox)" for title in session.proposed]
@@ -117,9 +118,9 @@ def _event_line(event: PlacedFinding) -> str:
 
 
 def moment_text(report: MomentReport) -> str:
-    """Which file was written before or in the work."""
+    """The file that was written before or during work."""
     if report.what == "checkpoint":
-        return f"noted in {place(report.path)}"
+        return f"recorded in {place(report.path)}"
     return f"wrote {place(report.path)}: {count(report.risks, 'risk')}"
 
 
@@ -134,14 +135,13 @@ def inbox_keys(report: InboxReport) -> Keys:
 
 
 def inbox_text(report: InboxReport) -> str:
-    """Each proposal with its title, its text, the words around, and where it is
-    from."""
+    """Each proposal with its title, text, context and source."""
     if not report.proposals:
-        return "nothing waits: mem extract proposes what is likely"
+        return "no proposals; mem extract makes them"
     lines = []
     for proposal in report.proposals:
         lines += _proposal_lines(proposal)
-    lines.append("mem keep ID writes one, mem drop ID forgets it")
+    lines.append("mem keep ID writes one to memory, mem drop ID deletes it")
     return for_display("\n".join(lines))
 
 
@@ -157,7 +157,7 @@ def _proposal_lines(proposal: Proposal) -> list[str]:
 
 
 def keep_text(report: KeepReport) -> str:
-    """What was written where, a line each."""
+    """One line for each entry: what was written, and where."""
     lines = [
         f"{event.what} {event.id[:8]} in {place(event.path)}: {event.title}"
         for event in report.events
@@ -166,33 +166,33 @@ def keep_text(report: KeepReport) -> str:
 
 
 def drop_text(report: DropReport) -> str:
-    """What was dropped, a line each."""
+    """One line for each dropped proposal."""
     lines = [f"dropped {each.id[:8]}: {each.title}" for each in report.dropped]
     return for_display("\n".join(lines))
 
 
 def eval_text(report: ReplayReport) -> str:
-    """How many corrections could have been prevented, and each with what was known
-    before."""
+    """How many corrections could have been prevented, and what was known before
+    each.
+    """
     if not report.sessions:
-        return "nothing to replay: mem index --history has found no session of an agent"
+        return "nothing to replay: mem index --history found no agent session"
     corrections = report.corrections
     replayed = f"{count(report.replayed, 'session')}, {report.corrected} of them"
     lines = [
         f"{replayed} corrected by a person, {count(len(corrections), 'correction')}"
     ]
     if report.replayed < report.sessions:
-        lines.append(
-            f"of {report.sessions}, the newest: it ends after {report.seconds:.0f} s"
-        )
+        stopped = f"stopped after {report.seconds:.0f} s"
+        lines.append(f"of {report.sessions}, the newest: {stopped}")
     if not report.enough:
-        lines.append("too little history: shares say something from 20 sessions on")
+        lines.append("too little history: shares mean something from 20 sessions on")
     if corrections:
         lines += _share_lines(report)
     else:
         lines.append(
-            "a correction puts right what an agent did or said, in four telling words"
-            " or more; a rule that a person states is none, though mem extract keeps it"
+            "a correction sets right what an agent did or said, in four telling words"
+            " or more; a stated rule does not count, though mem extract keeps it"
         )
     lines += first(list(chain.from_iterable(map(_correction_lines, corrections))))
     return for_display("\n".join(lines))
@@ -241,13 +241,13 @@ def _correction_lines(correction: Correction) -> list[str]:
 
 
 def turns_text(sessions: Iterable[Session]) -> str:
-    """Each turn with its line, its speaker and how it begins."""
+    """Each turn with its line, its speaker and its first words."""
     lines = []
     for session in sessions:
         people = sum(turn.human for turn in session.turns)
         head = f"# {session.id}: {session.format}, {len(session.turns)} turns"
         left_out = f", {session.cut} left out" if session.cut else ""
-        lines.append(f"{head}, {people} of a person{left_out}")
+        lines.append(f"{head}, {people} by a person{left_out}")
         for turn in session.turns:
             words = " ".join(_turn_words(turn).split())
             if len(words) > _MOST_CHARACTERS:
@@ -290,7 +290,9 @@ def _turn_words(turn: Turn) -> str:
 
 
 def looked_text(discovery: Discovery) -> str:
-    """Where it was looked for sessions, and what of it is this repository's."""
+    """The places searched for sessions, and which sessions belong to this
+    repository.
+    """
     lines = [
         f"{looked.agent:<9} {looked.found:>5} of {looked.files:>5}  {looked.folder}"
         for looked in discovery.looked
@@ -305,6 +307,6 @@ def looked_text(discovery: Discovery) -> str:
 
 
 def looked_keys(discovery: Discovery) -> Keys:
-    """The sessions under that name, and why others were not read."""
+    """The sessions of that name, and why others were not read."""
     unread = [{"path": path, "why": why} for path, why in discovery.unread]
     return {"found": ..., "sessions": discovery.found, "unread": unread}

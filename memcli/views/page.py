@@ -1,9 +1,7 @@
-"""Memory as one HTML page that needs nothing else and reaches nothing: what mem browse
-writes.
-
-Memory text is hostile. It stands in the page as JSON that cannot end its element; the
-page's own script and style are allowed by their hashes alone, and what the script draws
-it sets as text."""
+"""The self-contained HTML page of mem browse. Memory text is untrusted: the page has it
+as JSON that cannot close its element, only the page's own script and style are allowed
+(by hash), and the script inserts everything as text.
+"""
 
 import json
 import os
@@ -32,8 +30,10 @@ _SLOT = re.compile(r"<!--(\w+)-->")
 
 
 def write(project: "Project", report: "BrowseReport", path: str) -> Path:
-    """Write the page into a file, below the root through no link; without one into the
-    cache. Raises where the file is there and no page, or would be git's."""
+    """Write the page to a file, or to the cache if none is given; below the root,
+    follow no link. Raises if the file exists and is not such a page, or is inside
+    .git.
+    """
     place = project.cwd / path
     root = project.root
     if not path:
@@ -41,17 +41,17 @@ def write(project: "Project", report: "BrowseReport", path: str) -> Path:
         root = None
         place = private_dir(cache_dir() / "browse") / name
     elif ".git" in Path(os.path.realpath(place)).parts:
-        raise UsageError(f"{path}: is a file of git", "name another file with --out")
+        raise UsageError(f"{path} is inside .git", "name another file with --out")
     elif place.is_file() and not _is_page(place):
         raise RefusedError(
-            f"{path}: is there, and no page of mem", "name another file with --out"
+            f"{path} exists and is not a page of mem", "name another file with --out"
         )
     write_output(place, render(report), root=root, mode=0o600)
     return place
 
 
 def _is_page(place: Path) -> bool:
-    """Whether a file is a page of ours, or empty."""
+    """Whether a file is a page that mem wrote, or empty."""
     try:
         with place.open("rb") as file:
             head = file.read(4096)
@@ -61,12 +61,14 @@ def _is_page(place: Path) -> bool:
 
 
 def render(report: "BrowseReport", served: str = "") -> str:
-    """The page; `served` is what its requests must carry when a server is behind it."""
+    """The page; `served` is the token its requests must carry if a server is behind
+    it.
+    """
     return _framed(report.name, data(report, served), reaches=bool(served))
 
 
 def shell() -> str:
-    """The page of a server before it was told who asks: nothing of memory is in it."""
+    """The page a server sends before it knows who asks: without any memory."""
     return _framed("", '{"shell":true}', reaches=True)
 
 
@@ -86,22 +88,23 @@ def _framed(name: str, document: str, *, reaches: bool) -> str:
         "data": document,
         "script": script,
     }
-    # The slots of the frame are filled once: no text can be a slot.
+    # Fill all slots of the template in one pass, so that no text can act as a slot.
     return _SLOT.sub(lambda slot: parts[slot[1]], table("views/browse.html"))
 
 
 def data(report: "BrowseReport", served: str = "") -> str:
-    """What the page shows, as JSON that cannot end the script element it stands in."""
+    """The data of the page, as JSON that cannot close its script element."""
     document = views.safe(report)
-    if served:  # a secret of our own: it is not taken for one that memory holds
+    if served:  # the page's own token must not be redacted like a secret in memory
         document["served"] = served
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     return re.sub("[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def doorway(address: str) -> Path:
-    """A file for you alone that leads to an address: its token would stand in the
-    arguments of the browser, which every user of the machine may read."""
+    """Write a file, readable by you alone, that redirects to an address: its token must
+    not appear in the browser's arguments, which every user of the machine can read.
+    """
     name = f"door-{digest(address.encode(), 8)}.html"
     place = private_dir(cache_dir() / "browse") / name
     text = f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'
@@ -110,7 +113,7 @@ def doorway(address: str) -> Path:
 
 
 def shown(address: str) -> bool:
-    """Open an address in the person's browser, where there is a screen for one."""
+    """Open an address in the user's browser, if there is a display."""
     return has_screen() and webbrowser.open(address)
 
 

@@ -1,4 +1,4 @@
-"""How far long work is: on a terminal as it goes, elsewhere at its end."""
+"""Progress of long work: a bar on a terminal, one line at the end elsewhere."""
 
 import sys
 import threading
@@ -9,13 +9,15 @@ from memcli.views.text import columns, say
 SHOWN_AFTER = 0.5
 EVERY = 0.2
 WORTH_A_WORD = 10.0
-"""Seconds: before the bar is drawn, between two drawings, and of work that is told in
-a pipe."""
+"""Seconds before the bar is drawn, between two redraws, and of work worth a line in a
+pipe.
+"""
 
 
 class Progress:
-    """A bar on stderr, drawn by a thread: what is done, of how much, and for how long;
-    gone at the end. Where the total is not known or reached, the bar only moves."""
+    """A progress bar on stderr, drawn by a thread, with count, total and time; removed
+    at the end. Without a total, or past it, the bar only moves.
+    """
 
     def __init__(self, name: str, *, quiet: bool = False) -> None:
         self._name = name
@@ -45,8 +47,9 @@ class Progress:
             say(f"mem: {self._name} took {took:.0f} s", quiet=self._quiet)
 
     def count(self, what: str, done: int, total: int = 0) -> None:
-        """Say how much of something is done; without a total, how much of it there is
-        is not known."""
+        """Report how much of something is done; leave out the total if it is not
+        known.
+        """
         self._what = what
         self._done = done
         self._total = total
@@ -59,7 +62,7 @@ class Progress:
 
     def _draw(self) -> None:
         if self._ended.wait(SHOWN_AFTER):
-            return  # short work needs no bar, and none of what draws it
+            return  # short work needs no bar, and does not import what draws it
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Bar

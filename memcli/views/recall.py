@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def recall_json(report: "RecallReport", *, explain: bool) -> str:
-    """The report; with `explain` also the factors of every score."""
+    """The report as JSON; with `explain`, also the factors of every score."""
     hits = [_hit_object(hit, explain=explain) for hit in report.hits]
-    sparse = report.mode == "bm25"  # no vectors: words alone were searched
+    sparse = report.mode == "bm25"  # no vectors: only words were searched
     return json.of(
         report, matched=..., found=..., nearest=..., hits=hits, sparse_only=sparse
     )
@@ -35,7 +35,7 @@ def _hit_object(hit: "Hit", *, explain: bool) -> dict[str, object]:
     values = {name: getattr(hit, name) for name in names}
     if hit.extra is None:
         return values
-    # an exchange or commit stands in no file
+    # an exchange or commit is in no file
     absent = dict.fromkeys("path line type kind level store".split())
     return {**values, **absent, **hit.extra}
 

@@ -1,4 +1,4 @@
-"""What mem index says: of the index, of the shared one, and of history."""
+"""Output of mem index: about the index, the shared index and history."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMED_FILES = 3
 
 
 def index_keys(report: IndexReport, sent: PushReport | None = None) -> Keys:
-    """Its files as objects, and what was pushed."""
+    """The files as objects, and what was pushed."""
     files = sorted(report.files.values(), key=lambda row: row.path)
     pushed: object = ...
     if sent is not None:
@@ -46,21 +46,22 @@ def _file_object(row: FileRow) -> dict[str, object]:
 
 
 def index_text(report: IndexReport) -> str:
-    """How many entries in how many files, what was read, how many vectors, and where it
-    lies."""
+    """The numbers of entries, files, files read and vectors, and where the index is."""
     entries = count(report.entries, "entry or section", "entries and sections")
     files = count(len(report.files), "file")
-    work = joined_counts((report.changed, "read anew"), (report.removed, "gone"))
+    work = joined_counts((report.changed, "read again"), (report.removed, "gone"))
     vectors = ", sparse-only" if report.where else ""
     if report.vectors is not None:
         vectors = f", {_vectors_text(report.vectors)}"
     text = f"{entries} in {files}, {work or 'up to date'}{vectors}: {report.where}"
     if report.names and report.names.gone:
         names = count(report.names.gone, "name")
-        text += f"; {names} in them the code has no more: mem doctor --stale"
+        text += f"; {names} in them no longer in the code: mem doctor --stale"
     if report.names and report.names.untold:
         names = count(report.names.untold, "name")
-        text += f"; what became of {names} is not known yet: mem doctor --stale goes on"
+        text += (
+            f"; {names} not checked against the code yet: mem doctor --stale continues"
+        )
     return text
 
 
@@ -71,8 +72,8 @@ def _vectors_text(vectors: Embedded) -> str:
 
 
 def push_text(report: PushReport) -> str:
-    """What a push did, one line for each thing that was done."""
-    lines = ["the tables were made"] if report.made else []
+    """What a push did, one line for each action."""
+    lines = ["created the tables"] if report.made else []
     files = count(report.files, "file")
     work = joined_counts(
         (report.sent, "sent"),
@@ -91,7 +92,7 @@ def push_text(report: PushReport) -> str:
 
 
 def history_text(report: HistoryReport) -> str:
-    """One line of what is kept, what was new, and what is left out for good."""
+    """One line: what is kept, what is new, and what was excluded for good."""
     new = report.added
     kept = _taken(report.sessions, report.commits)
     added = _taken(new.sessions, new.commits)
@@ -109,7 +110,7 @@ def _taken(sessions: int, commits: int) -> str:
 
 
 def history_keys(report: HistoryReport) -> Keys:
-    """The report with what is new as an object of its own."""
+    """The report, with new items as an object of their own."""
     added = report.added
     return {
         **dict.fromkeys(("added", "looked"), ...),

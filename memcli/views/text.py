@@ -1,5 +1,6 @@
-"""Words on the two streams: answers on stdout, talk on stderr; on a terminal folded and
-styled."""
+"""Print text: answers on stdout, messages on stderr; folded and styled on a
+terminal.
+"""
 
 import os
 import re
@@ -18,44 +19,44 @@ if TYPE_CHECKING:
     from memcli.memory.values import Patch, Problem
 
 MOST_LINES = 40
-"""So many lines are told one by one; of more, the rest is only counted (--json has them
-all)."""
+"""The most lines that are printed; the rest is only counted (--json has them all)."""
 NARROWEST = 20
 USUAL = 80
 TITLE = 30
-"""The least width that is laid out for, that of a terminal which does not tell, and the
-least of a table's title: other columns go before it gets narrower."""
+"""The least width of a layout, the width of a terminal that does not tell it, and the
+least width of a table's title: other columns are dropped before it gets narrower.
+"""
 _STYLES = {"dim": 2, "bold": 1, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _STYLE = r"\x1b\[[0-9;]*m"
 _HANG = r"\s*(?:(?:[-*+=<>]|\d{1,3}[.)]|mem:|hint:|next:|note:)\s+)?"
 _FENCE = r"\s*(```|~~~)"
 _WIDE = "\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6"
 _CLOSING = "、。，．：；？！）］｝」』】〉》〕ー々"
-# A line may end at blanks, and around a wide character unless that would begin a line
-# with its comma. Compiled when the first line is too long for a terminal: a pipe needs
-# none of this.
+# A line may break at blanks, and around a wide character unless the next line would
+# begin with a comma. Compiled only when a line is too long for a terminal.
 _PIECE = rf" +|[{_WIDE}][{_CLOSING}]*|(?:(?![{_WIDE}])[^ ])+[{_CLOSING}]*"
 
 
 class Unread(Exception):
-    """Whoever reads stdout has gone. Typer would make an exit code 1 of a
-    BrokenPipeError."""
+    """The reader of stdout has gone. Typer would turn a BrokenPipeError into exit code
+    1.
+    """
 
 
 def say(text: str, *, quiet: bool = False) -> None:
-    """Talk, on stderr. Nobody listening is no reason to stop."""
+    """Print a message on stderr; a closed stderr is no reason to stop."""
     if text and not quiet and sys.stderr is not None:
         lines = fold_text(for_display(text), columns(sys.stderr), more=2)
         with suppress(BrokenPipeError):
             if sys.stdout is not None:
-                # in one file or pipe the answer stands before the talk about it
+                # if both go to one file or pipe, the answer comes before the messages
                 sys.stdout.flush()
         with suppress(BrokenPipeError):
             print("\n".join(lines), file=sys.stderr)
 
 
 def put(text: str, end: str = "\n") -> None:
-    """The answer, on stdout."""
+    """Print the answer on stdout."""
     if text and sys.stdout is not None:
         try:
             print(text, end=end)
@@ -64,8 +65,9 @@ def put(text: str, end: str = "\n") -> None:
 
 
 def safe(text: str) -> str:
-    """An answer in words as it may be printed: for a person without secrets, in a pipe
-    without orders and tags of harnesses, too."""
+    """A text answer that is safe to print: without secrets; in a pipe also without
+    orders and harness tags.
+    """
     return redact_secrets(text) if columns(sys.stdout) else for_pipe(text)
 
 
@@ -93,8 +95,9 @@ def diff(patches: "Iterable[Patch]", root: str) -> str:
 
 
 def count_problems(problems: "Sequence[Problem]", *, quiet: bool) -> None:
-    """Say how many problems the memory files have, and the first that keeps something
-    unread."""
+    """Print how many problems the memory files have, and the first that keeps something
+    from being read.
+    """
     if problems:
         what = f"{count(len(problems), 'problem')} in the memory files"
         if unread := [
@@ -107,8 +110,9 @@ def count_problems(problems: "Sequence[Problem]", *, quiet: bool) -> None:
 def how_to_begin(
     problems: "Iterable[Problem]", *, rooted: bool = True, history: bool = False
 ) -> str:
-    """How to begin where there is no memory, not even one that cannot be read;
-    `rooted` in a project, one that has `history` or not."""
+    """Print how to begin if there is no memory at all; `rooted`: in a project,
+    `history`: it has history.
+    """
     if any(problem.severity == "unreadable" for problem in problems):
         return ""
     level = "" if rooted else " --level global"
@@ -121,8 +125,9 @@ def how_to_begin(
 def name_problems(
     problems: "Sequence[Problem]", hint: str = "hint: mem doctor", *, done: bool = True
 ) -> int:
-    """Say each problem in a line; the exit code that data which could not be used owns:
-    where conflicts kept all from being `done`, that of a refusal."""
+    """Print each problem on a line and return the exit code for unusable data, or that
+    of a refusal if conflicts kept everything from being `done`.
+    """
     if not problems:
         return 0
     severities = {problem.severity for problem in problems}
@@ -135,7 +140,7 @@ def name_problems(
 
 
 def first(lines: Sequence[str]) -> list[str]:
-    """The first lines, and how many more there are."""
+    """The first lines, and a line that counts the rest."""
     more = len(lines) - MOST_LINES
     if more <= 0:
         return list(lines)
@@ -143,18 +148,19 @@ def first(lines: Sequence[str]) -> list[str]:
 
 
 def joined_counts(*counts: tuple[int, str]) -> str:
-    """`3 sent, 1 taken out`: the numbers that are not 0, each with what it counts."""
+    """`3 sent, 1 removed`: the numbers that are not 0, each with what it counts."""
     return ", ".join(f"{number} {what}" for number, what in counts if number)
 
 
 def in_one_line(text: str) -> str:
-    """A file's name may hold line ends: they would make lines of their own."""
+    """A text in one line: the name of a file may contain line breaks."""
     return for_display(text).replace("\n", " ")
 
 
 def place(path: str, line: int = 0) -> str:
-    """Where something stands: the one way in which a view prints the name of a file,
-    which may hold line ends, secrets and tags."""
+    """A file name made safe to print; every view uses this, since a name may contain
+    line breaks, secrets and tags.
+    """
     return safe(in_one_line(f"{path}:{line}" if line else path))
 
 
@@ -169,8 +175,9 @@ def values_text(values: Mapping[str, Any]) -> list[str]:
 
 
 def columns(stream: TextIO | None) -> int:
-    """The width of the terminal that `stream` is (COLUMNS has the last word); 0 when it
-    is none."""
+    """The width of the terminal `stream` (COLUMNS overrides it); 0 if it is not a
+    terminal.
+    """
     if stream is None or not stream.isatty():
         return 0
     try:
@@ -184,8 +191,7 @@ def columns(stream: TextIO | None) -> int:
 
 
 def styled(text: str, style: str) -> str:
-    """`text` dim, bold or in a colour, where stdout may be coloured (NO_COLOR,
-    TERM=dumb)."""
+    """`text` dim, bold or coloured, if stdout may be coloured (NO_COLOR, TERM=dumb)."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     if plain or not columns(sys.stdout):
         return text
@@ -193,8 +199,9 @@ def styled(text: str, style: str) -> str:
 
 
 def cells(text: str) -> int:
-    """How many columns a line takes: styles none, Chinese, Japanese, Korean, emoji
-    two."""
+    """The columns that a line takes: styles take none, Chinese, Japanese, Korean and
+    emoji two.
+    """
     text = re.sub(_STYLE, "", text) if "\x1b" in text else text
     if text.isascii():
         return len(text)
@@ -209,7 +216,8 @@ def _character_cells(character: str) -> int:
 
 def fold(line: str, width: int, hang: int = 0) -> list[str]:
     """`line` folded between words at `width` columns; all lines but the first are
-    indented by `hang` columns."""
+    indented by `hang`.
+    """
     line = line.expandtabs(4) if width else line
     if not width or cells(line) <= width:
         return [line]
@@ -239,7 +247,7 @@ def fold_text(
 ) -> Iterator[str]:
     """Lines indented by `indent` columns and folded below the first word of their
     item; fenced code is left as it is."""
-    fence = ""  # what opened the block of code that the line is in
+    fence = ""  # the fence that opened the current code block
     for line in text.split("\n"):
         indented = " " * indent + line if line else ""
         found = re.match(_FENCE, line)
@@ -253,7 +261,9 @@ def fold_text(
 
 
 def _hang(line: str, more: int) -> int:
-    """Where the words of an item begin, or `more` columns behind a line's blanks."""
+    """The column where the text of a list item begins, or `more` columns after a line's
+    indent.
+    """
     found = re.match(_HANG, line)
     end = found.end() if found else 0
     return end if line[:end].strip() else end + more
@@ -278,8 +288,9 @@ def hung(line: str, hang: int) -> list[str]:
 def table(
     rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[str] = ()
 ) -> str:
-    """A table; on a narrow terminal the columns `spare` are left out. In a pipe,
-    rows with tabs and no heads."""
+    """A table; a narrow terminal leaves out the columns `spare`. In a pipe, rows with
+    tabs and no header.
+    """
     shown = [
         [redact_secrets(" ".join(for_display(cell).split())) for cell in row]
         for row in rows
@@ -320,8 +331,9 @@ def _drawn(
 
 
 def _cut(text: str, width: int) -> str:
-    """Lines of at most `width` columns. Words that are too long are cut, paths
-    behind a slash."""
+    """Lines of at most `width` columns. Words that are too long are cut, paths after a
+    slash.
+    """
     lines = []
     for part in fold(text, width):
         remainder = part
@@ -340,7 +352,7 @@ def _fitting(
     spare: Sequence[str],
     width: int,
 ) -> dict[str, int]:
-    """The columns that find room, and how wide each is; a title takes what is left."""
+    """The columns that fit, with their widths; the title takes what is left."""
     values = zip(heads, zip(*rows, strict=True), strict=True)
     widths = {head: max(map(cells, (head, *column))) for head, column in values}
     title = widths.get("title", 0)
@@ -350,7 +362,7 @@ def _fitting(
             del widths[name]
     if title:
         room = _room_for_title(widths, width)
-        # a place that lost its column stands below the title
+        # a place without a column is shown below the title
         is_below = "where" in heads and "where" not in widths
         widths["title"] = max(1, room if is_below else min(title, room))
     return widths

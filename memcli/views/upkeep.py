@@ -1,4 +1,6 @@
-"""What the verbs of upkeep say: strengthened, compacted, checked, and how good it is."""
+"""Output of the upkeep commands: reinforce, compact, retire-stage, doctor and
+health.
+"""
 
 from __future__ import annotations
 
@@ -36,14 +38,14 @@ if TYPE_CHECKING:
 
 
 def reinforce_text(report: ReinforceReport) -> str:
-    """How many entries became stronger or weaker, and why others did not."""
+    """How many entries got stronger or weaker, and why others did not."""
     changes = [
         f"{what} {count(len(ids), 'entry', 'entries')}"
         for what in ("reinforced", "rated", "weakened")
         if (ids := getattr(report, what))
     ]
     left_out = joined_counts(
-        (len(report.already), "counted in this session already"),
+        (len(report.already), "already counted in this session"),
         (len(report.retired), "retired"),
         (len(report.elsewhere), "in another work tree"),
         (len(report.unknown), "unknown"),
@@ -53,7 +55,7 @@ def reinforce_text(report: ReinforceReport) -> str:
 
 
 def retire_stage_text(report: StageReport) -> str:
-    """The stage, how it is known, and what was retired with the one before."""
+    """The stage, where it is read from, and what was retired with the previous one."""
     lines = list(report.notes)
     if report.current:
         source = f" (by {report.by})" if report.by else ""
@@ -72,7 +74,7 @@ EVENT_WORDS = dict(line.split(": ", 1) for line in _EVENTS)
 
 
 def event_lines(events: Iterable[Event]) -> list[str]:
-    """One line each of what was done, or found and left alone."""
+    """One line for each thing done, or found and left alone."""
     return first([_event_line(event) for event in events])
 
 
@@ -91,7 +93,7 @@ def _event_line(event: Event) -> str:
 
 
 def compact_text(report: CompactReport) -> str:
-    """What was done, or would be, and what waits."""
+    """What was or would be done, and what waits."""
     lines = event_lines(report.done)
     if report.waiting:
         number = count(report.waiting, "episode")
@@ -99,7 +101,7 @@ def compact_text(report: CompactReport) -> str:
     if len(report.done) > 1:
         counts = sorted(Counter(event.what for event in report.done).items())
         lines.append(", ".join(f"{what}: {number}" for what, number in counts))
-    left = ": what is named above stays until you change it" if report.found else ""
+    left = ": the findings above stay until you change them" if report.found else ""
     return for_display("\n".join(lines or [f"nothing to compact{left}"]))
 
 
@@ -107,7 +109,7 @@ _STATUS_STYLES = {"PASS": "green", "WARN": "yellow", "FAIL": "red", "INFO": "cya
 
 
 def doctor_keys(report: DoctorReport) -> Keys:
-    """The checks as objects, and how many went wrong."""
+    """The checks as objects, and how many failed."""
     rows = [
         {
             "name": row.name,
@@ -122,15 +124,16 @@ def doctor_keys(report: DoctorReport) -> Keys:
 
 
 def doctor_summary(report: DoctorReport) -> str:
-    """How many checks went wrong, in a line."""
+    """One line with the number of failed checks."""
     failures = [count(report.failed, "failure")] if report.failed else []
     warnings = [count(report.warned, "warning")] if report.warned else []
     return f"mem: {', '.join(failures + warnings) or 'all is well'}"
 
 
 def doctor_text(report: DoctorReport, *, whole: bool = False) -> str:
-    """One row a line: with tabs between the cells; on a terminal aligned, and unless
-    `whole` those that pass are only counted."""
+    """One line for each check, with tabs between the cells; on a terminal aligned, and
+    checks that pass only counted unless `whole`.
+    """
     width = columns(sys.stdout)
     if not width:
         return table([_check_cells(row) for row in report.checks], ())
@@ -148,7 +151,7 @@ def doctor_text(report: DoctorReport, *, whole: bool = False) -> str:
 
 
 def _check_lines(row: Check, name_width: int, hang: int) -> list[str]:
-    """A row on a terminal, with its hint below it."""
+    """A row for a terminal, with its hint below it."""
     cells = (" ".join(for_display(cell).split()) for cell in _check_cells(row))
     status, name, where, detail, hint = cells
     shown = f"{styled(where, 'cyan')} " if where else ""
@@ -164,18 +167,17 @@ def _check_cells(row: Check) -> tuple[str, ...]:
     return (row.status, row.name, place(row.path, row.line or 0), *told)
 
 
-NUDGE_FROM = 60  # so many prompts without anything written are worth a word
-ENOUGH = 95  # from this value a metric gets no advice
+NUDGE_FROM = 60  # from this many prompts without a write, say so
+ENOUGH = 95  # a metric from this value up gets no advice
 TEXT_WIDTH = 78
 BAR = 20
-"""Columns of the reasons, on a terminal that is not narrower, and of a metric's bar."""
+"""Columns of the reasons, on a terminal that is wide enough, and of a metric's bar."""
 LATEST_DAYS = 14
 MOST_SCORES = 60
 
 
 def health_keys(report: HealthReport, *, sparse: bool, history: bool = False) -> Keys:
-    """What of the report is told; with `history` also its snapshots, the oldest
-    first."""
+    """The report as JSON; with `history`, also its snapshots, oldest first."""
     hidden = ("health", "found", "spent", "unwritten", "opposites")
     return {
         "sparse_only": sparse,
@@ -189,11 +191,12 @@ def health_keys(report: HealthReport, *, sparse: bool, history: bool = False) ->
 
 
 def health_text(report: HealthReport, *, sparse: bool) -> str:
-    """Score, metrics with their bars and reasons, counts; within 80 columns or the
-    terminal's."""
+    """Score, metrics with bars and reasons, and counts; fits 80 columns or the
+    terminal.
+    """
     from memcli.diagnostics.metrics import FEW
 
-    # The score, and what it is of.
+    # The score, and the size of the memory.
     scored = report.health
     counts = report.counts
     score = styled(f"{scored.score:g} ({scored.band})", scored.band)
@@ -201,7 +204,7 @@ def health_text(report: HealthReport, *, sparse: bool) -> str:
     files = count(counts["files"], "file")
     lines = hung(f"health {score}   {live}, {files}, {counts['tokens']:,} tokens", 2)
 
-    # The metrics. Few entries are no reason to advise more of them.
+    # The metrics. A small memory gets no advice.
     is_small = counts["live"] < FEW
     measured = scored.metrics if counts["live"] else {}
     if not measured:
@@ -212,10 +215,10 @@ def health_text(report: HealthReport, *, sparse: bool) -> str:
     if doubted := report.doubts.lines():
         lines += ["", *folded(doubted, more=2)]
     if is_small and counts["live"]:
-        begin = f"{FEW} entries and more make these figures meaningful"
+        begin = f"these figures mean something from {FEW} entries on"
         lines += ["", *folded([f"{begin}: mem add, mem extract"], more=2)]
 
-    # What there is, by level, type, kind and status; and remarks.
+    # Counts by level, type, kind and status, and remarks.
     if counts["entries"]:
         lines += ["", *_kind_lines(report)]
     return "\n".join([*lines, *folded(_remarks(report, sparse=sparse), more=2)])
@@ -233,9 +236,9 @@ def _kind_lines(report: HealthReport) -> list[str]:
 def _remarks(report: HealthReport, *, sparse: bool) -> list[str]:
     lines = []
     if sparse:
-        lines.append("sparse-only: words alone are searched, not meaning (mem doctor)")
+        lines.append("sparse-only: only words are searched, not meaning (mem doctor)")
     if report.unwritten >= NUDGE_FROM:
-        prompts = f"{report.unwritten} prompts since memory was last written"
+        prompts = f"{report.unwritten} prompts since the last write to memory"
         lines.append(f"{prompts}: mem extract")
     spent = report.spent
     if spent.calls:
@@ -293,7 +296,7 @@ def _day_cells(day: Snapshot, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """One character a value, for 0 to 100."""
+    """One character for each value from 0 to 100."""
     steps = "▁▂▃▄▅▆▇█"
     size = 100 / len(steps)
     last = len(steps) - 1

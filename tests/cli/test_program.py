@@ -184,7 +184,9 @@ def test_a_number_that_cannot_be_used_is_answered_alike(project, args, allowed, 
     it does not fit."""
     result = project.mem(*args, value)
     assert (result.code, result.out) == (2, "")
-    assert result.err == f"mem: {args[-1]} {value}: cannot be used\nhint: {allowed}\n"
+    assert (
+        result.err == f"mem: {args[-1]} {value}: not a valid value\nhint: {allowed}\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -275,7 +277,7 @@ def test_a_line_with_options_of_before_goes_on_to_work(project, line, now):
     if command in ("recall", "list", "export", "health"):
         result = project.mem(command, *words)
         assert result.code in (0, 1), result
-        assert f"{option} is written " in result.err
+        assert f"{option} is now written " in result.err
 
 
 def test_an_option_that_cannot_be_written_over_is_named(project):

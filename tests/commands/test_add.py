@@ -181,7 +181,7 @@ def test_what_is_known_is_reinforced(project):
     body = "Because others queue behind it."
     project.remembers(LOCK, body, created_at="2026-01-01")
     result = project.mem("add", f"{LOCK}\n{body}")
-    assert result.out.startswith(f"known already, reinforced: {LOCK} (MEMORY.md:")
+    assert result.out.startswith(f"already known, reinforced: {LOCK} (MEMORY.md:")
     (entry,) = project.entries()
     assert (entry.reinforcement_count, entry.last_reinforced) == (1, TODAY)
     assert entry.created_at == "2026-01-01"
@@ -198,7 +198,7 @@ def test_a_title_that_stands_already_is_not_written_twice(project):
     project.remembers(LOCK, body, id="aaaa1111")
     for known in (LOCK, LOCK.upper(), f"{LOCK}\nask the owner of the table first."):
         result = project.mem("add", known)
-        assert result.out.startswith(f"known already, reinforced: {LOCK} ("), result
+        assert result.out.startswith(f"already known, reinforced: {LOCK} ("), result
     (entry,) = project.entries()
     assert entry.reinforcement_count == 3
     result = project.mem("add", f"{LOCK}\nNever ask the owner of the table first.")

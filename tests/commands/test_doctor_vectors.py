@@ -38,7 +38,7 @@ def filled(project, vectors):
 
 
 def test_vectors_of_another_model_fail(filled):
-    """Until mem index makes them anew."""
+    """Until mem index makes them again."""
     vectors_of(
         filled,
         "UPDATE meta SET value = replace(value, 'mem-256', 'other') WHERE key = 'vectors'",

@@ -130,7 +130,7 @@ def test_nothing_is_no_title_and_no_text(project, option):
         if (option, given) == ("--title", "-"):
             continue  # a title of its own
         result = project.ends(2, "edit", "bbbb", option, given, input=stdin)
-        assert result.err.startswith(f"mem: {option}: is empty\nhint: give ")
+        assert result.err.startswith(f"mem: {option} is empty\nhint: give ")
     assert project.read() == text
 
 

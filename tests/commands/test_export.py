@@ -290,7 +290,7 @@ def test_a_file_that_reads_another_is_not_told_twice(project, text):
     assert project.read("AGENTS.md") == after
     assert "mock the cart" in project.ok("export", "claude").out
     done = project.ok("export", "claude", "--out", "CLAUDE.md", "--remove")
-    assert done.out.endswith("section out of AGENTS.md, which CLAUDE.md reads\n")
+    assert done.out.endswith("section from AGENTS.md, which CLAUDE.md reads\n")
     assert project.read("AGENTS.md") == RULES_OF_SHOP
     place = str(project.root / "AGENTS.md")
     assert project.ok("export", "claude", "--out", place).out == "wrote AGENTS.md\n"

@@ -504,7 +504,7 @@ def test_an_unknown_path_keeps_no_other_from_being_imported(project):
         3, "import", ".cursor", ".github/copilot-instructions.md", "gone.md"
     )
     assert ".cursor:1: no known format" in result.err
-    assert "gone.md:1: there is no such file or folder" in result.err
+    assert "gone.md:1: no such file or folder" in result.err
     (entry,) = project.entries()
     assert entry.title == "Never push to the main branch."
     project.ends(2, "import", ".cursor", "gone.md")

@@ -97,7 +97,7 @@ def test_filters_that_nothing_passes_are_said(project):
     """The answer stays empty, on stderr stands why; --quiet has neither."""
     project.remembers()
     result = project.mem("list", "--tag", "nope")
-    assert result[:] == (0, "", "mem: nothing remembered passes these filters\n")
+    assert result[:] == (0, "", "mem: no entry matches these filters\n")
     assert project.mem("list", "--tag", "nope", "--quiet")[:] == (0, "", "")
 
 

@@ -133,7 +133,10 @@ def test_before_there_was_memory_nothing_is_advised(project):
     project.commit("memory")
     for line in (["list"], ["recall", "freeze time"]):
         done = project.mem(*line, "--at", "HEAD~1")
-        assert "nothing was remembered then" in done.err and "mem add" not in done.err
+        assert (
+            "nothing was remembered at that time" in done.err
+            and "mem add" not in done.err
+        )
 
 
 def test_why_a_file_is_as_it_is(project):

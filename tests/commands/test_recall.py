@@ -417,11 +417,11 @@ def test_a_path_that_names_no_file_is_said(project):
         ("[", "["),
     ):
         done = project.mem("recall", "zebra", "--path", pattern, "--ranked")
-        said = f"mem: path {heard}: there is no such file"
+        said = f"mem: path {heard}: no such file"
         assert (said in done.err) is bool(heard)
         assert ("Cart" in done.out) is pattern.startswith("src/")
     done = project.ok("add", "Zebras sleep", "--path", "sorce/**", "--path", "src/*.py")
-    assert done.err == "mem: path sorce/**: there is no such file\n"
+    assert done.err == "mem: path sorce/**: no such file\n"
 
 
 def test_the_persons_own_rules_stand_before_a_repositorys(project):

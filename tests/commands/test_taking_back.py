@@ -165,7 +165,7 @@ def test_retire_names_the_episode_that_goes_with_it(project):
     )
     first, second = project.mem("retire", "aaaa").out.splitlines()
     assert first.startswith(f"retired {rule} (")
-    said = "retired with it, since it says the same: An hour of work (MEMORY.md:"
+    said = "also retired, since it says the same: An hour of work (MEMORY.md:"
     assert second.startswith(said)
     assert "id bbbb2222" in second
     project.mem("undo")

@@ -25,7 +25,7 @@ def test_what_codex_does_not_trust_is_said(project):
     first = rows(project)
     assert (
         "WARN",
-        "Codex does not trust this project yet, and skips its hooks without a word",
+        "Codex does not trust this project yet and silently skips its hooks",
     ) in first
     assert any("does not trust these hooks yet" in what for _, what in first)
     events = json.loads(path.read_text())["hooks"]
@@ -61,7 +61,7 @@ def test_a_plug_in_that_codex_does_not_trust_is_named(project):
         for event in events
     ]
     project.write("~/.codex/config.toml", on + "".join(states))
-    assert rows(project) == [("PASS", "the plug-in of mem is on in codex")]
+    assert rows(project) == [("PASS", "the plug-in of mem is enabled in codex")]
 
 
 def test_a_hook_that_sits_twice_is_named(project):
@@ -77,10 +77,10 @@ def test_a_hook_that_sits_twice_is_named(project):
     project.write("~/.claude/settings.json", '{"enabledPlugins": {"mem@here": true}}')
     assert (
         "WARN",
-        "Claude Code has hooks of mem by its plug-in, too, and may run both",
+        "Claude Code has hooks of mem in its plug-in, too, and may run both",
     ) in rows(project)
     project.mem("init", "--claude", "--remove")
-    assert rows(project) == [("PASS", "the plug-in of mem is on in claude")]
+    assert rows(project) == [("PASS", "the plug-in of mem is enabled in claude")]
 
 
 def test_wiring_whose_program_is_gone_can_be_taken_back(project):

@@ -1100,11 +1100,11 @@ def test_doctor_sees_hooks(shop):
             f"{c['status']} {c['detail']}" for c in found if c["name"] == "hooks"
         )
 
-    assert rows() == "INFO no agent calls mem by itself"
+    assert rows() == "INFO no agent calls mem automatically"
     shop.mem("init", "--claude", "--git")
     assert rows().count("PASS") == 2
     os.utime(transcript(shop, "Hi"), (time.time() + 200_000,) * 2)
-    assert "WARN hooks are silent: a session went on and none was called" in rows()
+    assert "WARN hooks are silent: a session went on, but none was called" in rows()
     settings = shop.root / ".claude" / "settings.local.json"
     settings.write_text(settings.read_text().replace("; mem hook", "; /gone/mem hook"))
     for number in range(3):
@@ -1114,7 +1114,7 @@ def test_doctor_sees_hooks(shop):
     log_hook(state_dir(), "prompt 3 ms: OperationalError: disk is full")
     for part in (
         "not there",
-        "3 ended sessions wait to be learned from",
+        "3 ended sessions have not been learned from",
         "disk is full",
     ):
         assert part in rows()

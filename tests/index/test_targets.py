@@ -158,7 +158,7 @@ def test_what_is_taken_out_is_told_once_it_is_committed(project):
     project.git("commit", "-qm", "something else")
     for _ in range(2):
         rows = project.checks("--stale")
-        assert "no commit has taken it out yet" in rows[0]["detail"]
+        assert "no commit has removed it yet" in rows[0]["detail"]
     project.commit("taken out")
     assert "gone since" in states(project)["E"]
 

@@ -57,7 +57,7 @@ def test_init_prepares_a_repository_and_twice_is_once(project):
         "MEMORY.md merge=mem" in attributes and "*.archive.md merge=mem" in attributes
     )
     assert project.git("config", "merge.mem.driver").strip() == git.DRIVER_COMMAND
-    assert "in place already" in project.mem("init").out
+    assert "already in place" in project.mem("init").out
     assert project.read(".gitattributes") == attributes
     project.mem("index")
     assert ".memory.db" not in project.git("status", "--porcelain")
@@ -128,7 +128,7 @@ def test_remove_keeps_a_memory_that_was_written_to(project):
     """Only an empty MEMORY.md goes; with the index, its ignore lines do, too."""
     project.mem("init")
     project.mem("index")
-    assert "stay: mem init --remove takes them" in project.mem("undo").out
+    assert "stay: mem init --remove removes them" in project.mem("undo").out
     assert (project.root / ".memory.db").exists()
     assert project.git("status", "--porcelain") == ""
     project.mem("add", "Use uv")
@@ -185,7 +185,7 @@ def test_all_of_it_comes_out_again(project):
     before = snapshot(project.root, project.home)
     project.ok("init", "--all")
     once = snapshot(project.root, project.home)
-    assert "in place already" in project.mem("init", "--all").out
+    assert "already in place" in project.mem("init", "--all").out
     assert snapshot(project.root, project.home) == once
     project.ok("init", "--remove")
     assert snapshot(project.root, project.home) == before
@@ -322,7 +322,7 @@ def test_opencode_gets_a_plug_in_file(project):
     project.mem("init", "--opencode")
     path = project.root / ".opencode/plugin/mem.js"
     assert "mem hook" in path.read_text() or '"hook"' in path.read_text()
-    assert "in place already" in project.mem("init", "--opencode").out
+    assert "already in place" in project.mem("init", "--opencode").out
     project.mem("init", "--opencode", "--remove")
     assert not project.has(".opencode")
     project.write(".opencode/plugin/mem.js", "export const x = 1\n")
@@ -560,7 +560,7 @@ def test_a_workflow_that_was_changed_is_left(project):
         "left as it is" in project.mem("init", "--ci", "--remove").out and path.exists()
     )
     path.write_bytes(ours.replace(b"\n", b"\r\n"))
-    assert "in place already" in project.mem("init", "--ci").out
+    assert "already in place" in project.mem("init", "--ci").out
     project.mem("init", "--ci", "--remove")
     assert not path.exists()
 
@@ -723,9 +723,9 @@ def test_what_to_learn_with_is_written_to_the_users_configuration(project):
     said = project.ok("init", "--learn-with", "claude")
     assert "sessions are learned from with claude" in said.out
     assert path.read_text() == 'llm = "claude"\n'
-    assert "in place already" in project.mem("init", "--learn-with", "claude").out
+    assert "already in place" in project.mem("init", "--learn-with", "claude").out
     dry = project.mem("init", "--learn-with", "claude", "--dry-run").err
-    assert dry.endswith("it would say:\neverything is in place already\n")
+    assert dry.endswith("it would say:\neverything is already in place\n")
     project.ok("init", "--learn-with", "rules")
     assert path.read_text() == 'llm = "none"\n'
 

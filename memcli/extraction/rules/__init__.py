@@ -30,10 +30,8 @@ from memcli.sessions.taking_back import taken_back
 from memcli.sessions.tools import changed_by, read_by
 from memcli.text.matching import regex
 
-# lessons that a session leaves, what it proposes, what of a turn is to be remembered
-MOST = 7
-PROPOSED = 3
-REMINDERS = 3
+MOST = 7  # lessons from one session
+REMINDERS = 3  # "remember this" lessons from one turn
 SURE = 0.7  # the importance of what rules keep, until a person confirms it
 # turns before a correction in which what it is about is looked for, files
 NEAR = 40

@@ -23,7 +23,7 @@ from memcli.text.secrets import redact_secrets
 TRIES = 5
 PAUSE = 0.5  # seconds before the second try; doubled for each further one
 LONGEST_PAUSE = 60.0
-REQUEST = 120.0  # seconds for one request: a local server loads its model first
+REQUEST_SECONDS = 120.0  # for one request: a local server loads its model first
 BIGGEST_REPLY = 64_000_000
 SHORTEST = 250  # bytes of a text that is not shortened any more
 BLANK = "-"  # sent for an empty text, which providers refuse
@@ -144,7 +144,7 @@ class HttpEmbedder:
         raise AssertionError("the last try ends")
 
     def _answer(self, client: Any, content: bytes, until: float) -> _Answer:
-        limit = min(REQUEST, until - time.monotonic())
+        limit = min(REQUEST_SECONDS, until - time.monotonic())
         try:  # no limit of the client's is for looking a name up
             return within(limit, partial(self._post, client, content, limit))
         except TimeoutError:
