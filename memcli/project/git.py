@@ -341,8 +341,11 @@ def start(
         given=(given or "").encode("utf-8", "surrogateescape"),
         keep=keep,
     )
-    limits = programs.Limits(seconds=timeout, memory=MOST_MEMORY)
-    done = programs.run(program, limits)
+    slow = programs.slow_folders()
+    seconds = min(timeout, programs.HURRY) if cwd in slow else timeout
+    done = programs.run(program, programs.Limits(seconds=seconds, memory=MOST_MEMORY))
+    if done.stopped == "time":
+        slow.add(cwd)
     if done.stopped:
         return GitSaid(124, "", f"git took too much {done.stopped}")
     return GitSaid(

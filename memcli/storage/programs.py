@@ -5,6 +5,7 @@ import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from threading import Thread
 from typing import IO, NamedTuple
@@ -16,6 +17,14 @@ MOST_SAID = 256 << 20
 AFTER_END = 5.0
 """Seconds in which what was said is read to its end, once a program was ended."""
 PIECE = 1 << 16
+HURRY = 3.0
+"""Seconds that git gets in a folder where it took all of its time before."""
+
+
+@cache
+def slow_folders() -> set[Path]:
+    """Where git took all of its time, as at a pipe that nobody writes."""
+    return set()
 
 
 class Program(NamedTuple):

@@ -4,9 +4,11 @@ makes git read nothing without an end."""
 import os
 import resource
 import sys
+import time
 
 import pytest
 
+from memcli.project import git
 from memcli.storage.programs import Limits, Program, run
 from tests.attacks.test_last_list import kept  # noqa: F401
 from tests.work import most_memory
@@ -48,6 +50,20 @@ def test_a_program_that_goes_on_is_ended():
         "import os\nos.close(1)\nwhile True: pass",
     ):
         assert program(code, seconds=1.0).stopped == "time"
+
+
+def test_git_waits_once_for_a_pipe(kept, monkeypatch):  # noqa: F811
+    """Settings that include one hold up the first call; the others get little time."""
+    kept.write("src/cart.py", "a\n")
+    kept.commit("the cart in cents")
+    os.mkfifo(kept.root / "pipe")
+    kept.git("config", "include.path", str(kept.root / "pipe"))
+    monkeypatch.setattr("memcli.storage.programs.HURRY", 0.1)
+    asked = ["log", "-1"]
+    assert git.run(asked, kept.root, 2).stderr.endswith("too much time")
+    start = time.monotonic()
+    assert git.run(asked, kept.root).returncode == 124
+    assert time.monotonic() - start < 20
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="Linux bounds it")
