@@ -188,6 +188,7 @@ _SAFE = (
     *("-c", "safe.bareRepository=explicit"),
     *("-c", "core.attributesFile=/dev/null"),
     *("-c", "diff.orderFile=/dev/null"),
+    *("-c", "mailmap.file=/dev/null"),
     *("-c", "blame.ignoreRevsFile="),
     *("-c", "i18n.logOutputEncoding=UTF-8"),
 )

@@ -84,7 +84,8 @@ def test_what_it_started_ends_with_it():
 
 
 @pytest.mark.parametrize(
-    "key", ["blame.ignoreRevsFile", "diff.orderFile", "core.attributesFile"]
+    "key",
+    ["blame.ignoreRevsFile", "diff.orderFile", "core.attributesFile", "mailmap.file"],
 )
 def test_git_reads_no_file_that_its_settings_name(kept, key):  # noqa: F811
     """The line is told, and the files of the setting are not opened."""
