@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from memcli.extraction.extract import ExtractReport, ExtractRequest
     from memcli.extraction.job_files import Checkpoint
 
+_UNSENT = (
+    "mem: nothing would be sent: rules ask no model (--engine llm does), and what was"
+    " learned from before is not sent again"
+)
 MOMENTS = "Before and during work"  # a panel of options
 PROPOSALS = argument("ID...", "Proposals, by the first characters of their ids.")
 
@@ -138,7 +142,7 @@ def _learn(mem: App, progress: Progress, request: "ExtractRequest") -> int:
     any_failed = _name_failures(report)
     if request.show_prompt and not mem.options.json:
         put("\n".join(report.prompts))
-        nothing = "" if report.prompts else "mem: nothing would be sent"
+        nothing = "" if report.prompts else _UNSENT
         say(nothing, quiet=mem.options.quiet)
         return ProviderError.code if any_failed else code
     in_words = mem.dry_run and not mem.options.json
