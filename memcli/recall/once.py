@@ -17,7 +17,7 @@ _ANSWERS = frozenset(
     gracias vale bueno perfecto sì grazie bene perfetto va não sim obrigado obrigada
     certo ótimo нет да спасибо хорошо ладно отлично 不 不用 好 好的 是 是的 对 谢谢 可以 行 いいえ いえ
     はい ありがとう ありがとうございます 了解 아니 아니요 아니오 네 예 고마워 감사합니다 좋아 좋아요 알겠어 that this s is wrong
-    incorrect falsch das ist faux
+    incorrect falsch das ist faux 不对 不是 错了 違う 아니야
     """.split()
 )
 """A text may begin with sentences of these alone: they answer what is not shown."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memcli.hooks import told
+from memcli.recall.budget import write
 from memcli.recall.hit import Hit
 
 LESSON = "Never round VAT on the sum, round it once per line"
@@ -10,7 +10,7 @@ LESSON = "Never round VAT on the sum, round it once per line"
 
 def block_of(text):
     head = f"{LESSON} · MEMORY.md:19, id 8c96ffc6"
-    return told.block([Hit(key="8c96ffc6", layer="ranked", head=head, text=text)])
+    return write([Hit(key="8c96ffc6", layer="ranked", head=head, text=text)], 0)
 
 
 @pytest.mark.parametrize(
