@@ -85,7 +85,6 @@ We tried append before, it grew without bound.
 Fix the cart page. Don't bump the version.
 I want to use Redis for the queue.
 The storage uses Cloudflare R2.
-delete the demo, use R2 for storage
 Two coupons zero it out instead of leaving a quarter.
 """.strip().splitlines()
 
@@ -116,6 +115,36 @@ def test_what_is_stated_for_good_is_kept(text):
     assert proposed(human(text), agent("Understood.")) == []
 
 
+# A ban, a rule for good and a habit, as a whole turn.
+PLAIN = """
+Don't use npm, use pnpm|Never add jQuery|Always run `make lint` before you commit
+Benutze kein npm, benutze pnpm|Füge niemals jQuery hinzu|Führe immer `make lint` aus, bevor du committest
+N'utilise pas npm, utilise pnpm|N'ajoute jamais jQuery|Lance toujours `make lint` avant de committer
+No uses npm, usa pnpm|Nunca añadas jQuery|Ejecuta siempre `make lint` antes de hacer commit
+Non usare npm, usa pnpm|Non aggiungere mai jQuery|Esegui sempre `make lint` prima di fare commit
+Não use npm, use pnpm|Nunca adicione jQuery|Sempre execute `make lint` antes de commitar
+Не используй npm, используй pnpm|Никогда не добавляй jQuery|Всегда запускай `make lint` перед коммитом
+不要用 npm，用 pnpm|永远不要添加 jQuery|提交前一定要运行 `make lint`
+npm ではなく pnpm を使って|jQuery は絶対に追加しないで|コミットする前に必ず `make lint` を実行して
+npm 쓰지 말고 pnpm 써|jQuery는 절대 추가하지 마|커밋하기 전에 항상 `make lint`를 실행해
+""".strip()
+
+
+@pytest.mark.parametrize("text", PLAIN.replace("\n", "|").split("|"))
+def test_a_plain_rule_is_kept_or_proposed(text):
+    """In ten languages."""
+    turns = (human(text), agent("All right."))
+    assert len([*found(*turns), *proposed(*turns)]) == 1
+
+
+def test_the_likeliest_is_proposed_first():
+    """What is said of all in general before what was tried, whatever came first."""
+    early = human("We tried append before.")
+    late = human("Every price should be shown with the currency that it is sold in.")
+    titles = [lesson.title for lesson in proposed(early, late)]
+    assert titles == [late.text[:-1], early.text[:-1]]
+
+
 @pytest.mark.parametrize("text", LIKELY)
 def test_what_is_likely_is_proposed(text):
     """What should be, a dislike, a fact put right: nobody knows for how long."""
@@ -123,46 +152,83 @@ def test_what_is_likely_is_proposed(text):
     assert found(human(text), agent("All right.")) == []
 
 
-IDLE = [
-    "Always good, less surprises.", "Immer gut, weniger Ärger.", "Always nice to see that.",
-    "Don't worry about it.", '"Our dates are always stored in UTC."', "Thanks, looks great!",
-    "Can you run the tests now?", "commit", "yes please", "continue",
-    "I'll make sure that all callers of the table know about it.",
-    "Add a button to the page.", "What does this function do?", "fix the failing test",
-    "mach weiter", "отлично, спасибо", "好的，继续", "ありがとう", "nie ma menu na stronie",
-    "I prefer this one of the two screenshots.", "I'd rather the second layout.", "I prefer that.",
-    "Ich bevorzuge das zweite Bild.", "Je préfère celui de gauche.", "Prefiero la primera imagen.",
-    "Я предпочитаю второй вариант.", "我更喜欢第二张图。",
-    "Here is the log:\nERROR we must never",
-]  # fmt: skip
+IDLE = """
+Always good, less surprises.
+Immer gut, weniger Ärger.
+Always nice to see that.
+Don't worry about it.
+"Our dates are always stored in UTC."
+Thanks, looks great!
+Can you run the tests now?
+commit
+yes please
+continue
+Add a button to the page.
+What does this function do?
+fix the failing test
+mach weiter
+отлично, спасибо
+好的，继续
+ありがとう
+nie ma menu na stronie
+I prefer this one of the two screenshots.
+I'd rather the second layout.
+I prefer that.
+Ich bevorzuge das zweite Bild.
+Je préfère celui de gauche.
+Prefiero la primera imagen.
+Я предпочитаю второй вариант.
+我更喜欢第二张图。
+""".strip().splitlines()
 
 
-@pytest.mark.parametrize("text", IDLE)
+@pytest.mark.parametrize("text", [*IDLE, "Here is the log:\nERROR we must never"])
 def test_small_talk_and_requests_teach_nothing(text):
     """A doubt is silence, and what a preference points at is gone with the session."""
     turns = (human(text), agent("All right."))
     assert found(*turns) == proposed(*turns) == []
 
 
-NEXT = [
-    "I think we should rename the parser.", "Should be three columns.",
-    "@src/page.tsx Make the input a file upload, it must take drops.",
-    "We should look at the parser first.", "这个函数必须改名为 parse_header。",
-    "Can we always sort by name", "Should the two deploys always see each other",
-    "TypeError: bad input\nThe parser should never be called here.",
-    "You must fully embody this agent's persona and follow all of it. NEVER break character.",
-    "All pages should be rebuilt in this project now.", "I don't like this colour of the buttons.",
-    "Thoughts about a lexer that may come in the future are below.", "导入完以后，从几何开始。",
-    "Translate the settings page into English.", "请把注释改成中文。", "Remember to run the linter.",
-    "You can always look at the log.", "Don't forget the host controls.", "これから新しい画面を作ります。", "一秒以降にシークすると止まる。",
-    "Add a retry to the client, and don't drop the tests.", "Revert that, it should not be red.", "Don't change it.",
-    "Don't include the config change in this commit.", "Do not touch the schema for this task.", "Stop the dev server.",
-    "Stop right there, please.", "Don't start the server, it is already running.", "don't delete that folder",
-    "don't write code, just answer", "Don't merge until I've tested it.", "No se ve igual en todas partes",
-    "Use the same font as the header for the new totals.", "We can use the heartbeat.",
-    "We want to use that library for the maps.", "使用这个库来画地图。", "このライブラリを使います。",
-    "After the import I will send symbols which you should use as well, and then the ledger must be built anew from all of them.",
-]  # fmt: skip
+NEXT = """
+I think we should rename the parser.
+Should be three columns.
+@src/page.tsx Make the input a file upload, it must take drops.
+We should look at the parser first.
+这个函数必须改名为 parse_header。
+Can we always sort by name
+Should the two deploys always see each other
+You must fully embody this agent's persona and follow all of it. NEVER break character.
+All pages should be rebuilt in this project now.
+I don't like this colour of the buttons.
+Thoughts about a lexer that may come in the future are below.
+导入完以后，从几何开始。
+Translate the settings page into English.
+请把注释改成中文。
+Remember to run the linter.
+You can always look at the log.
+Don't forget the host controls.
+これから新しい画面を作ります。
+一秒以降にシークすると止まる。
+Add a retry to the client, and don't drop the tests.
+Revert that, it should not be red.
+Don't change it.
+Don't include the config change in this commit.
+Do not touch the schema for this task.
+Stop the dev server.
+Stop right there, please.
+Don't start the server, it is already running.
+don't delete that folder
+don't write code, just answer
+Don't merge until I've tested it.
+No se ve igual en todas partes
+Use the same font as the header for the new totals.
+We can use the heartbeat.
+We want to use that library for the maps.
+使用这个库来画地图。
+このライブラリを使います。
+After the import I will send symbols which you should use as well, and then the ledger must be built anew from all of them.
+""".strip().splitlines()
+NEXT += ["TypeError: bad input\nThe parser should never be called here."]
 
 
 @pytest.mark.parametrize("text", NEXT)
@@ -190,7 +256,6 @@ def test_remarks_orders_and_rules_are_told_apart(half):
 
 @pytest.mark.parametrize("text", [
     "Undo the recent change of the sidebar.",
-    "I need to update every page that shows the old version.",
     "But it is all right, maybe I am mistaken.",
     "This only affects the middle ring of the wheel.",
 ])  # fmt: skip
@@ -314,12 +379,21 @@ def test_a_correction_carries_the_file_and_the_command():
     assert (lesson.paths, lesson.commands) == (("b.py",), ())
 
 
-@pytest.mark.parametrize("text", [
-    "No. Never round VAT on the sum.", "Nein. Runde nie die Summe.", "Non. N'arrondis jamais la somme.",
-    "No. Nunca redondees la suma.", "No. Non arrotondare mai la somma.",
-    "Нет. Никогда не округляй сумму.", "不对。永远不要在总和上取整。", "違います。合計で丸めることは絶対にしないでください。",
-    "아니요. 합계에서 절대 반올림하지 마세요.", "That's wrong. Never round VAT on the sum.",
-])  # fmt: skip
+NO = """
+No. Never round VAT on the sum.
+Nein. Runde nie die Summe.
+Non. N'arrondis jamais la somme.
+No. Nunca redondees la suma.
+No. Non arrotondare mai la somma.
+Нет. Никогда не округляй сумму.
+不对。永远不要在总和上取整。
+違います。合計で丸めることは絶対にしないでください。
+아니요. 합계에서 절대 반올림하지 마세요.
+That's wrong. Never round VAT on the sum.
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", NO)
 def test_a_no_of_its_own_corrects(text):
     """In ten languages: what follows is the correction, with the file it is about."""
     edit = call("Edit", file_path="/repo/src/tax.py")
@@ -472,19 +546,6 @@ def test_a_session_leaves_seven_and_names_the_others():
     turns = [turn for text in FOR_GOOD for turn in (human(text), agent("Understood."))]
     made = rules.find(session_of(*turns))
     assert len(made.kept) == rules.MOST and len(made.more) >= 3
-
-
-def test_what_is_taken_back_is_not_learned():
-    """A decision that the person undoes later."""
-    first = human(
-        "We should always use the adze logger in our core module, it is the standard."
-    )
-    undone = human("Undo that, we do not use the adze logger in our core module.")
-    titles = [
-        lesson.body
-        for lesson in found(first, agent("Fine."), undone, agent("Reverted."))
-    ]
-    assert not any("it is the standard" in body for body in titles)
 
 
 def test_errors_that_were_got_over_are_learned_with_their_cause():

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from memcli.extraction.rules import commands, words
 from memcli.extraction.rules.commands import command_of, cut, family
 from memcli.extraction.rules.statements import (
+    LIKELY,
     TITLE,
     Statement,
     is_composed,
-    likeliness,
     own_sentences,
     stated,
 )
@@ -87,8 +87,8 @@ def find(session: Session) -> RuleFindings:
     sure = [_finding(one, turns) for one in said if one.is_rule]
     found = [*reminders, *sure]
     likely = sorted(
-        (one for one in said if not one.is_rule),
-        key=lambda one: (-likeliness(one.shows), one.turn),
+        (one for one in said if not one.is_rule and one.likeliness >= LIKELY),
+        key=lambda one: -one.likeliness,
     )
     recovered = commands.recoveries(turns)
     proposed = [*(_finding(one, turns) for one in likely), *recovered]

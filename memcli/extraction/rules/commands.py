@@ -102,14 +102,7 @@ def essence(command: str) -> str:
     parts = [part.strip() for part in regex(r"&&|;").split(line) if part.strip()] or [
         ""
     ]
-    while len(parts) > 1 and parts[0].split()[0] in (
-        "cd",
-        "export",
-        "source",
-        "set",
-        ".",
-        "pushd",
-    ):
+    while len(parts) > 1 and parts[0].split()[0] in listed("leading"):
         parts.pop(0)
     return regex(r"\s[12&]?>&?\s{0,2}\S+").sub("", parts[0].split(" | ", 1)[0]).strip()
 

@@ -5,6 +5,7 @@ lasts, it chooses what the work is made with or, where the whole turn is about i
 how all things of a kind must be; it is no question, no complaint and no order for this
 run, and nothing in it points elsewhere."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -56,10 +57,11 @@ _CLAUSES = r"[,;:，；：、]|\s[–—-]+\s"
 # Orders of other languages have it behind the verb; behind a German "nie" more
 # German follows, as it is Polish, too.
 _VERB_FIRST = r"""(?x)
-    [ ] (?: (?: ne? | non | no | não | не ) [ ] )? \S+ [ ]
-    (?: immer | niemals | stets | toujours | jamais | siempre | nunca | sempre | mai
-      | всегда | никогда
-      | nie (?=[ ] (?: .* [ ] )? (?:der|die|das|den|dem|einen?|im|mit|ohne|auf|für|von|zu) [ ])
+    [ ] (?: (?: ne? | non | no | não | не ) [ ] )?
+    (?: \S+ [ ] (?: immer | niemals | stets | toujours | jamais | siempre | nunca | sempre
+                 | mai | всегда | никогда )
+      | (?: \S+ [ ] )? nie (?=[ ] (?: .* [ ] )?
+          (?:der|die|das|den|dem|einen?|im|mit|ohne|auf|für|von|zu) [ ])
     ) [ ]
 """
 # A request, with its verb at the end; "don't, please" is none.
@@ -108,26 +110,25 @@ _ANYWHERE = (
     "wants",
     "wishes",
 )
-_FIRST = ("corrects", "prefers")
 _UNLESS = {
     "for good": {"once", "happened"},  # "From now on ..., CI fails otherwise"
     "picks": {"prefers", "wishes"},  # "I prefer this one"
-    "tasks": {"always", "language"},  # "Translate the page into English"
+    "tasks": {"language"},  # "Translate the page into English"
 }
 _IDLE = {"asks", "once", "happened"}  # of these nothing is a rule, nor likely
 _LASTS = {"always", "for good", "language", "prefers"}
 # What makes of a use a choice.
 _CHOOSES = {"corrects", "instead", "requires", "wants", "wishes"}
 _LASTING = _LASTS | {"forbids", "uses"}  # counts in what is no single remark, too
-_SAYS = _LASTING | {
-    "corrects",
-    "instead",
-    "manner",
-    "must",
-    "tried",
-    "wants",
-    "wishes",
-}
+# What makes a statement likely: a point where it is general, one for what must be and for
+# a wish of the work, two for what stands by itself: a ban, a use, a dislike, what puts
+# right. A point less for a question, an order, a text that nobody typed, a moment.
+_GENERAL = _LASTS | {"general"}
+_FOR = {"must", "requires", "wants"}
+_PLAIN = {"forbids", "uses", "wishes", "corrects", "instead", "tried"}
+_AGAINST = _IDLE | {"composed", "picks", "tasks"}
+LENGTHS = (5, 10, 20)  # words about something; more than so many are a point each
+LIKELY = 2  # points of what is proposed
 
 
 class Statement(NamedTuple):
@@ -145,6 +146,11 @@ class Statement(NamedTuple):
         first = next(iter(sentence_ends(self.text)), None)
         points = regex(_POINTS).search(self.text[:first]) is not None
         return is_rule(self.shows) and not points
+
+    @property
+    def likeliness(self) -> int:
+        """How much speaks for it where it is no rule for good."""
+        return likeliness(self.shows, words.fold(self.body))
 
 
 class _SaidSentence(NamedTuple):
@@ -173,20 +179,18 @@ class _SaidSentence(NamedTuple):
     @property
     def rank(self) -> tuple[bool, int]:
         """The surest first."""
-        return not is_rule(self.shows), -likeliness(self.shows)
+        return not is_rule(self.shows), -likeliness(self.shows, self.low)
 
 
 def stated(turns: Sequence[Turn]) -> list[Statement]:
-    """The rules for good and the likely ones, in order; what the person took back
-    later is left out."""
-    statements: list[Statement] = []
+    """The rules for good and the likely ones, in order, without a turn that takes
+    something back."""
+    statements: dict[str, Statement] = {}
     for index, turn in enumerate(turns):
         if turn.human and turn.text and taken_back(turn.text) is None:
-            statements = _kept_after(turn, statements)
-            known = {old.text for old in statements}
-            now = _of_turn(turns, index)
-            statements += [new for new in now if new.text not in known]
-    return statements
+            for new in _of_turn(turns, index):
+                statements.setdefault(new.text, new)
+    return list(statements.values())
 
 
 def standing(session: Session) -> Session:
@@ -212,19 +216,6 @@ def _without(text: str, back: TakenBack) -> str:
     return "".join(kept).strip()
 
 
-def _kept_after(turn: Turn, statements: list[Statement]) -> list[Statement]:
-    """The statements that a turn does not take back: "undo that, no adze logger"."""
-    low = words.fold(turn.text[:WHOLE])
-    if not words.begins("takes back", low):
-        return statements
-    said = content(low)
-    return [
-        old
-        for old in statements
-        if len(content(words.fold(old.text)) & said) < SHORTEST
-    ]
-
-
 def is_rule(shows: frozenset[str]) -> bool:
     """Whether what a sentence shows makes it a rule for good: it says itself that it
     lasts, chooses what the work is made with or, where all of the turn is about it,
@@ -240,10 +231,14 @@ def is_rule(shows: frozenset[str]) -> bool:
     return {"general", "requires", "whole"} <= shows
 
 
-def likeliness(shows: frozenset[str]) -> int:
-    """How much speaks for a sentence that is no sure rule; 0 for one without a sign."""
-    says = shows & (_LASTING if "composed" in shows else _SAYS)
-    return 0 if _is_aside(shows) else len(says)
+def likeliness(shows: frozenset[str], low: str) -> int:
+    """How many signs speak for what a folded text says, less those against it; 0 for
+    one without a sign."""
+    general = min(1, len(shows & _GENERAL))
+    speaks = general + len(shows & _FOR) + 2 * len(shows & _PLAIN)
+    about = len(content(low)) // (2 if words.is_spaceless(low) else 1)
+    points = speaks + bisect_left(LENGTHS, about) - len(shows & _AGAINST)
+    return points if speaks else 0
 
 
 def _is_aside(shows: frozenset[str]) -> bool:
@@ -256,9 +251,6 @@ def shown(sentence: SpokenSentence) -> frozenset[str]:
     """What the words of one sentence show."""
     low = sentence.low
     found = {kind for kind in _ANYWHERE if words.says(kind, low)}
-    found |= {kind for kind in _FIRST if words.begins(f"begins: {kind}", low)}
-    if regex(_DENIES).match(sentence.text):
-        found.discard("corrects")
     found |= {sign for sign, is_there in _signs(sentence).items() if is_there}
     for sign, others in _UNLESS.items():
         if sign in found:
@@ -271,13 +263,17 @@ def _signs(sentence: SpokenSentence) -> dict[str, bool]:
     low = sentence.low
     parts = regex(_CLAUSES).split(sentence.text)
     clauses = [words.opened(words.fold(part)) for part in parts]
+    lasts = map(_is_lasting_order, clauses)
     begins_must = words.begins("must", low)
     is_request = regex(_ASKED_LAST).search(low) is not None
     is_task = is_request or words.begins("begins: tasks", low)
     return {
-        "always": any(map(_is_lasting_order, clauses)) or _must_always(low),
+        # No "Add a button that is always there".
+        "always": next(lasts) or (not is_task and (any(lasts) or _must_always(low))),
         "asks": sentence.asks or words.asks(low),
-        "forbids": any(map(_is_ban, clauses)),
+        "corrects": words.begins("begins: corrects", low)
+        and not regex(_DENIES).match(sentence.text),
+        "forbids": any(words.starts("begins: forbids", each) for each in clauses),
         "language": words.says("in a language", low) and words.says("wording", low),
         "must": any(words.starts("begins: must", each) for each in clauses),
         # No "need to do it", nor what somebody should do.
@@ -297,12 +293,6 @@ def _is_demanding(low: str) -> bool:
     must do."""
     is_demand = words.says("must", low) or words.says("forbids", low)
     return is_demand and not words.says("persons", low)
-
-
-def _is_ban(clause: str) -> bool:
-    """Whether a clause begins with what forbids: "stop" does before a verb alone."""
-    is_stopping = regex(r" stop \w+ing ").match(clause) is not None
-    return is_stopping or words.starts("begins: forbids", clause)
 
 
 def _is_lasting_order(clause: str) -> bool:
