@@ -84,7 +84,7 @@ def test_the_title_of_many_requests_is_the_first_and_how_many_more():
     a yes is no title."""
     asked = [
         "@src/login.py",
-        "Show me how the session is stored",
+        "Push the branch to the remote server",
         "Add a page for the settings of a profile",
         "Move the button of the search to the left",
         "Rename the column of prices in the table",
