@@ -11,6 +11,7 @@ from itertools import chain
 from statistics import mean, median
 from typing import NamedTuple
 
+from memcli.index import weights
 from memcli.index.fulltext import idf
 from memcli.index.lexical import STOP_WORDS
 from memcli.memory import arithmetic as vector
@@ -412,7 +413,7 @@ def _twins(
     likely = [
         (first, second)
         for first, second, _ in pairs
-        if overlap(bags[first], bags[second]) >= ranking.MAYBE_ALIKE
+        if overlap(bags[first], bags[second]) >= weights.SAID
     ]
     claims = {place: claim(items[place].text) for place in chain.from_iterable(likely)}
     return {

@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 from typing import Any
 
+from memcli.index import weights
 from memcli.index.sql import first_column, json_list
-from memcli.index.view import PASSAGE, Candidate, Scope
+from memcli.index.view import Candidate, Scope
 from memcli.memory.filters import Filters
 from memcli.memory.values import plain_id
 from memcli.memory.words import join
@@ -28,7 +29,7 @@ _COLUMNS = """id, source, entry, part, offset, line, type, kind, date, title, te
 _SHOWN_WITH = f"""
     SELECT own.entry, other.entry FROM chunks AS own
     JOIN chunks AS other INDEXED BY chunks_source ON other.source = own.source
-    AND other.offset BETWEEN own.offset - {2 * PASSAGE} AND own.offset + {2 * PASSAGE}
+    AND other.offset BETWEEN own.offset - {2 * weights.PASSAGE} AND own.offset + {2 * weights.PASSAGE}
     AND other.around = own.around
     WHERE own.entry {ONE_OF} AND own.around != '' ORDER BY other.offset
 """

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from memcli.index.view import AROUND, BULLETS, PASSAGE
+from memcli.index import weights
+from memcli.index.view import AROUND, BULLETS
 from memcli.memory.grammar import CROWDED, is_crowded
 from memcli.memory.values import Entry, Place
 from memcli.memory.words import clean, sub_words
@@ -35,7 +36,7 @@ def _runs(units: Sequence[Entry]) -> list[list[Entry]]:
         last = runs[-1]
         if not last or not _joins(last[-1], unit):
             runs.append([unit])
-        elif sum(len(each.body) for each in (*last, unit)) <= PASSAGE:
+        elif sum(len(each.body) for each in (*last, unit)) <= weights.PASSAGE:
             last.append(unit)
         else:
             runs.append([*filter(_leads, last[:1]), unit])
@@ -44,7 +45,7 @@ def _runs(units: Sequence[Entry]) -> list[list[Entry]]:
 
 def _leads(unit: Entry) -> bool:
     """Whether it is no bullet, and short enough to be said again."""
-    return 4 * len(unit.body) <= PASSAGE and not unit.body.startswith(BULLETS)
+    return 4 * len(unit.body) <= weights.PASSAGE and not unit.body.startswith(BULLETS)
 
 
 def _joins(before: Entry, unit: Entry) -> bool:

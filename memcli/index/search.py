@@ -20,7 +20,6 @@ from memcli.named import NamedTuple
 from memcli.project.config import Config
 from memcli.project.context import View
 
-LENDS = 0.4  # from which relevance on; for speed: ranking is the same without
 LENDERS = 60  # how many of the best lend to what stands beside them
 
 
@@ -192,7 +191,7 @@ class Matching:
     def _beside(self, own: dict[str, float]) -> dict[str, list[tuple[str, int]]]:
         """What was written together with each of the best, and how far from it."""
         groups = {entry: _group(self.chosen[entry]) for entry in own}
-        rich = {entry: value for entry, value in own.items() if value >= LENDS}
+        rich = {entry: value for entry, value in own.items() if value >= weights.WORTH}
         lenders = [entry for entry in top(rich, LENDERS) if groups[entry] is not None]
         places = self.source.beside([self.chosen[entry] for entry in lenders])
         return {

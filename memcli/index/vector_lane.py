@@ -37,7 +37,6 @@ MOST_WORDS = 64
 ALIKE = 60
 # sign bits of 256 in which two words may differ and still be alike (cosine about 0.2)
 MAYBE = 112
-MANY = 500  # texts from which on some text is near by chance
 # seconds that damaged vectors may take to be forgotten while another process writes
 WAIT = 0.2
 DEADLINE = 3.0  # seconds that a provider has for the vector of a task
@@ -302,7 +301,9 @@ def floor(min_cosine: float, size: int) -> float:
     """The cosine from which one of `size` texts is near by its vector alone."""
     if min_cosine >= 0:
         return min_cosine
-    return weights.NEAR + weights.NEAR_STEP * math.log2(max(size, MANY) / MANY)
+    return weights.NEAR + weights.NEAR_STEP * math.log2(
+        max(size / weights.NEAR_FROM, 1)
+    )
 
 
 def fusion(name: str, provider: str) -> str:

@@ -13,7 +13,6 @@ from memcli.named import NamedTuple
 from memcli.project.context import View
 from memcli.storage.files import ONE_OF
 
-PASSAGE = 1200  # characters of bullets that are searched and shown together
 BULLETS = ("- ", "* ", "+ ", "• ")
 AROUND = "\f"  # stands between the text of a passage and its sub-words
 

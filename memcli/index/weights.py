@@ -2,14 +2,18 @@
 
 Figures are of the development halves in docs/benchmarks.md, over memory files of
 repositories, turns, facts, functions and long sessions; `python -m tests.bench.choose`
-measures what a change of each does. What helped in few of them went."""
+measures what a change of each does. What helped in few of them went. How many are
+looked at, and the tokens and characters that are read or shown, stand where that is
+done: they bound time and room. Four more a user may set, `inject_min`, `context`,
+`mmr_lambda` and `prominence_weight`: `Config`."""
 
 # What a text has of the words of a task, in memory files and in history.
 PHRASE = 0.1  # what a phrase of the task adds; the contract asks for one
 LENGTH = 0.35  # how much a text counts less for being long; FTS5's .75 puts a
 # bare subject before the message that gives the reason (6 of 26 first, and 17)
-SHORT = 400  # characters from which on an entry meets words by its length: of long
-# sessions 42 first instead of 19
+SHORT = 400  # characters from which on a text meets words by its length: of long
+# sessions 42 first instead of 19; paragraphs are cut there
+PASSAGE = 1200  # characters of bullets that are searched and shown together
 LIKENESS = 0.2  # below this cosine two words, or the words of two exchanges, have
 # nothing to do with each other
 
@@ -20,11 +24,11 @@ RANK_CONSTANT = 60  # of reciprocal rank fusion (Cormack et al. 2009)
 # Marks that lower a hit.
 OUTDATED = 0.8  # it names what the code has no more
 RULED_OUT = 0.001  # the record of a decision that does not hold ranks last
-WALKED = 0.5  # what is left of a hit's score one edge of weight 1 away from it
 
 # From which cosine on a text is near by its vector alone: a text of word salad is not.
 NEAR = 0.3
-NEAR_STEP = 0.03  # so much more for every doubling beyond 500 texts
+NEAR_STEP = 0.03  # so much more for every doubling of the texts beyond `NEAR_FROM`,
+NEAR_FROM = 500  # of which some are near by chance
 
 # History: exchanges and commits.
 SAID_BESIDE = 0.5  # of what exchanges beside it lend (`lend`, as in files): of
@@ -34,7 +38,8 @@ OTHERS = 2  # terms of a task that the best text of another history has, too; wi
 EACH = 0.65  # what each further one says where all of the task stands together: of
 # 3,888 pairs of a prompt and another repository's history `inject_min` is reached by
 # 0.85 %; chosen anew without each fifth of the histories by 0.9 %
-SAID = 0.6  # share of its words that is said already: it is not told again
+SAID = 0.6  # share of its words that is said already: it is not told again, and what
+# shares less is not compared word by word
 OF_RELEVANCE = 0.1  # share of an entry's relevance by which it stands in one list with
 # history, where it has less of the task's words
 
@@ -47,11 +52,18 @@ LIKELY = 0.34  # by terms alone, standing entries that bear on a task less give 
 QUESTION = 0.15  # so much less is enough where a sentence asks
 BY_CHANCE = 0.15
 TERMS = 3  # so much more for every doubling of a prompt's terms beyond 2 ** 3
-SHARES = (0.2, 1.0, 0.05)  # of the best term, the second, each but the best: one
-# term alone is nothing
+BEST = 0.2  # of what the best term says: the second says all, one alone nothing
+MORE = 0.05  # of what each but the best says besides
 ASKED = 0.5  # power of a word's rarity in other projects where a sentence asks
 STATED = 1.25  # and in others; one power for both tells 20 of 121 less
 CONCEPT = 0.05  # rarity of a concept under another name: 0.8 tells 20 less
 FEW = 10  # texts more, as it were: in a memory of five no word is rare
-WORTH = 0.5  # share of the best sentence's strength that another must have, and of
-# the bar that is enough beside what reaches it or is told
+WORTH = 0.5  # share of the best one's strength that what stands beside it must have: a
+# sentence, a commit, what lends; of the bar beside what reaches it; and of a hit's
+# score, what is left one edge away from it
+
+# The room of an answer.
+OF_ROOM = 0.4  # share of it for one hit of memory: where history is strong, it has the
+# rest
+OF_HISTORY = 0.7  # share of what history has left for each of its hits: of 31
+# decisions the block has 30; 29 with 0.6

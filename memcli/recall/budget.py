@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import chain, takewhile
 from typing import Protocol
 
+from memcli.index import weights
 from memcli.memory.words import in_one_line, spaceless_runs
 from memcli.named import NamedTuple
 from memcli.recall.hit import BETWEEN, Hit
@@ -37,16 +38,11 @@ TITLES = {
 }
 LAYERS = tuple(TITLES)[:6]  # the order in which they are shown
 EPISODE_TOKENS = 300
-# what a hit may take: tokens, or, where more, of the room that is left
-SHARE = 120
-OF_ROOM = 0.4
+SHARE = 120  # tokens that a hit may take, or, where more, `OF_ROOM` of what is left
 POINTER_TOKENS = 25  # of the line that points at an entry
 HEADING = 8  # tokens of a title below which it names a thing and says nothing of it
 BELOW = 60  # tokens of the text below a heading from which its line is taken
 LEAST = 12  # tokens of a text below which a part of it says nothing
-STRONG = (
-    0.55  # share of what is left that history gets where it is strong, else a quarter
-)
 UNLIMITED = 2000  # tokens that history takes where there is no limit
 NO_LIMIT = 10**9
 
@@ -227,7 +223,7 @@ def compose(
     limit: int,
     most: int = NO_LIMIT,
     by_type: Mapping[str, int] | None = None,
-    share: float = OF_ROOM,
+    share: float = weights.OF_ROOM,
 ) -> Block:
     """Choose what fits into `limit` tokens, wrapper included, and at most `most` ranked
     hits."""
@@ -241,7 +237,9 @@ def compose(
     # Room is kept for history only where it has anything to say at all.
     history = pools.history
     has_history = history is not None and history.speaks(min(filling.left, UNLIMITED))
-    kept = int(STRONG * filling.left) if filling.strong else rooms.history
+    kept = (
+        int((1 - weights.OF_ROOM) * filling.left) if filling.strong else rooms.history
+    )
     room = filling.left - (kept if has_history else 0)
     hits = _ranked(ranked, room, most, by_type or {}, share)
     filling.chosen["ranked"] = hits

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import compress, dropwhile, pairwise
 from math import log2
-from operator import mul, not_
+from operator import not_
 
 from memcli.index import lexical as query
 from memcli.index import weights
@@ -29,8 +29,7 @@ def strength(said: Iterable[float]) -> float:
     best = sorted(filter(None, said), reverse=True)
     if len(best) < 2:
         return 0.0
-    *first, each = weights.SHARES
-    return float(sum(map(mul, first, best)) + each * sum(best[1:]))
+    return weights.BEST * best[0] + best[1] + weights.MORE * sum(best[1:])
 
 
 class Evidence(NamedTuple):
@@ -99,7 +98,7 @@ def _telling(
     for part, terms_here in parts.items():
         known = [weighed[term] for term in terms_here if term in weighed]
         rarest = max(known, default=0.0)
-        says[part] = strength(known) + weights.SHARES[-1] * rarest
+        says[part] = strength(known) + weights.MORE * rarest
     best = max(says.values(), default=0.0)
     return [part for part in parts if says[part] >= weights.WORTH * best]
 
@@ -142,9 +141,6 @@ def _rarity(term: str, words: str) -> float:
     at = words.find(f" {stem(term)} ")
     return 1.0 if at < 0 else (words.count("\n", 0, at) + 0.5) / 10
 
-
-# characters of a paragraph taken as one
-WHOLE = 400
 
 _ROW = r"[ \t]*\|"
 _ITEM = r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]"
@@ -235,8 +231,8 @@ def _cuts(part: str) -> list[str]:
     """A paragraph, of a long one runs of sentences: what stands far apart says little
     together."""
     cuts = [""]
-    for piece in sentence_parts(part) if len(part) > WHOLE else [part]:
-        if len(cuts[-1]) + len(piece) > WHOLE:
+    for piece in sentence_parts(part) if len(part) > weights.SHORT else [part]:
+        if len(cuts[-1]) + len(piece) > weights.SHORT:
             cuts.append("")
         cuts[-1] += piece
     return cuts

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from memcli.recall.search import Search
 
 MOST = 5  # hits that the layer shows
-_SHARE = 0.7  # what each hit may take of the room that is left
 _LEAST = 30  # tokens below which an excerpt says nothing
 _LONGEST = 450  # tokens of the longest excerpt
 
@@ -93,7 +92,7 @@ class HistoryLayer:
 
     def speaks(self, room: int) -> bool:
         """Whether it has anything to say in so many tokens."""
-        return bool(self.hits) and int(room * _SHARE) >= _LEAST
+        return bool(self.hits) and weights.OF_HISTORY * room >= _LEAST
 
     @property
     def amended(self) -> dict[str, str]:
@@ -112,7 +111,7 @@ class HistoryLayer:
             is_far = self._of(hit).share < weights.WORTH * best
             if is_far or self._is_learned(hit, beside):
                 continue
-            share = min(int(room * _SHARE), _LONGEST)
+            share = min(int(weights.OF_HISTORY * room), _LONGEST)
             if len(found) == MOST or share < _LEAST:
                 break
             item = self.shown(hit, share, known=known)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from memcli.index import weights
 from memcli.index.search import Match
 from memcli.memory.prominence import (
     Prominence,
@@ -20,9 +21,6 @@ from memcli.named import NamedTuple
 from memcli.project.config import Config
 
 SPARE = 20  # how many hits beyond the limit diversification may choose from
-MAYBE_ALIKE = (
-    0.6  # word overlap from which the exact (and slower) near-duplicate test is asked
-)
 
 _WORDS = re.compile(r"[^\W_]+")
 
@@ -211,13 +209,8 @@ def _same(
     crosses = (mine.level == "global") != (theirs.level == "global")
     if crosses and mine.text != theirs.text:
         return False
-    a = len(one[1])
-    b = len(other[1])
-    if (
-        a < b * MAYBE_ALIKE
-        or b < a * MAYBE_ALIKE
-        or overlap(one[1], other[1]) < MAYBE_ALIKE
-    ):
+    fewer, more = sorted((len(one[1]), len(other[1])))
+    if fewer < more * weights.SAID or overlap(one[1], other[1]) < weights.SAID:
         return False
     return alike(mine.text, theirs.text)
 

@@ -147,7 +147,7 @@ class Search:
             for start, end in ((one, other), (other, one)):
                 if start in known and end not in shown:
                     found = (
-                        known[start].score * min(weight, 1.0) * weights.WALKED,
+                        known[start].score * min(weight, 1.0) * weights.WORTH,
                         start,
                     )
                     ends[end] = max(ends.get(end, found), found)

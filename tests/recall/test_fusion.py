@@ -42,16 +42,9 @@ def test_the_golden_numbers_of_linear_fusion():
 
 def test_the_golden_numbers_of_reciprocal_rank_fusion():
     """First in one lane, first in both, first and tenth."""
-    assert reciprocal_rank(Signals({1: 3.0}, {}))[1] == pytest.approx(
-        0.016393, abs=5e-7
-    )
-    assert reciprocal_rank(Signals({1: 3.0}, {1: 0.5}))[1] == pytest.approx(
-        0.032787, abs=5e-7
-    )
-    cosine = {number: 1.0 - number / 20 for number in range(10)}
-    assert reciprocal_rank(Signals({9: 3.0}, cosine))[9] == pytest.approx(
-        0.030679, abs=5e-7
-    )
+    near = ({}, {1: 0.5}, {number: number / 20 for number in range(1, 11)})
+    found = [reciprocal_rank(Signals({1: 3.0}, cosine))[1] for cosine in near]
+    assert found == pytest.approx([0.016393, 0.032787, 0.030679], abs=5e-7)
 
 
 def test_equal_scores_have_equal_ranks():
@@ -91,12 +84,8 @@ def test_a_title_counts_as_far_as_the_task_names_it(title, share):
 def test_stems_keep_three_letters():
     """Forms of one word meet; short words stay whole."""
     assert stem("Locking") == stem("locks") == stem("locked") == "lock"
-    assert [stem(word) for word in ("bed", "sing", "is", "es")] == [
-        "bed",
-        "sing",
-        "is",
-        "es",
-    ]
+    short = ["bed", "sing", "is", "es"]
+    assert [*map(stem, short)] == short
 
 
 def test_neighbours_lend_by_the_square_of_their_relevance():
@@ -116,10 +105,8 @@ def test_only_a_named_title_takes_what_is_lent():
     """As far as the task names it."""
     own = {"a": 1.0, "b": 0.1}
     beside = {"a": [("b", 1)]}
-    half = lend(own, beside, {"b": 0.5})["b"]
-    named = lend(own, beside, {"b": 1.0})["b"]
-    assert lend(own, beside, {}) == own
-    assert named - 0.1 == pytest.approx(2 * (half - 0.1))
+    none, half, named = (lend(own, beside, {"b": share})["b"] for share in (0, 0.5, 1))
+    assert named - none == pytest.approx(2 * (half - none)) and none == 0.1
 
 
 @given(st.dictionaries(st.text(max_size=2), st.floats(0, 1), min_size=1))

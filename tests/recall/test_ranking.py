@@ -63,7 +63,7 @@ def test_the_golden_prominences_reach_the_score(values, wanted):
     assert score(item(**values)) == pytest.approx(wanted, abs=5e-5)
 
 
-@pytest.mark.parametrize("level", ["global", "project", "job", "task"])
+@pytest.mark.parametrize("level", LEVEL_WEIGHTS)
 def test_levels_weigh(level):
     """The score is multiplied by the weight of the level."""
     assert score(item(level=level)) == pytest.approx(0.5 * LEVEL_WEIGHTS[level])
@@ -135,18 +135,9 @@ def test_mmr_prefers_what_is_unlike_the_hits_above():
     """With a low lambda a different hit overtakes one that repeats the words of the
     first."""
     texts = ("alpha beta gamma delta", "alpha beta gamma epsilon", "one two three four")
-    assert [
-        h.item.id for h in diversify(ranked(*texts), limit=2, weight=0.5, alike=alike)
-    ] == [
-        "e0",
-        "e2",
-    ]
-    assert [
-        h.item.id for h in diversify(ranked(*texts), limit=2, weight=1.0, alike=alike)
-    ] == [
-        "e0",
-        "e1",
-    ]
+    for weight, second in ((0.5, "e2"), (1.0, "e1")):
+        found = diversify(ranked(*texts), limit=2, weight=weight, alike=alike)
+        assert [hit.item.id for hit in found] == ["e0", second]
 
 
 def test_unrelated_bodies_do_not_overlap():
