@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -301,55 +301,23 @@ def told(found: OwnMatching, text: str, amended: Collection[str] = ()) -> Bearin
         return Bearing([], [])
     found.look(sought.text)
     layers = Layers(found)
-    hits = layers.search.ranked(TOP)
-    every = list(_met(layers.search, hits, sought, amended))
-    least = found.config.inject_min
+    met = dict[str, evidence.Evidence]()
+    for hit in layers.search.ranked(TOP):
+        chosen = found.chosen[hit.item.id]
+        if str(chosen.values.get("session_id", "")) not in amended:
+            part = chosen.around.partition(AROUND)[0] or hit.item.text
+            speaks = sought.evidence(chosen.title, part, cosine=hit.vector or 0.0)
+            # What only stands beside a match is not told by itself.
+            met[hit.item.id] = speaks if hit.own else speaks._replace(strong=0.0)
+    verdicts = sought.verdicts([*met.values()], found.config.inject_min)
     # In the order of the search: by strength alone the right one is first less often.
-    clear = [each.entry for each in every if each.is_clear(least)]
-    likely = {each.entry: each.strength for each in every if each.entry not in clear}
-    enough = weights.LIKELY - (weights.QUESTION if sought.asks else 0)
-    # What is about this memory points at what stands beside the best, too.
-    is_met = clear or max(likely.values(), default=0.0) >= enough
-    worth = enough * weights.WORTH
-    pointed = [entry for entry, met in likely.items() if is_met and met >= worth]
-    return Bearing(
-        clear=layers.showing.each("ranked", clear, short=True),
-        likely=layers.showing.each("ranked", pointed, short=True),
-    )
+    verdict_of = dict(zip(met, verdicts, strict=True))
 
+    def shown(verdict: str) -> list[Hit]:
+        entries = [entry for entry in met if verdict_of[entry] == verdict]
+        return layers.showing.each("ranked", entries, short=True)
 
-class Met(NamedTuple):
-    """How an entry meets a prompt; `bears`: by words of its own."""
-
-    entry: str
-    bears: bool
-    strength: float
-
-    def is_clear(self, least: float) -> bool:
-        """Whether it answers a prompt by itself."""
-        return self.bears and self.strength >= least
-
-
-def _met(
-    search: Search,
-    hits: Sequence[Scored],
-    sought: evidence.Sought,
-    amended: Collection[str],
-) -> Iterator[Met]:
-    """How the hits that are looked at meet a prompt, but what was learned in a session
-    among the `amended`."""
-    asked = evidence.terms(sought.weights)
-    for hit in hits:
-        chosen = search.chosen[hit.item.id]
-        if str(chosen.values.get("session_id", "")) in amended:
-            continue
-        part = chosen.around.partition(AROUND)[0] or hit.item.text
-        in_words = evidence.strength_in(chosen.title, part, asked)
-        yield Met(
-            entry=hit.item.id,
-            bears=hit.own and in_words > 0,
-            strength=in_words + (hit.vector or 0.0) - sought.chance,
-        )
+    return Bearing(clear=shown(evidence.TELL), likely=shown(evidence.POINT))
 
 
 def composed(

@@ -3,6 +3,7 @@ answers it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from heapq import nlargest
 from itertools import compress, dropwhile, pairwise
 from math import log2
 from operator import not_
@@ -23,21 +24,25 @@ _CLAUSE = r"[,，、:：;；()–—\n]"
 _ASKING_WORD = r"[^\W_]+(?:['’-][^\W_]+)*"
 
 
+TELL = "tell"  # a hit answers a prompt that did not ask
+POINT = "point"  # it likely does: a line leads there, and who asks is shown it
+SILENT = "silent"
+
+
 def strength(said: Iterable[float]) -> float:
     """How much the terms that are met say, given what each says (0 to 1); one alone is
-    nothing."""
-    best = sorted(filter(None, said), reverse=True)
-    if len(best) < 2:
-        return 0.0
-    return weights.BEST * best[0] + best[1] + weights.MORE * sum(best[1:])
+    nothing, and a third says no more."""
+    best, second = nlargest(2, (0.0, 0.0, *said))
+    return weights.BEST * best + second if second else 0.0
 
 
 class Evidence(NamedTuple):
-    """How strong what speaks for a stretch of history is, whether it is enough for one
-    who asks, and what share of the task it has (0 to 1)."""
+    """What speaks for a hit of either corpus: how `strong` it is for telling it
+    unasked, how `likely` it is about the task, and what `share` of the task stands
+    together in it (0 to 1)."""
 
-    strength: float
-    is_likely: bool
+    strong: float
+    likely: float
     share: float
 
 
@@ -55,17 +60,41 @@ class Sought(NamedTuple):
         """How strongly a text is met by chance alone: the more terms, the more."""
         return weights.BY_CHANCE * max(log2(len(self.weights) or 1) - weights.TERMS, 0)
 
-    def evidence(self, met: int, title: str, *texts: str) -> Evidence:
-        """What speaks for a stretch of history that has so many terms: how many there
-        are beyond what others have by chance, by the share of all that is said which
-        stands together there."""
-        found = together(title, "\n".join(texts), terms(self.weights))
+    def evidence(
+        self, title: str, text: str, *, cosine: float = 0.0, met: int | None = None
+    ) -> Evidence:
+        """What speaks for a text: how many terms are met, beyond those that others have
+        by chance, by the share of all that is said which stands together in it.
+
+        In history, where everything stands that was ever said, so many are `met` in a
+        hit and beside it. What stands in memory files somebody chose to keep: two rare
+        terms and the `cosine` are enough there, too."""
+        asked = terms(self.weights)
+        found = together(title, text, asked)
         share = sum(found.values()) / (self.whole or 1.0)
+        terms_met = len(found) if met is None else met
+        strong = weights.EACH * share * (terms_met - weights.OTHERS)
+        if met is not None:
+            # one word alone is enough only where it is all that is asked
+            is_more = met > 1 or len(self.weights) < 2
+            return Evidence(strong, share * met if is_more else 0.0, share)
+        said = said_by_words(found, asked)
+        likely = max(strong, said + cosine - self.chance)
+        return Evidence(likely if said else 0.0, likely, share)
+
+    def verdicts(self, found: Sequence[Evidence], least: float) -> list[str]:
+        """TELL, POINT or SILENT of each hit of a search: told is what reaches `least`;
+        once one is likely, half of that bar is enough for what stands beside it."""
         enough = weights.LIKELY - (weights.QUESTION if self.asks else 0)
-        is_more = met > 1 or len(self.weights) < 2  # one word alone, but of one asked
-        is_likely = is_more and share * met >= enough
-        strength = weights.EACH * share * (met - weights.OTHERS)
-        return Evidence(strength, is_likely, share)
+        answers = any(each.likely >= enough for each in found)
+
+        def verdict(each: Evidence) -> str:
+            if each.strong >= least:
+                return TELL
+            is_worth = answers and each.likely >= weights.WORTH * enough
+            return POINT if is_worth else SILENT
+
+        return list(map(verdict, found))
 
 
 def sought(prompt: str, counts: Callable[..., Sequence[int]], total: int) -> Sought:
@@ -97,8 +126,7 @@ def _telling(
     says = {}
     for part, terms_here in parts.items():
         known = [weighed[term] for term in terms_here if term in weighed]
-        rarest = max(known, default=0.0)
-        says[part] = strength(known) + weights.MORE * rarest
+        says[part] = strength(known) + weights.MORE * sum(known)
     best = max(says.values(), default=0.0)
     return [part for part in parts if says[part] >= weights.WORTH * best]
 
@@ -132,10 +160,9 @@ def _question_words() -> dict[str, list[str]]:
 def _rarity(term: str, words: str) -> float:
     """0 for a word of every project, 1 for one of few; `words` has a line for each
     tenth."""
-    if EITHER in term:
-        return weights.CONCEPT
-    if len(term) < 2 or (term.isdigit() and len(term) < 3):
-        return 0.0
+    is_short = len(term) < 2 or (term.isdigit() and len(term) < 3)
+    if is_short or EITHER in term:
+        return 0.0  # a concept under another name is found, and tells nothing
     if not (term.isascii() and term.isalpha()):
         return 1.0
     at = words.find(f" {stem(term)} ")
@@ -213,7 +240,11 @@ def together(title: str, text: str, asked: Terms) -> dict[str, float]:
 def strength_in(title: str, text: str, asked: Terms) -> float:
     """How much is said by the words that stand in a title and the best two paragraphs
     in a row."""
-    met = together(title, text, asked)
+    return said_by_words(together(title, text, asked), asked)
+
+
+def said_by_words(met: Mapping[str, float], asked: Terms) -> float:
+    """How much the terms that are met say."""
     said = [weight for term, weight in met.items() if term in asked.stems]
     # Pairs of characters that overlap are parts of one word: the strongest counts.
     before = ""

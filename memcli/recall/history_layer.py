@@ -3,7 +3,7 @@ twice."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, compress
 from typing import TYPE_CHECKING
 
 from memcli.index import weights
@@ -31,16 +31,17 @@ class HistoryLayer:
 
     def __init__(self, past: FoundPast, least: float) -> None:
         self._past = past
-        self._least = least
         self._weights = {stem(term): rarity for term, rarity in past.asked.items()}
         self._evidence = dict[str, evidence.Evidence]()
         for hit in past.hits:
-            texts = (doc.text for doc in hit.docs)
-            found = self._sought.evidence(hit.met, hit.doc.title, *texts)
+            text = "\n".join(doc.text for doc in hit.docs)
+            found = self._sought.evidence(hit.doc.title, text, met=hit.met)
             # What amends another bears on all that it does.
             for handle in filter(None, (hit.doc.handle, hit.newer)):
                 self._evidence[handle] = max(found, self._evidence.get(handle, found))
-        passing = [hit for hit in past.hits if self._of(hit).is_likely]
+        verdicts = self._sought.verdicts([*map(self._of, past.hits)], least)
+        self.strong = verdicts[:1] == [evidence.TELL]
+        passing = list(compress(past.hits, map(evidence.SILENT.__ne__, verdicts)))
         if passing and passing[0] is not past.hits[0]:
             passing.insert(0, past.hits[0])  # where the record answers, by its best
         self.hits = passing
@@ -84,11 +85,6 @@ class HistoryLayer:
         """The events that shown entries were learned from."""
         entries = filter(None, (self._learned.get(item.key) for item in items))
         return {event for each in entries for event in events_of(each.values)}
-
-    @property
-    def strong(self) -> bool:
-        """Whether the evidence for the best hit is such that a hook tells it."""
-        return bool(self.hits) and self._of(self.hits[0]).strength >= self._least
 
     def speaks(self, room: int) -> bool:
         """Whether it has anything to say in so many tokens."""
@@ -172,7 +168,7 @@ class HistoryLayer:
             head=head,
             text=for_prompt("\n".join(lines)),
             id=doc.handle,
-            score=round(self._of(hit).strength, 6),
+            score=round(self._of(hit).strong, 6),
             title=for_prompt(doc.title),
             extra={**doc.facts, "paths": paths, "superseded_by": hit.newer or None},
         )
@@ -189,7 +185,7 @@ class HistoryLayer:
             session = search.chosen[entry.key].values.get("session_id", "")
             newer = amended.get(session, "")
             title = search.chosen[entry.key].title
-            share = self._sought.evidence(0, title, scored.item.text).share
+            share = self._sought.evidence(title, scored.item.text).share
             met = max(share, weights.OF_RELEVANCE * scored.relevance)
             while mine and (
                 mine[0][0] > met or newer in [hit.doc.handle for _, hit in mine]

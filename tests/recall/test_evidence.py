@@ -56,13 +56,21 @@ def test_the_more_terms_the_more_is_met_by_chance():
     assert not evidence.sought("", counts, 100).text
 
 
-def test_history_counts_by_its_share_of_what_is_asked():
-    """A word that stands nowhere counts against it, and two are met by chance."""
-    title = "Checkout at midnight"
-    here = evidence.sought(title, counts, 100)
-    foreign = evidence.sought(f"{title}, zeppelin", counts, 100)
-    found = [each.evidence(3, title).strength for each in (foreign, here)]
-    assert here.evidence(2, title).strength == 0.0 < found[0] < found[1]
+def test_one_gate_decides_of_memory_and_history():
+    """By the share that stands together, against which a word counts that stands
+    nowhere; in memory two rare words are enough, too. What stands beside a hit that
+    reaches the bar passes with half of it."""
+    here = evidence.sought("Checkout tests at midnight", counts, 100)
+    foreign = evidence.sought("Checkout tests at midnight, zeppelin", counts, 100)
+    texts = ("Checkout tests at midnight", "Checkout at midnight", "Checkout")
+    history = [here.evidence(text, "", met=3 - at) for at, text in enumerate(texts)]
+    memory = [here.evidence(text, "") for text in texts]
+    assert here.verdicts(history, 0.5) == ["tell", "point", "silent"]
+    assert here.verdicts(memory, 0.5) == ["tell", "tell", "silent"]
+    assert foreign.evidence(texts[0], "").strong < memory[0].strong
+    beside = evidence.Evidence(0.0, 0.3, 1.0)
+    assert here.verdicts([beside], 0.5) == ["silent"]
+    assert here.verdicts([beside, memory[0]], 0.5) == ["point", "tell"]
 
 
 def test_the_sentence_that_matters_is_searched():
