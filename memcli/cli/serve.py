@@ -106,7 +106,7 @@ def perform(app: App, task: Mapping[str, Any]) -> str:
     texts = {key: value for key, value in task.items() if isinstance(value, str)}
     button = texts.get("do", "")
     if button not in BUTTONS:
-        raise UsageError(f"{button}is not a button of this page", ", ".join(BUTTONS))
+        raise UsageError(f"{button}: is not a button of this page", ", ".join(BUTTONS))
     if any("\0" in value for value in texts.values()):
         raise UsageError("texts and names must not have a NUL", "remove it")
     return BUTTONS[button](app, texts)
@@ -120,10 +120,10 @@ def _edit(app: App, given: Mapping[str, str]) -> str:
         # the page hides secrets, so saving its text would lose them
         if redact_secrets(for_display(shown[field])) != shown[field]:
             raise RefusedError(
-                f"{name}has parts that the page does not show", f"mem edit {name}"
+                f"{name}: has parts that the page does not show", f"mem edit {name}"
             )
     if "body" in given and shown["body"].strip() != given.get("was", "").strip():
-        raise RefusedError(f"{name}changed while you edited it", "look at it again")
+        raise RefusedError(f"{name}: changed while you edited it", "look at it again")
     request = edit.EditRequest(
         id=name, title=given.get("title", ""), body=given.get("body")
     )

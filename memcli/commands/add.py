@@ -87,9 +87,9 @@ def refuse_long(text: str) -> None:
     """Raises RefusedError for more than an entry may hold."""
     size = len(text.encode())
     if size > MOST_BYTES:
-        what = f"the text has {size:,} bytes, more than a memory is worth"
+        what = f"the text has {size:,} bytes, which is too long for an entry"
         raise RefusedError(
-            what, f"say it in {MOST_BYTES:,} bytes, or keep it in a file of its own"
+            what, f"shorten it to {MOST_BYTES:,} bytes, or keep it in a file of its own"
         )
 
 
@@ -120,12 +120,12 @@ def add(app: App, request: AddRequest) -> AddReport:
     )
     if not text and not title:
         hint = 'mem add "what you learned", or - to read it from stdin'
-        raise UsageError("there is nothing to remember", hint)
+        raise UsageError("no text given", hint)
     refuse_secrets("\n\n".join((text, title, outcome, *sum(lists.values(), ()))))
     if find_injections(f"{title}\n{text}"):
         app.notes.append(
             "this reads like a command to an agent, so recall leaves it out:"
-            " mem undo, and say it in other words"
+            " mem undo, then reword it"
         )
     return app.write(lambda: _plan(app, request), "add")
 
@@ -134,8 +134,8 @@ def refuse_secrets(text: str) -> None:
     """Raise RefusedError where a text holds a secret. No flag lets one pass: an agent
     would set it, and what is committed stays in git's history."""
     for secret in find_secrets(text):
-        what = f"the text holds a secret ({secret.kind}); nothing is written"
-        hint = "take it out; if it is none, write a placeholder in its place: <token>"
+        what = f"the text contains a secret ({secret.kind}); nothing was written"
+        hint = "remove it; if it is not a secret, write a placeholder instead: <token>"
         raise RefusedError(what, hint)
 
 
@@ -154,9 +154,9 @@ def globs_below(project: Project, given: Iterable[str]) -> tuple[str, ...]:
         leads_up = name[:1] in "~!" or ".." in name.split("/")
         is_usable = globs.usable(name) and not _is_open(name)
         if leads_up or _stands_away(name, root or "/") or not is_usable:
-            what = f"path {glob!r}: covers no file of this project"
+            what = f"path {glob!r}: matches no file of this project"
             raise UsageError(
-                what, "name files below the root, as in .gitignore: 'src/*.py'"
+                what, "give files below the root, as in .gitignore: 'src/*.py'"
             )
         covering.append(name)
     return tuple(covering)
@@ -193,7 +193,8 @@ def _renewed(
     citation = parse_citation(text)
     if citation is None:
         raise UsageError(
-            f"--rests-on {text}: is no place in a file", "name it as src/cart.py:40-60"
+            f"--rests-on {text}: is not a place in a file",
+            "write it as src/cart.py:40-60",
         )
     root = context.need_root(project, " for --rests-on")
     try:
@@ -204,8 +205,8 @@ def _renewed(
     renewed_citation = make(citation, data.decode("utf-8", "replace"))
     if renewed_citation is None:
         count_of_lines = len(data.splitlines())
-        what = f"{citation.place}: nothing stands there ({count_of_lines} lines)"
-        raise UsageError(what, "name lines that it has: --rests-on FILE:FIRST-LAST")
+        what = f"{citation.place}: has no such line ({count_of_lines} lines)"
+        raise UsageError(what, "give existing lines: --rests-on FILE:FIRST-LAST")
     return renewed_citation
 
 
@@ -263,8 +264,8 @@ def _worded(request: AddRequest, today: str) -> tuple[str, str]:
 def refuse_taken_back(app: App, body: str) -> None:
     """Raises RefusedError for what was retired, superseded or forgotten."""
     if refusal := app.taken_back().of(body):
-        hint = "mem add --again writes it all the same"
-        raise RefusedError(f"{refusal}; nothing is written", hint)
+        hint = "mem add --again writes it anyway"
+        raise RefusedError(f"{refusal}; nothing was written", hint)
 
 
 def retire_echoes(

@@ -90,7 +90,7 @@ def browse(
 
 
 def _proposals(app: App) -> list[Item]:
-    waiting = proposals.known(app, why="what was proposed is not shown").all
+    waiting = proposals.known(app, why="proposals are not shown").all
     fields = "id title text around kind source since by".split()
     return [
         {field: getattr(proposal, field) for field in fields}

@@ -52,7 +52,7 @@ def compact_due(app: App, request: CompactRequest) -> CompactReport:
     """Do all of `request`, in one write. Raises RefusedError while git is at
     work."""
     if why := context.write_blocker(app.project):
-        raise RefusedError(f"{why}: nothing is written", "run again when that is done")
+        raise RefusedError(f"{why}: nothing was written", "run again when that is done")
     request = request._replace(check=request.check or app.dry_run)
     if app.project.config.llm != "none":
         files = read_files(app.project, request)

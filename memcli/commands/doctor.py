@@ -81,7 +81,7 @@ def _checked(section: Section, scene: Scene) -> Iterator[Check]:
     except Exception as error:
         what = f"this could not be checked: {type(error).__name__}: {error}"
         yield failure(
-            name, what, hint="mend what it names; if it names nothing, please report it"
+            name, what, hint="fix what it names; if it names nothing, please report it"
         )
 
 

@@ -97,8 +97,8 @@ def writable(app: App, prefix: str, *, archived: bool | None = False) -> Located
         if note not in app.notes:
             app.notes.append(note)
     if not place.writable:
-        what = f"{prefix}: stands in another work tree ({place.path})"
-        raise UsageError(what, "run it there, or name it with --task")
+        what = f"{prefix}: is in another work tree ({place.path})"
+        raise UsageError(what, "run it there, or add --task")
     return place
 
 
@@ -120,7 +120,7 @@ def edit(app: App, request: EditRequest) -> EditReport:
     except (MemError, Unreadable) as error:
         kind = RefusedError if isinstance(error, RefusedError) else DataError
         raise kind(
-            f"{error}; nothing is written", f"your text is kept in {copy}"
+            f"{error}; nothing was written", f"your text is kept in {copy}"
         ) from None
     # and what the editor left there
     shutil.rmtree(os.path.dirname(copy), ignore_errors=True)
@@ -250,10 +250,10 @@ def _edited_copy(app: App, standing: _Standing) -> str:
     except (OSError, ValueError) as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise UsageError(
-            f"the editor cannot be run: {error}", f"look at {command!r}"
+            f"the editor cannot be run: {error}", f"check {command!r}"
         ) from None
     if code:
-        what = f"the editor ended with {code}; nothing is written"
+        what = f"the editor exited with {code}; nothing was written"
         raise RefusedError(what, f"your text is kept in {copy}")
     return copy
 
@@ -295,7 +295,7 @@ def _with_text(standing: _Standing, text: str) -> MemoryFile:
     end = memory.text[entry.end :]
     after = parse(f"{begin}{text.rstrip()}{tail}{end}", memory.path)
     if _identified(after) != _identified(memory):
-        raise DataError("the text would not be this one entry again")
+        raise DataError("the text would no longer be exactly this entry")
     for problem in after.problems:
         if problem.severity == "unreadable":
             raise DataError(f"the text cannot be read back: {problem.message}")

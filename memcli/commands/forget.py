@@ -84,7 +84,9 @@ def forget(app: App, ids: Sequence[str]) -> ForgottenReport:
         removed.extend(each for each in _entries(files) if each.key in everything)
         _check_one_each(removed)
         if not removed:
-            raise UsageError("a section of prose is yours: take it out", "mem edit ID")
+            raise UsageError(
+                "mem does not delete prose: remove the section yourself", "mem edit ID"
+            )
         lines.extend(line for gone in removed for line in _words(gone.entry))
         cleared = (_cleared(app, file, removed, lines) for file in files)
         patches = (*filter(None, cleared), *_from_moments(app, lines))
@@ -179,7 +181,7 @@ def _check_one_each(removed: Sequence[_Removed]) -> None:
     for (_, name), found in places.items():
         if len(found) > 1:
             what = f"{name}: is the id of several entries: {', '.join(found.values())}"
-            raise UsageError(what, "mem doctor says how to tell them apart")
+            raise UsageError(what, "mem doctor shows how to fix that")
 
 
 def _with_originals(
@@ -210,7 +212,7 @@ def _cleared(
     if not changes:
         return None
     if not file.writable:
-        what = f"{file.path}: stands in another work tree; nothing is written"
+        what = f"{file.path}: is in another work tree; nothing was written"
         raise DataError(what, "run it there")
     path = app.project.path_of(file.path)
     known = app.project.found(file.path)
@@ -378,7 +380,7 @@ def _left(app: App, removed: Sequence[_Removed], lines: Sequence[str]) -> Iterat
     if tracked:
         yield (
             f"git's history has {tracked}: git filter-repo --replace-text FILE, then"
-            " push --force; other clones fetch it anew"
+            " push --force; other clones must fetch it again"
         )
     if app.project.config.store_url or app.project.environ.get("MEM_STORE_URL"):
         yield "a shared index that was pushed: mem index --shared"
@@ -406,7 +408,7 @@ def _left_below(
     with suppress(OSError):  # git may not be there
         found = git.run(words, root, given="\n".join(sought))
     if found.returncode not in (0, 1):
-        yield "files below the root were not looked at: git grep --no-index -l WORDS"
+        yield "files below the root were not searched: git grep --no-index -l WORDS"
     memory = {file.path for file in read_all(app.project)}
     names = {*found.stdout.split("\0")} - {"", *RULE_FILES, *memory}
     for name in sorted(name for name in names if str(root / name) not in written):
@@ -431,7 +433,7 @@ def _other_entries(
     for other in _entries(read_all(app.project)):
         if other.key not in keys and _says(other.entry, lines):
             name = other.entry.id[:8]
-            yield f"{other.file.path} says it in {name}, too: mem forget {name}"
+            yield f"{other.file.path} also says it in {name}: mem forget {name}"
 
 
 def _is_tracked(app: App, name: str) -> bool:

@@ -173,8 +173,8 @@ def trust(app: App, prefix: str) -> GuardsReport:
     guards = app.guarded(lambda: find_guards(app))
     chosen = [guard for guard in guards if guard.entry.startswith(prefix)]
     if not chosen:
-        what = f"{prefix}: no such guard" if prefix else "there is no guard here"
-        raise UsageError(what, "mem guard --suggest names lessons that could be one")
+        what = f"{prefix}: no such guard" if prefix else "there are no guards here"
+        raise UsageError(what, "mem guard --suggest lists lessons that could be one")
     if not app.dry_run:
         _trust(app, chosen)
     report = list_guards(app)

@@ -30,7 +30,7 @@ from memcli.storage.inbox import Inbox
 
 HANDLES = "mem recall --history only TASK"
 AGAIN = "mem index --history --rebuild"
-_WITHOUT = "run it inside one, or name it with --root"
+_WITHOUT = "run it inside one, or give it with --root"
 
 
 class HistoryReport(NamedTuple):
@@ -109,7 +109,7 @@ def add_history(app: App, *, again: bool = False) -> HistoryReport:
             hint = f"if that repository is yours: git config core.worktree {place}"
             raise UsageError(what, hint)
         why = "no git repository here" if wanted else "history = false"
-        what = f"{why}: nothing of history is kept"
+        what = f"{why}: no history is kept"
         raise UsageError(what, _WITHOUT if wanted else "mem index --help")
     begun = time.monotonic()
     with _record(app, make=True) as record:
@@ -178,7 +178,7 @@ def note_sessions(app: App, named: Sequence[str], read: history.Read) -> None:
 def _record(app: App, *, make: bool = False) -> Iterator[HistoryRecord]:
     path = record_path(app.project)
     if path is None or not (make or path.exists()):
-        raise UsageError("nothing of history is kept here", "mem index --history")
+        raise UsageError("no history is kept here", "mem index --history")
     with opened(path, make=make, forgotten=app.forgotten) as record:
         assert record is not None
         if make:
@@ -210,12 +210,12 @@ def forget(
     """Delete a session, what is older than a day, or everything; later readings pass
     over it."""
     if sum(map(bool, (session, before, all))) != 1:
-        what = "say what to forget: an ID, --session ID, --before DATE or --all"
+        what = "give what to forget: an ID, --session ID, --before DATE or --all"
         raise UsageError(what, "mem forget --help")
     is_past = is_day(before) and before <= app.today
     if before and not is_past:
         raise UsageError(
-            f"--before {before}: no day that has been", "write it like 2026-03-01"
+            f"--before {before}: is not a past date", "write it like 2026-03-01"
         )
     until = datetime.datetime.now(datetime.UTC).isoformat() if all else ""
     with _record(app) as record:
@@ -265,8 +265,8 @@ def _session(record: HistoryRecord, named: str) -> str:
     name = _unit(named.removesuffix(f".{turn}") if turn else named)
     units = record.units(name)
     if len(units) > 1:
-        what = f"{named}: {len(units)} begin so: {', '.join(units[:4])}"
-        raise UsageError(what, "give more of it")
+        what = f"{named}: {len(units)} match: {', '.join(units[:4])}"
+        raise UsageError(what, "give more characters")
     if not units and len(name) < 32:
         raise UsageError(f"{named}: nothing of that name", HANDLES)
     return units[0] if units else name

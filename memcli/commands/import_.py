@@ -109,7 +109,7 @@ def _read(project: Project, path: str, form: str) -> importers.ImportSource:
         os.path.realpath(file.path) for file in project.listing.files
     }:
         raise UsageError(
-            f"{path}: is a memory file of mem already", "mem list shows what it holds"
+            f"{path}: is already a memory file of mem", "mem list shows its entries"
         )
     root = project.root
     is_brought = root is not None and full.is_relative_to(root)

@@ -19,5 +19,5 @@ def inbox(app: App) -> InboxReport:
     gone is said."""
     path = state_dir() / "state.db"
     if path.parent.exists() and not path.exists():
-        app.notes.append(f"there is no state file, or no longer: {path}")
+        app.notes.append(f"the state file does not exist: {path}")
     return InboxReport(tuple(proposals.waiting(app)))

@@ -46,7 +46,7 @@ def index(app: App, *, rebuild: bool = False) -> IndexReport:
         return _nothing(app)
     refreshed = app.refresh(wait=upkeep.BUILD_WAIT, rebuild=rebuild, embed=False)
     if refreshed.busy:
-        what = f"the index is busy: another process is writing it ({app.index.path})"
+        what = f"the index is busy: another process is writing to it ({app.index.path})"
         raise RefusedError(what, "run again")
     vectors = _embed(app)
     names = app.check_names()
@@ -124,6 +124,6 @@ def repeated(app: App, files: Mapping[int, FileRow]) -> tuple[Problem, ...]:
         if row.place.store != "archive":
             there = first.setdefault((entry, row.tree), here)
             if there != here:
-                what = f"id {entry} stands already in {there}"
+                what = f"id {entry} is also in {there}"
                 problems.append(Problem(row.path, line, what))
     return tuple(problems)

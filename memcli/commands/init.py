@@ -101,7 +101,7 @@ def _with_notes(
     done: Sequence[str], notes: Sequence[str], *, remove: bool
 ) -> list[str]:
     """What was done, and each remark once."""
-    nothing = [] if remove or not notes else ["everything is in place already"]
+    nothing = [] if remove or not notes else ["everything is already in place"]
     return [*(done or nothing), *dict.fromkeys(notes)]
 
 
@@ -124,7 +124,7 @@ def _beside_found(
     notes += _told(project.root, project.listing, found)
     if not found or project.found("MEMORY.md") is not None:
         return targets
-    notes.append("no MEMORY.md is made beside it: the first mem add makes one")
+    notes.append("no MEMORY.md was created beside it; the first mem add creates one")
     return [target for target in targets if target.path.name != "MEMORY.md"]
 
 
@@ -143,7 +143,8 @@ def _check_git_dir(top: Path, *, trust: bool) -> None:
         return
     folder = git.common_dir(top) or "none"
     raise RefusedError(
-        f"{top / '.git'}: names a repository that does not name this work tree: {folder}",
+        f"{top / '.git'}: points to a repository that does not point back to this work "
+        f"tree: {folder}",
         "nothing was changed; if that repository is yours: mem init --trust",
     )
 
@@ -192,7 +193,7 @@ def _what_stays(project: Project, root: Path, gone: set[str]) -> Iterator[str]:
     """What of mem is left on this machine, and how it goes."""
     if stay := _memory_that_stays(project, root, gone):
         more = " …" if len(stay) > 3 else ""
-        yield f"memory is yours and stays: {', '.join(stay[:3])}{more}"
+        yield f"your memory stays: {', '.join(stay[:3])}{more}"
     if (record := record_of(project)) is not None:
         size = in_megabytes(record.stat().st_size)
         yield f"history of this repository stays, {size}: mem forget --all"
@@ -221,7 +222,8 @@ def _told(root: Path, listing: Listing, found: Sequence[str]) -> list[str]:
         remarks.append(f"{link.name} is a link to {link.to}, {what}")
     if more := elsewhere.others(root, listing):
         remarks.append(
-            f"looks like memory, too; in view with this in .mem.toml: {line_for(more)}"
+            f"also looks like memory; to include it, put into .mem.toml: "
+            f"{line_for(more)}"
         )
     return remarks
 
@@ -254,22 +256,22 @@ def _check(project: Project, request: InitRequest) -> None:
     for is_wrong, what, hint in (
         (
             request.learn_with and request.remove,
-            "--learn-with does not go with --remove",
+            "--learn-with and --remove exclude each other",
             "change llm in your config.toml",
         ),
         (
             request.source and not request.ci,
-            "--from says what CI installs",
+            "--from needs --ci",
             "mem init --ci --from SPEC",
         ),
         (
             request.user and request.shared,
-            "--user and --shared name two places",
-            "give one of them",
+            "--user and --shared exclude each other",
+            "give only one of them",
         ),
         (
             names_place and not changes_hooks,
-            "--user and --shared say where hooks go",
+            "--user and --shared need an agent",
             "add --claude or --codex",
         ),
     ):
@@ -305,7 +307,7 @@ def _calls_of_git(
     if root is not None and request.is_base:
         targets += repository.base(root, top)
     elif root is not None and not remove:
-        notes.append("of this repository nothing is changed: mem init makes it ready")
+        notes.append("this repository was not changed; mem init sets it up")
     if request.learn_with:
         targets.append(_learner(project, request.learn_with))
     if root is not None and (request.git or everything):
@@ -355,7 +357,8 @@ def _workflow(top: Path, request: InitRequest, notes: list[str]) -> list[Target]
         if not request.everything:
             raise
         notes.append(
-            "no workflow for CI: name what it installs: mem init --ci --from SPEC"
+            "no CI workflow was written: give what it installs: mem init --ci --from "
+            "SPEC"
         )
         return []
     return [repository.workflow(top, spec)]

@@ -46,7 +46,8 @@ def keep(app: App, request: KeepRequest) -> KeepReport:
         one_of("--level", request.level, LEVELS)
     if request.title and len(request.ids) > 1:
         raise UsageError(
-            "--title is for one proposal", "mem keep ID --title TEXT for each of them"
+            "--title works for only one proposal",
+            "run mem keep ID --title TEXT for each",
         )
     root = need_root(app.project)
     chosen = proposals.chosen(app, request.ids)
@@ -91,9 +92,9 @@ def _plan(app: App, chosen: Sequence[Proposal], request: KeepRequest) -> KeepRep
         outcome = _placed(app, proposal, request, home, list(by_path.values()))
         for why in outcome.dropped:
             if why == placement.LEARNED:  # by a keep that was killed, or the session
-                app.notes.append(f"{proposal.id[:8]}: is known already")
+                app.notes.append(f"{proposal.id[:8]}: is already known")
                 continue
-            what = f"{proposal.id[:8]}: is not written: {why}"
+            what = f"{proposal.id[:8]}: was not written: {why}"
             hint = f"mem add --again {shlex.quote(proposal.text or proposal.title)}"
             raise RefusedError(what, hint)
         events += outcome.events

@@ -64,7 +64,7 @@ def log(app: App, prefix: str) -> LogReport:
     UsageError."""
     if git.work_tree(need_root(app.project)) is None:
         raise UsageError(
-            "there is no git repository here", "mem show tells what the file says"
+            "there is no git repository here", "mem show shows what the file says"
         )
     app.refresh(embed=False)
     known = app.index.entries.ids(prefix) if app.project.listing.files else []
@@ -97,7 +97,7 @@ def _standing(app: App, prefix: str, name: str) -> LogRow:
                     title=entry.title,
                 )
     if app.index.entries.ids(name):
-        what = f"{prefix}: is a section of prose, whose life git alone knows"
+        what = f"{prefix}: is a section of prose; only git knows its history"
         raise UsageError(what, f"mem show {prefix}")
     raise no_entry(prefix)
 

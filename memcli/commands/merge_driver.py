@@ -103,8 +103,9 @@ def _lifted(sides: Sequence[str], text: str) -> list[Binding]:
 
 
 def _merged(files: Sequence[Path], name: str, size: str) -> Merged:
-    """The merged text. Raises for what is no memory file: an attribute must not merge
-    code."""
+    """The merged text. Raises for what is not a memory file: an attribute must not
+    merge code.
+    """
     if name and not memory_name().search(name):
         path = Path.cwd() / name
         project = Project(os.environ, path.parent)
@@ -146,7 +147,7 @@ def _without_forgotten(merged: str, name: str, sides: Sequence[str]) -> str:
         if text != merged:
             said = f"mem: {name}: left out what was forgotten on this machine"
             print(strip_controls(said), file=sys.stderr)
-            print("hint: mem add --again writes it all the same", file=sys.stderr)
+            print("hint: mem add --again writes it anyway", file=sys.stderr)
         return text
     return merged
 
@@ -158,7 +159,7 @@ def _opposed(text: str, sides: Sequence[str]) -> list[str]:
     for pair in opposites(PlacedEntry("", entry) for entry in parse(text, "").entries):
         if not any(known.issuperset(pair.ids) for known in sets):
             titles = " and ".join(repr(side.entry.title) for side in pair[:2])
-            mixed.append(f"{titles} say the opposite: mem compact --check")
+            mixed.append(f"{titles} contradict each other: mem compact --check")
     return mixed
 
 

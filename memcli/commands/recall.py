@@ -100,7 +100,7 @@ def _shared_answer(app: App, request: RecallRequest) -> RecallReport | None:
     except ProviderError as error:
         if not app.project.listing.files:
             raise
-        here = "this answer is from here alone"
+        here = "this answer is only from here"
         app.notes.append(f"{error.what}: {here}{error.advice}")
         return None
 

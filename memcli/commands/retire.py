@@ -90,7 +90,7 @@ def _plan_restore(app: App, ids: Sequence[str], *, again: bool) -> RetireReport:
         key, spot = spot_of(app, changes, prefix, archived=None)
         entry = changes.original(spot)
         if refusal := taken_back.of(entry.body, but=entry.id):
-            what = f"{prefix}: {refusal}; nothing is written"
+            what = f"{prefix}: {refusal}; nothing was written"
             raise RefusedError(what, f"mem restore {prefix} --again")
         path = spot[0]
         archived = path.endswith(ARCHIVE)
@@ -151,5 +151,5 @@ def _prose_hint(app: App, prefix: str, place: Located) -> str:
     file = app.project.found(place.path)
     if file and file.found:
         # another tool's file: an entry would be a copy
-        return f"mem edit {prefix} opens it in an editor: what you empty there is gone"
+        return f"mem edit {prefix} opens it in an editor; empty the text to delete it"
     return adopt_hint(place)

@@ -66,8 +66,8 @@ def _detect(app: App, folder: Path) -> StageReport:
     intent = read_intent(app.project, folder)
     if not (intent.text.strip() or intent.problems):
         where = os.path.relpath(folder / "INTENT.md", app.project.root)
-        hint = "name the stage: mem retire-stage design"
-        raise UsageError(f"there is no {where} to tell the stage from", hint)
+        hint = "give the stage: mem retire-stage design"
+        raise UsageError(f"there is no {where} to read the stage from", hint)
     report = StageReport(
         current=intent.stage or "unknown", by=intent.by, skipped=intent.problems
     )

@@ -59,17 +59,15 @@ _LOCKS = [
 ]
 # What another address has not, and the last one had, is forgotten.
 _FETCH = ("fetch", "-q", "--prune", "--no-tags", "--no-recurse-submodules")
-_ELSEWHERE = "name a repository that holds nothing else: mem sync --git URL"
-_ADDRESS = "mem sync --git URL, of an empty private repository"
-_LATER = "what is here is committed: mem sync, later"
-_AGAIN = "see what git says of it, then: mem sync"
+_ELSEWHERE = "use a repository with nothing else in it: mem sync --git URL"
+_ADDRESS = "mem sync --git URL, with an empty private repository"
+_LATER = "your changes are committed; run mem sync later"
+_AGAIN = "check with git, then: mem sync"
 _RESOLVE = "resolve it, then: mem sync"
-_LOSS = (
-    "look with --dry-run; mem sync --allow-loss takes it in (mem undo brings it back)"
-)
+_LOSS = "check with --dry-run; mem sync --allow-loss accepts it (mem undo reverts it)"
 _HINTS = {
-    "commit": "a hook of that repository may refuse it: mend that, then: mem sync",
-    "push": "another machine may have been quicker: mem sync",
+    "commit": "a hook of that repository may refuse it: fix that, then: mem sync",
+    "push": "another machine may have pushed first: mem sync",
 }
 _IDENTITY = (
     'git config --global user.name "Your Name",'
@@ -110,7 +108,7 @@ class HomeRepository:
         if remove:
             return self._moved_aside(dry_run=dry_run)
         if url.startswith("-"):
-            what = f"{url}: no address of a repository"
+            what = f"{url}: is not the URL of a repository"
             raise UsageError(what, "mem sync --git URL")
         self._read()
         before = self._git("config", "remote.origin.url")[1].strip()
@@ -122,9 +120,9 @@ class HomeRepository:
         if not dry_run:
             self._make(url)
         kept = " and ".join(f"~/{name}" for name in NAMES)
-        next = "bring it in step: mem sync"
+        next = "to sync it: mem sync"
         if not (url or self._has_remote()):
-            next = f"nothing leaves this machine until it has an address: {_ADDRESS}"
+            next = f"nothing leaves this machine until it has a URL: {_ADDRESS}"
         return Changes((f"keeps {kept} in {self.folder}{what}",), (), (next,))
 
     def _moved_aside(self, *, dry_run: bool) -> Changes:
@@ -176,7 +174,7 @@ class HomeRepository:
             texts = mine
             if taken:
                 texts = self._merged(mine, head, theirs)
-                _refuse_secrets(texts, "the other side has it: take it out there")
+                _refuse_secrets(texts, "the other side has it: remove it there")
             texts = _let_in(texts, mine, taken_back)
             _refuse_crowds(texts)
             refuse_loosening(mine.values(), texts.values())
@@ -209,7 +207,7 @@ class HomeRepository:
         names = self._ask("for-each-ref", "--format=%(refname:lstrip=3)", _BRANCHES)
         if names:
             shown = redact_secrets(names.split("\n")[0])
-            raise RefusedError(f"the other side holds a branch {shown!r}", _ELSEWHERE)
+            raise RefusedError(f"the other side has a branch {shown!r}", _ELSEWHERE)
 
     def _has_remote(self) -> bool:
         code, _ = self._git("config", "remote.origin.url")
@@ -288,7 +286,7 @@ class HomeRepository:
         }
         present = {name: text for name, text in self.disk.items() if text is not None}
         _refuse_conflicts(present, _RESOLVE)
-        _refuse_secrets(present, "take it out; nothing is sent")
+        _refuse_secrets(present, "remove it; nothing was sent")
         return present
 
     def _contents(self, commit: str) -> Texts:
@@ -299,7 +297,7 @@ class HomeRepository:
         # is neither listed nor entered before it is known to be small.
         size = int(self._ask("cat-file", "-s", f"{commit}^{{tree}}"))
         if size > TREE_BYTES:
-            what = f"the other side holds more than two files ({size:,} bytes of names)"
+            what = f"the other side has more than two files ({size:,} bytes of names)"
             raise RefusedError(what, _ELSEWHERE)
         contents = dict[str, str]()
         for row in self._ask("ls-tree", "-zl", commit).split("\0"):
@@ -310,7 +308,7 @@ class HomeRepository:
             is_memory = name in NAMES and mode == "100644"
             if not is_memory or int(size_of) > MEMORY_BYTES:
                 shown = f"{redact_secrets(name)!r} ({mode}, {size_of} bytes)"
-                raise RefusedError(f"the other side holds {shown}", _ELSEWHERE)
+                raise RefusedError(f"the other side has {shown}", _ELSEWHERE)
             contents[name] = self._git("cat-file", "blob", blob)[1]
         return contents
 
@@ -420,7 +418,9 @@ def _refuse_secrets(texts: Texts, hint: str) -> None:
     for name, text in texts.items():
         for secret in find_secrets(text):
             line = text.count("\n", 0, secret.start) + 1
-            raise RefusedError(f"~/{name}:{line}: holds a secret ({secret.kind})", hint)
+            raise RefusedError(
+                f"~/{name}:{line}: contains a secret ({secret.kind})", hint
+            )
 
 
 def _refuse_crowds(texts: Texts) -> None:
@@ -451,6 +451,6 @@ def _refuse_loss(mine: Texts, texts: Texts) -> None:
         gone = max(fewer, len({*live} - known))
         if is_loss(gone, number):
             what = (
-                f"{gone} of {number} entries would leave ~/{name}; nothing is written"
+                f"{gone} of {number} entries would leave ~/{name}; nothing was written"
             )
             raise RefusedError(what, _LOSS)

@@ -62,7 +62,9 @@ def why(app: App, place: str) -> WhyReport:
     path = app.project.relative(name)
     existed = ["log", "-1", "--format=%h", "--", f":(literal){path}"]
     if not (root / path).exists() and not git.run(existed, root).stdout:
-        raise UsageError(f"{name}: no such file", "name it from where you are")
+        raise UsageError(
+            f"{name}: no such file", "give its path from the current folder"
+        )
     lines = _lines(root, path) if with_line else []
     if lines and not 1 <= line <= len(lines):
         what = f"{name}:{line}: the file has {count(len(lines), 'line')}"

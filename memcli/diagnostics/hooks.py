@@ -97,7 +97,7 @@ def _uncalled(session: str, *, is_linked: bool) -> Check:
     """A row if no agent calls mem. `session` is the file of a session here;
     `is_linked`: this is a linked work tree, which has its own settings.
     """
-    detail = "no agent calls mem automatically"
+    detail = "no agent calls mem by itself"
     hint = "mem init --claude, or --codex"
     if is_linked:
         hint = f"{hint}; {harness.EVERYWHERE}"

@@ -1,4 +1,4 @@
-"""Memory at two commits, what a branch adds and takes, and memory as of one commit."""
+"""Compare memory at two commits, and read memory as of one commit."""
 
 import os
 import re
@@ -46,8 +46,9 @@ class EntryDiff(NamedTuple):
 
 
 class ProseDiff(NamedTuple):
-    """How many sections of a file's prose came, went, or say something else below their
-    heading."""
+    """How many sections of a file's prose were added, removed, or changed below their
+    heading.
+    """
 
     path: str
     added: int
@@ -56,7 +57,9 @@ class ProseDiff(NamedTuple):
 
 
 class DiffReport(NamedTuple):
-    """What lies between two states: `base` a commit, `head` a commit or the files."""
+    """The difference between two states: `base` is a commit, `head` a commit or the
+    files.
+    """
 
     base: str
     head: str
@@ -67,12 +70,12 @@ class DiffReport(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Whether the branch leaves memory as it is."""
+        """Whether the branch does not change memory."""
         return not self.changes and not self.prose and not self.findings
 
 
 class BranchSide(NamedTuple):
-    """An entry where it stands on one side."""
+    """An entry and its place on one side."""
 
     path: str
     level: str
@@ -101,11 +104,11 @@ class BranchVersion(NamedTuple):
 
 
 def diff(app: App, revisions: str = "") -> DiffReport:
-    """What the branch itself did since the histories parted. Raises UsageError."""
+    """What the branch changed since its merge base. Raises UsageError."""
     project = app.project
     root = app.project.root
     if root is None or git.work_tree(root) is None:
-        hint = "run it inside one, or name it with --root"
+        hint = "run it inside one, or give it with --root"
         raise UsageError("there is no git repository here", hint)
     base, head = _ends(root, revisions)
     names = _names(project, _changed(root, base, head))
@@ -133,8 +136,9 @@ def diff(app: App, revisions: str = "") -> DiffReport:
 
 
 def _names(project: Project, changed: Iterable[str]) -> list[str]:
-    """The memory files among those that changed, and their archives: what comes back
-    from an archive leaves it as it is, so that no difference would show it."""
+    """The changed memory files and their archives. A restored entry also stays in its
+    archive, so the archive itself would show no change.
+    """
     names = set()
     for name in changed:
         place = placed(project, name)
@@ -165,7 +169,7 @@ def _standing(project: Project, head: str) -> Iterator[PlacedEntry]:
 
 
 def _git(root: Path, *arguments: str) -> str:
-    """What git says, "" when it fails. Raises RefusedError where it cannot be run."""
+    """The output of git, "" if it fails. Raises RefusedError if it cannot be run."""
     try:
         process = git.run(arguments, root)
     except OSError as error:
@@ -182,14 +186,13 @@ def _commit(root: Path, revision: str, *, needed: bool = True) -> str:
     ).strip()
     if needed and not commit:
         has_commit = _git(root, "rev-parse", "--verify", "--quiet", "HEAD").strip()
-        hint = "git branch -a shows what there is" if has_commit else "commit first"
+        hint = "git branch -a lists the branches" if has_commit else "commit first"
         raise UsageError(f"{revision}: unknown revision", hint)
     return commit
 
 
 def _ends(root: Path, revisions: str) -> tuple[str, str]:
-    """The commit where the histories part (else the base), and the other end ("":
-    files)."""
+    """The merge base (else the base), and the other end ("": the files)."""
     separator = "..." if "..." in revisions else ".."
     older, separated, newer = revisions.partition(separator)
     head = _commit(root, newer or "HEAD") if separated else ""
@@ -199,7 +202,7 @@ def _ends(root: Path, revisions: str) -> tuple[str, str]:
 
 
 def _default_base(root: Path) -> str:
-    """The commit of the main branch; where that is this one, the last commit."""
+    """The commit of the main branch; on the main branch, the last commit."""
     last = _commit(root, "HEAD")
     known = (_commit(root, name, needed=False) for name in DEFAULTS)
     return next((commit for commit in known if commit not in ("", last)), last)
@@ -232,7 +235,7 @@ def _text(root: Path, commit: str, name: str) -> str:
 
 
 def blobs(root: Path, names: Sequence[str]) -> Iterator[str]:
-    """The text of each blob (`COMMIT:./PATH`, or its own name), "" where it is none."""
+    """The text of each blob (`COMMIT:./PATH`, or its own name), "" if there is none."""
     for start in range(0, len(names), AT_ONCE):
         lines = [_in_a_line(root, name) for name in names[start : start + AT_ONCE]]
         answer = git.run(["cat-file", "--batch"], root, given="\n".join([*lines, ""]))
@@ -248,14 +251,15 @@ def _in_a_line(root: Path, name: str) -> str:
     return _git(root, "rev-parse", "--verify", "--quiet", name).strip()
 
 
-AT_ONCE = 50  # texts that git is asked for in one call
+AT_ONCE = 50  # texts to request from git in one call
 _OWN = r"(?:MEMORY|institutional)(?:\.archive)?\.md"
 _ANY = rf"(?:{_OWN}|(?P<folder>tasks)/[^/]+\.md)"
 
 
 def placed(project: Project, name: str) -> Place | None:
-    """The place of a file from its name relative to the root; None when it is no memory
-    file."""
+    """The place of a file from its name relative to the root; None if it is not a
+    memory file.
+    """
     job_pattern = f"(?:{'|'.join(map(re.escape, project.jobs_dirs))})/(?P<job>[^/]+)"
     patterns = [
         ("task", rf"{job_pattern}/tasks/(?P<task>[^/]+)/(?:worktree/)?{_OWN}"),
@@ -292,8 +296,7 @@ def _version(
 def version_of(
     project: Project, files: dict[str, MemoryFile], *, everywhere: bool = False
 ) -> BranchVersion:
-    """These files, and where each entry stands in those that are memory, or
-    `everywhere`."""
+    """These files, and the place of each entry in memory files, or `everywhere`."""
     side = BranchVersion(files, {}, {})
     for name, memory in files.items():
         where = placed(project, name)
@@ -307,8 +310,9 @@ def version_of(
 
 
 def changes(before: BranchVersion, after: BranchVersion) -> Iterator[EntryDiff]:
-    """Entries that stay in their file come first; those left on one side were added,
-    removed or moved."""
+    """The changes of entries. First match entries that stay in their file; the rest
+    were added, removed or moved.
+    """
     old_entries = before.entries
     new_entries = after.entries
     for key in old_entries.keys() & new_entries.keys():
@@ -380,7 +384,7 @@ def _kept(before: BranchSide, after: BranchSide) -> Iterator[EntryDiff]:
 
 
 def _changed_keys(old_entry: Entry, new_entry: Entry, told: set[str]) -> list[str]:
-    """The keys whose values differ, except those that were reported already."""
+    """The keys whose values differ, except those already reported."""
     core = [key for key in (*CORE_KEYS[1:], "kind", "priority") if key not in told]
     keys = [key for key in core if getattr(old_entry, key) != getattr(new_entry, key)]
     extra = sorted({*old_entry.extra, *new_entry.extra} - told - {"priority"})
@@ -419,24 +423,21 @@ def _titles(passages: Iterable[tuple[str, str]]) -> Counter[str]:
     return Counter(title for title, _ in passages)
 
 
-KEPT = 8  # so many commits stay laid out
+KEPT = 8  # the most commits that stay checked out
 
 
 @contextmanager
 def seen_at(app: App, moment: str) -> Iterator[App]:
-    """The project with the memory files of a commit, or of the last one of a day, and
-    its date.
-
-    Nothing in the work tree is touched; the level of the user is as it is today. Raises
-    UsageError."""
+    """The project with the memory files of a commit, or of the last commit of a day,
+    and its date. The work tree is not touched; the user's own level is as it is today.
+    Raises UsageError.
+    """
     if not moment:
         yield app
         return
     root = app.project.root
     if root is None or git.work_tree(root) is None:
-        raise UsageError(
-            "there is no git repository here", "--at takes what git remembers"
-        )
+        raise UsageError("there is no git repository here", "--at needs git history")
     commit = _commit_at(app, root, moment)
     day = _git(root, "show", "-s", "--format=%cs", commit).strip()
     folder = _laid_out(root, commit)
@@ -454,7 +455,7 @@ def _commit_at(app: App, root: Path, moment: str) -> str:
         hint = "give a commit, a tag, a day such as 2026-03-01, or 30d"
         raise UsageError(f"--at {moment}: unknown revision", hint)
     iso_day = day_of("at", moment, app.project.now)
-    # git reads days before its time as today
+    # git reads days before 1970 as today
     is_known = iso_day > "1970-01-01"
     before = f"--before={iso_day}T23:59:59"
     commit = _git(root, "rev-list", "-1", before, "HEAD") if is_known else ""
@@ -466,7 +467,7 @@ def _commit_at(app: App, root: Path, moment: str) -> str:
 
 
 def _laid_out(root: Path, commit: str) -> Path:
-    """A folder with the markdown files of a commit, below the root; made once."""
+    """A folder with the Markdown files of a commit, created once below the root."""
     tree = _git(root, "rev-parse", f"{commit}:./").strip()
     kept_folders = private_dir(cache_dir() / "at")
     folder = kept_folders / tree
@@ -483,7 +484,7 @@ def _laid_out(root: Path, commit: str) -> Path:
     for name, text in zip(wanted_names, blobs(root, blob_names), strict=True):
         (unfinished / name).parent.mkdir(parents=True, exist_ok=True)
         (unfinished / name).write_text(text, encoding="utf-8", newline="")
-    (unfinished / ".mem.toml").touch()  # what makes it a root
+    (unfinished / ".mem.toml").touch()  # the mark of a root
     unfinished.replace(folder)
     by_age = sorted(kept_folders.iterdir(), key=lambda path: path.stat().st_mtime)
     for outdated in by_age[:-KEPT]:
@@ -492,7 +493,6 @@ def _laid_out(root: Path, commit: str) -> Path:
 
 
 def _is_read(name: str) -> bool:
-    """Whether a file of a commit is looked at; none whose name leads out of its
-    folder."""
+    """Whether to read a file of a commit; not if its name leads out of its folder."""
     safe = ".." not in name.split("/") and "\n" not in name and not os.path.isabs(name)
     return safe and (name.endswith(".md") or name == ".mem.toml")

@@ -17,14 +17,14 @@ END = EXPORT.end
 HEAD = matching.table("exchange/handout.md").rstrip("\n").split("\n")
 TITLES = {"norms": "### Norms", "rules": "### Rules", "lessons": "### Lessons"}
 SHARES = {"norms": 2, "rules": 2, "lessons": 1}
-"""Norms take half of the room, rules half of the rest, lessons what is left."""
-ENTRY_TOKENS = 150  # a longer body is cut at a sentence
+"""Norms get half of the space, rules half of the rest, lessons what is left."""
+ENTRY_TOKENS = 150  # longer bodies are cut at a sentence
 ENTRY_LINES = 12
 
 
 @verbose
 def _import() -> str:
-    """The sign that makes a path an import of that file."""
+    """The `@` that makes a path an import of that file."""
     return r"(?<!\w) @ (?= [\w~./\\-] )"
 
 
@@ -35,8 +35,9 @@ def _hashes() -> str:
 
 
 class ExportNote(NamedTuple):
-    """One entry to hand out, or (with `group` norms) the text of one institutional
-    file."""
+    """One entry to export, or (with `group` norms) the text of an institutional
+    file.
+    """
 
     group: str
     title: str
@@ -45,8 +46,9 @@ class ExportNote(NamedTuple):
 
 
 class Handout(NamedTuple):
-    """The section with its marks, how many notes are in it, and how many found no
-    room."""
+    """The section with its markers, how many notes are in it, and how many did not
+    fit.
+    """
 
     text: str
     shown: int
@@ -54,8 +56,9 @@ class Handout(NamedTuple):
 
 
 def compose(notes: Sequence[ExportNote], *, lines: int, size: int) -> Handout:
-    """The notes that fit, best first: norms in half of the room, rules in half of the
-    rest."""
+    """The section with the notes that fit, best first: norms get half of the space,
+    rules half of the rest.
+    """
     frame = [BEGIN, *HEAD, "", _more(10**6), END]
     body: list[str] = []
     shown = 0
@@ -79,7 +82,7 @@ def compose(notes: Sequence[ExportNote], *, lines: int, size: int) -> Handout:
 
 
 class _Part:
-    """The notes of one group, as many as find room."""
+    """The notes of one group that fit."""
 
     def __init__(self, group: str, *, lines: int, size: int) -> None:
         self.text = ["", TITLES[group], ""]
@@ -107,7 +110,7 @@ def _more(number: int) -> str:
 
 
 def note_lines(note: ExportNote) -> list[str]:
-    """An entry as an item of a list, its text below it, safe for what agents obey."""
+    """An entry as a list item with its text below, safe for a file that agents obey."""
     body = cut_words(body_of(note.text, note.title).strip(), ENTRY_TOKENS)
     lines = [line for line in body.split("\n") if line.strip()]
     if len(lines) > ENTRY_LINES:

@@ -1,5 +1,6 @@
-"""What other memories know, as drafts: rules for agents, and Claude Code's own
-memory."""
+"""Read other tools' memories as drafts: rules for agents, and Claude Code's own
+memory.
+"""
 
 import os
 import re
@@ -26,13 +27,13 @@ def _front_matter() -> str:
 
 @verbose(lines=True)
 def _key_line() -> str:
-    """A key with its value, in front matter that is no YAML."""
+    """A key with its value, in front matter that is not YAML."""
     return r"^ ( [\w-]++ ) : ( [^\n]*+ ) $"
 
 
 @verbose(dot_all=True)
 def _own_section() -> str:
-    """What `mem` put into a file."""
+    """A section that `mem` wrote into a file."""
     return r"""
         <!--[ ]mem:[ ] (export[ ])? begin \b .*?
         <!--[ ]mem:[ ] (?: export[ ] )? end [ ]--> [ \t]* \n?
@@ -41,13 +42,13 @@ def _own_section() -> str:
 
 @verbose(dot_all=True)
 def _comment() -> str:
-    """A comment, with the end of its line."""
+    """A comment, with its line end."""
     return r"<!-- .*? --> [ \t]* \n?"
 
 
 @verbose(lines=True)
 def _import_line() -> str:
-    """A line that imports another file, or a file that is imported amid a line."""
+    """An import of another file, on its own line or within one."""
     return r"""
         ^ [ \t]* (?: [-*] [ \t]+ )? @ (?P<alone> [\w~./-]+ ) [ \t]* $
       | (?<! [\w`@] ) @ (?P<amid> [\w~./-]+ \.md ) \b
@@ -61,8 +62,7 @@ def _pointer() -> str:
 
 
 class ImportDraft(NamedTuple):
-    """One thing another memory knows; `key` makes it the same thing when it is read
-    again."""
+    """One item from another memory; `key` identifies it when it is read again."""
 
     source: str
     key: tuple[str, ...]
@@ -78,14 +78,14 @@ class ImportDraft(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The id of the entry that is made of it: the same on every machine and in
-        every run."""
+        """The id of the resulting entry: the same on every machine and in every run."""
         return grammar.derived_id("import", "\0".join(self.key))
 
 
 def split_front(text: str) -> tuple[dict[str, Any], str]:
-    """The values of a text's front matter, and the rest; what is no YAML is read line
-    by line."""
+    """The values of a text's front matter, and the rest; invalid YAML is read line by
+    line.
+    """
     front = _front_matter().match(text)
     if front is None:
         return {}, text.removeprefix("\ufeff")
@@ -99,7 +99,7 @@ def split_front(text: str) -> tuple[dict[str, Any], str]:
 
 
 def words(value: object) -> tuple[str, ...]:
-    """A list, or a text with commas, as texts without blanks around them."""
+    """A list, or a comma-separated text, as stripped texts."""
     if not isinstance(value, (list, tuple)):
         value = str(value or "").strip("[]").split(",")
     known = (str(item) for item in value if isinstance(item, (str, int, float)))
@@ -114,9 +114,10 @@ TYPES = ("user", "feedback", "project", "reference")
 
 
 def rules(name: str, text: str, importing: str = "") -> Iterator[ImportDraft]:
-    """The rules of one file, named from the root, without comments, imports of other
-    files and what `mem` put there; those of a folder are about its files. They hold
-    where those of the importing file do."""
+    """The rules of one file, named from the root, without comments, imports and
+    sections of `mem`; rules in a subfolder apply to its files. They hold where those of
+    the importing file do.
+    """
     values, body = split_front(text)
     paths = _bound_to(values) or rule_places.below_folder(importing or name)
     body = body.replace("\r\n", "\n")
@@ -128,7 +129,7 @@ def rules(name: str, text: str, importing: str = "") -> Iterator[ImportDraft]:
 
 
 def _drafts(form: str, name: str, body: str, text: str) -> Iterator[ImportDraft]:
-    """A draft for each unit of the body of a text."""
+    """A draft for each unit of a text's body."""
     for unit in rule_units.units(body, name):
         yield ImportDraft(
             source=f"{form}:{name}",
@@ -142,14 +143,16 @@ def _drafts(form: str, name: str, body: str, text: str) -> Iterator[ImportDraft]
 
 
 def _bound_to(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The globs of the files that front matter binds rules to, none for all files."""
+    """The globs of the files that the front matter limits rules to; none means all
+    files.
+    """
     listed = (values.get(key) for key in ("globs", "paths", "applyTo"))
     globs = words(next(filter(None, listed), ()))
     return tuple(glob for glob in globs if glob not in ("*", "**", "**/*"))
 
 
 def _cut(pattern: re.Pattern[str], text: str, end: str) -> str:
-    """`text` without what matches; behind the last `end` nothing is looked at."""
+    """`text` without matches of a pattern; nothing after the last `end` is searched."""
     before, last_end, behind = text.rpartition(end)
     return pattern.sub("", before + last_end) + behind
 
@@ -206,8 +209,9 @@ def _topic(name: str, values: Mapping[str, Any], body: str) -> ImportDraft:
 
 
 class ImportSource(NamedTuple):
-    """What one path holds: its format, its drafts in order, and files that could not be
-    read."""
+    """The contents of one path: its format, its drafts in order, and files that could
+    not be read.
+    """
 
     form: str
     drafts: tuple[ImportDraft, ...]
@@ -215,11 +219,12 @@ class ImportSource(NamedTuple):
 
 
 def read(path: Path, form: str = "", inside: Path | None = None) -> ImportSource:
-    """All of `path`, in the format named or found; no link on the way leads out of
-    `inside`. Raises UsageError."""
+    """Read everything at `path`, in the given or detected format, without links that
+    lead out of `inside`. Raises UsageError.
+    """
     if not path.exists():
         what = f"{path}: no such file or folder"
-        raise UsageError(what, "name what is to be imported")
+        raise UsageError(what, "give a file or folder to import")
     if form != RULES and path.match("memory/MEMORY.md"):
         path = path.parent
     files, problems = _texts(path, form, inside)
@@ -227,7 +232,9 @@ def read(path: Path, form: str = "", inside: Path | None = None) -> ImportSource
     is_known = form in FORMS if files else bool(problems)
     if not is_known:
         what = f"{path}: no known format, and no {', '.join(rule_places.NAMES)}"
-        hint = f"mem import FILE --from {'|'.join(FORMS)} takes one by another name"
+        hint = (
+            f"mem import FILE --from {'|'.join(FORMS)} imports a file with another name"
+        )
         raise UsageError(what, hint)
     folder = path if path.is_dir() else path.parent
     following = _Following(inside or folder, problems)
@@ -237,7 +244,7 @@ def read(path: Path, form: str = "", inside: Path | None = None) -> ImportSource
 
 
 class _Following:
-    """Reads what files import from below a root; of the rest it notes a problem."""
+    """Reads imported files below a root, and notes a problem for all others."""
 
     def __init__(self, root: Path, problems: list[Problem]) -> None:
         self.root = root
@@ -245,7 +252,7 @@ class _Following:
         self.taken = set[str]()
 
     def texts(self, name: str, text: str) -> Iterator[tuple[str, str]]:
-        """A file, named from the root, and those that it imports, each once."""
+        """The texts of a file, named from the root, and of its imports, each once."""
         real = os.path.realpath(self.root / name)
         if real in self.taken:
             return
@@ -257,10 +264,10 @@ class _Following:
             inner = os.path.normpath(beside)
             try:
                 if inner.startswith(("..", "/")):
-                    raise Unreadable("it lies outside of the project")
+                    raise Unreadable("it is outside of the project")
                 if found["amid"]:
                     again = f"mem import {inner} --from {RULES}"
-                    raise Unreadable(f"it stands in a sentence ({again})")
+                    raise Unreadable(f"it is inside a sentence ({again})")
                 imported = read_text(self.root / inner, self.root)
             except Unreadable as error:
                 line = text.count("\n", 0, found.start()) + 1
@@ -271,7 +278,7 @@ class _Following:
 
 
 def _from(inside: Path | None, path: Path) -> str:
-    """The folder in which a path's files are named, as the root names it; "" outside."""
+    """The folder of a path's files, relative to the root; "" outside of it."""
     folder = path if path.is_dir() else path.parent
     return folder.relative_to(inside).as_posix() if inside else ""
 
@@ -301,7 +308,7 @@ def _texts(
 
 
 def _files(path: Path, form: str) -> list[tuple[Path, str]]:
-    """The files of a path, each with its name in it."""
+    """The files of a path, each with its relative name."""
     if not path.is_dir():
         return [(path, path.name)]
     files = rule_places.rule_files(path) if form in ("", RULES) else []
@@ -313,7 +320,7 @@ def _files(path: Path, form: str) -> list[tuple[Path, str]]:
 
 
 def _form(path: Path, files: Mapping[str, str]) -> str:
-    """The format of files, told by their names, else by their contents."""
+    """The format of files, detected by name, else by content."""
     if any(rule_places.is_rule_file(path, name) for name in files):
         return RULES
     for name, text in files.items():

@@ -1,5 +1,6 @@
-"""Memory as rules that an agent loads for the files they are about: a Markdown file for
-each set of paths, which its front matter names. Pure."""
+"""Memory as rules that an agent loads for certain files: a Markdown file for each set
+of paths, which are listed in its front matter. Pure.
+"""
 
 import hashlib
 import json
@@ -18,26 +19,28 @@ LONGEST_NAME = 40
 
 
 class PathNote(NamedTuple):
-    """An entry to hand out with the files that it is about."""
+    """An entry to export, with the files it applies to."""
 
     note: ExportNote
     paths: tuple[str, ...]
 
 
 class RuleFile(NamedTuple):
-    """A file of rules: its front matter, and the lines of our section."""
+    """A rule file: its front matter, and the lines of mem's section."""
 
     front: str
     lines: tuple[str, ...]
 
     def put(self, before: str | None) -> str:
-        """A file's text with these rules; what a person wrote around them stays."""
+        """A file's text with these rules; text that a person wrote around them
+        stays.
+        """
         text = self.front if before is None else before
         return git_hooks.put(text, self.lines, EXPORT, blank=True)
 
 
 def rule_files(notes: Iterable[PathNote]) -> dict[str, RuleFile]:
-    """The files of rules by their names; entries about the same paths share one."""
+    """The rule files by name; entries with the same paths share one."""
     by_paths: dict[tuple[str, ...], list[str]] = {}
     for about in notes:
         paths = tuple(sorted({for_prompt(path) for path in about.paths}))
@@ -49,20 +52,20 @@ def rule_files(notes: Iterable[PathNote]) -> dict[str, RuleFile]:
 
 
 def _name(paths: Sequence[str]) -> str:
-    """A name that says what the rules are about, and differs for other paths."""
+    """A descriptive file name, unique for these paths."""
     digest = hashlib.sha256("\n".join(paths).encode()).hexdigest()[:6]
     words = re.sub(r"[^a-z0-9]+", "-", paths[0].lower()).strip("-")
     return f"mem-{words[:LONGEST_NAME]}-{digest}.md"
 
 
 def _front(paths: Iterable[str]) -> str:
-    # A string of JSON is one of YAML, too, whatever stands in it.
+    # Every JSON string is also a YAML string.
     listed = "".join(f"  - {json.dumps(path)}\n" for path in paths)
     return f"---\npaths:\n{listed}---\n"
 
 
 def without_rules(before: str | None) -> str | None:
-    """A file's text without our rules; None when nothing else was in it."""
+    """A file's text without mem's rules; None if nothing else was in it."""
     if before is None or git_hooks.find(before, EXPORT) is None:
         return before
     left = git_hooks.drop(before, EXPORT) or ""

@@ -102,7 +102,7 @@ class Index:
         if not self.path.is_file():
             raise sqlite3.DatabaseError("no regular file")
         if name := odd_companion(self.path):
-            raise sqlite3.DatabaseError(f"beside {name}, which is no regular file")
+            raise sqlite3.DatabaseError(f"beside {name}, which is not a regular file")
         db = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode=rw",
             timeout=1,

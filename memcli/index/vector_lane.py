@@ -262,7 +262,7 @@ def look(index: Index, config: Config, embedder: Embedder, asked: Asked) -> Lane
     except Damaged:
         index.vectors.discard(wait=WAIT)
         raise UsageError(
-            "the vectors are damaged", "mem index makes them anew"
+            "the vectors are damaged", "mem index makes them again"
         ) from None
     return Lane(fusion(config.fusion, embedder.provider), least, signals)
 

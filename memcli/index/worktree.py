@@ -160,7 +160,7 @@ class WorkTree:
         return any(globs.covers([pattern], path[len(below) :]) for path in inside)
 
     def read(self, path: str) -> bytes:
-        """The bytes of a file, none of one that is no regular file or too large."""
+        """The bytes of a file, none of one that is not a regular file or too large."""
         with suppress(Unreadable):
             return self.read_surely(path)
         return b""

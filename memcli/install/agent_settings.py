@@ -1,4 +1,4 @@
-"""Our hooks in the JSON settings of an agent. Pure: text in, text out."""
+"""mem's hooks in the JSON settings of an agent. Pure: text in, text out."""
 
 import json
 import re
@@ -34,7 +34,7 @@ VERBS = (
 
 @verbose
 def _command() -> str:
-    """A call of ours, in every form in which some version wrote it."""
+    """A call of mem, in every form that any version wrote."""
     return rf"""
         (?: command[ ]-v[ ]mem[ ]>/dev/null[ ]2>&1[ ]\|\|[ ]exit[ ]0;[ ] )?
         (?: "( (?: [^"]* [/\\] )? mem (?: \.exe )? )"
@@ -44,7 +44,7 @@ def _command() -> str:
 
 
 class Handler(NamedTuple):
-    """A handler of ours that stands in a file."""
+    """A handler of mem in a file."""
 
     event: str
     command: str
@@ -52,8 +52,9 @@ class Handler(NamedTuple):
 
 
 def groups(harness: str, *, by_server: bool = False) -> dict[str, dict[str, Any]]:
-    """Event -> the group of ours; the same in every version: agents trust it by its
-    text. `by_server`: answered by the session's own `mem mcp` where it can be."""
+    """Mem's group for each event; the same in every version, since agents trust it by
+    its text. `by_server`: the session's own `mem mcp` answers where possible.
+    """
     listed = json.loads(table(f"install/{WIRINGS[harness]}"))["hooks"]
     wired = {event: group for event, (group,) in listed.items()}
     if not by_server or harness != "claude":
@@ -63,7 +64,7 @@ def groups(harness: str, *, by_server: bool = False) -> dict[str, dict[str, Any]
 
 
 def _served(group: dict[str, Any]) -> dict[str, Any]:
-    """A group of ours with the tool of the server for the command."""
+    """A group with the tool of the server in place of the command."""
     called = {
         "type": "mcp_tool",
         "server": "mem",
@@ -75,8 +76,9 @@ def _served(group: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_ours(handler: object) -> str:
-    """The program that a handler of ours runs, whichever mem that is; "" for somebody
-    else's."""
+    """The program that a handler of mem runs, whichever mem that is; "" for other
+    handlers.
+    """
     if not isinstance(handler, Mapping):
         return ""
     if handler.get("type") == "mcp_tool":
@@ -88,8 +90,9 @@ def is_ours(handler: object) -> str:
 
 
 def handlers(text: str) -> list[Handler]:
-    """Our handlers in a settings file, in order. Raises UsageError when it is no
-    settings file."""
+    """Mem's handlers in a settings file, in order. Raises UsageError if it is not a
+    settings file.
+    """
     return [
         Handler(event, each.get("command", ""), is_ours(each))
         for event, listed in parse(text).get("hooks", {}).items()
@@ -130,8 +133,9 @@ def _handlers(group: object) -> list[Any]:
 
 
 def with_hooks(text: str | None, harness: str, *, by_server: bool = False) -> str:
-    """The settings with our groups behind those of others, each once; None is no file
-    yet."""
+    """The settings with mem's groups after those of others, each once; None if there is
+    no file yet.
+    """
     values = parse(text or "")
     wanted_groups = groups(harness, by_server=by_server)
     ours = [
@@ -154,7 +158,7 @@ def with_hooks(text: str | None, harness: str, *, by_server: bool = False) -> st
 
 
 def without_hooks(text: str) -> str | None:
-    """The settings without anything of ours; None when nothing else was in the file."""
+    """The settings without anything of mem; None if nothing else was in the file."""
     values = parse(text)
     if not _take_out(values):
         return text
@@ -175,7 +179,7 @@ def _take_out(values: dict[str, Any]) -> bool:
 
 
 def _of_others(groups: list[Any]) -> Iterator[Any]:
-    """The groups without our handlers, and without the groups that had no others."""
+    """The groups without mem's handlers, dropping groups that become empty."""
     for group in groups:
         before = _handlers(group)
         rest = [handler for handler in before if not is_ours(handler)]
@@ -186,8 +190,9 @@ def _of_others(groups: list[Any]) -> Iterator[Any]:
 
 
 def _written(values: Mapping[str, Any], like: str) -> str:
-    """The values as JSON, laid out like a text: indentation, line ends, the end of the
-    file."""
+    """The values as JSON, with the indentation, line ends and final newline of a
+    text.
+    """
     body = like.removeprefix(BOM)
     indents = re.findall(r"^([ \t]+)\S", body, re.MULTILINE)
     flat = "\n" not in body.strip()

@@ -1,8 +1,7 @@
-"""Sections of ours in somebody else's text, and the one in a git hook. Pure: text in,
-text out.
-
-A hook runs it before everything else that it does, because a later `exec` or `exit`
-would skip it."""
+"""mem's sections in other people's files, and the one in a git hook. Pure: text in,
+text out. In a hook it comes first, because an earlier `exec` or `exit` would skip
+it.
+"""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ GLUE = "+"  # in the first line, once for each line end before it that is ours, 
 
 
 class Marks(NamedTuple):
-    """How the first and the last line of a section are written as comments."""
+    """How to write the first and last line of a section as comments."""
 
     open: str = "# "
     close: str = ""
@@ -25,12 +24,13 @@ class Marks(NamedTuple):
 
     @property
     def end(self) -> str:
-        """The line behind what is ours."""
+        """The last line of the section."""
         return f"{self.open}{self.last}{self.close}"
 
     def begin(self, glue: int = 0, *, own: bool = False) -> str:
-        """The line before what is ours; `glue` counts the line ends that were put
-        before it, `own` says that the file is."""
+        """The first line of the section; `glue` counts the line ends added before it,
+        `own` says that mem created the file.
+        """
         plus = " " + GLUE * glue if glue else ""
         return f"{self.open}{self.title}{OWN if own else ''}{plus}{self.close}"
 
@@ -42,8 +42,9 @@ EXPORT = HTML._replace(title=EXPORTED, last="mem: export end")
 
 
 class Found(NamedTuple):
-    """Where a section stands: from the line ends that it brought to the end of its last
-    line."""
+    """The position of a section, from the line ends added before it to the end of its
+    last line.
+    """
 
     start: int
     begin: int
@@ -53,8 +54,7 @@ class Found(NamedTuple):
 
 
 def find(text: str, marks: Marks = HASH) -> Found | None:
-    """The first section of ours in `text`. Raises UsageError when its end is
-    missing."""
+    """The first section of mem in `text`. Raises UsageError if its end is missing."""
     title = re.escape(marks.open + marks.title)
     head = rf"{title}( \*)?(?: (\++))?{re.escape(marks.close)}"
     first = re.search(rf"^{head}\r?$", text, re.MULTILINE)
@@ -94,8 +94,9 @@ def put(
     at: int = -1,
     blank: bool = False,
 ) -> str:
-    """`text` with a section of `lines`, once; a new one goes to offset `at`, else to
-    the end."""
+    """`text` with one section of `lines`; a new one is inserted at offset `at`, else at
+    the end.
+    """
     whole = text or ""
     line_end = "\r\n" if "\r\n" in whole else "\n"
     section = find(whole, marks)
@@ -122,8 +123,9 @@ def _glue(before: str, *, blank: bool) -> int:
 
 
 def drop(text: str, marks: Marks = HASH) -> str | None:
-    """`text` as it was before `put`; None when the file was made for the section and is
-    empty."""
+    """`text` as it was before `put`; None if the file was created for the section and
+    is empty.
+    """
     while (found := find(text, marks)) is not None:
         joined = text[found.end :] and not text.endswith("\n", 0, found.start)
         text = text[: found.begin if joined else found.start] + text[found.end :]
@@ -135,13 +137,14 @@ def drop(text: str, marks: Marks = HASH) -> str | None:
 SHEBANG = "#!/bin/sh"
 SHELLS = "sh bash dash ash ksh zsh busybox".split()
 HOOKS = ("post-merge", "post-rewrite", "post-commit")
-SECONDS = 20  # after so long git goes on without mem, where the system has `timeout`
+SECONDS = 20  # after this time git continues without mem, if the system has `timeout`
 _PROGRAM = re.compile(r"^ {2}set -- (\S+) hook ", re.MULTILINE)
 
 
 def hook_lines(hook: str) -> tuple[str, ...]:
-    """What the section says; the variables by which git tells a hook its repository are
-    cleared."""
+    """The lines of the section; it clears the variables by which git passes its
+    repository to a hook.
+    """
     return (
         "(",
         f'  set -- mem hook git-{hook} "$@"',
@@ -154,8 +157,7 @@ def hook_lines(hook: str) -> tuple[str, ...]:
 
 
 def runs_shell(text: str) -> bool:
-    """Whether a hook is a shell script: without a first line of its own, the shell runs
-    it."""
+    """Whether a hook is a shell script; the shell also runs one without a `#!` line."""
     first = text.split("\n", 1)[0]
     if not first.startswith("#!"):
         return "\0" not in text
@@ -166,7 +168,9 @@ def runs_shell(text: str) -> bool:
 
 
 def with_section(text: str | None, hook: str) -> str:
-    """The hook with our section below its first line, once; None is no hook yet."""
+    """The hook with one section of mem below its first line; None if there is no hook
+    yet.
+    """
     if text is None:
         return f"{SHEBANG}\n{put(None, hook_lines(hook))}"
     first = text.split("\n", 1)[0]
@@ -175,7 +179,7 @@ def with_section(text: str | None, hook: str) -> str:
 
 
 def without_section(text: str) -> str | None:
-    """The hook as it was before; None when it was ours alone."""
+    """The hook without the section; None if nothing else was in it."""
     found = find(text)
     rest = drop(text)
     alone = found is not None and found.own and (rest or "").strip() in ("", SHEBANG)
@@ -183,8 +187,9 @@ def without_section(text: str) -> str | None:
 
 
 def program_of(text: str) -> str | None:
-    """The program that our section calls, None when there is none (or it was
-    changed)."""
+    """The program that mem's section calls, None if there is no section or it was
+    changed.
+    """
     found = find(text)
     named = _PROGRAM.search(text, found.begin, found.end) if found is not None else None
     return named[1] if named is not None else None

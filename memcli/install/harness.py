@@ -1,5 +1,6 @@
-"""Where agents and git keep the hooks that call mem, and what mem init changes there
-for agents."""
+"""Where agents and git keep the hooks that call mem, and what mem init changes for
+agents.
+"""
 
 import importlib.util
 import json
@@ -51,14 +52,14 @@ def path_fault() -> str:
 
 
 def desktop_fault() -> str:
-    """Why a client that is started from the desktop would not find mem, "" when it
-    does."""
+    """Why a client started from the desktop would not find mem; "" if it would."""
     program = shutil.which("mem")
     first = BARE_PATH.split(":")[0]
     if program is None or shutil.which("mem", path=BARE_PATH) is not None:
         return ""
     how = "start it from a shell"
-    # One of a virtual environment goes with it, and is none for the whole machine.
+    # A program in a virtual environment disappears with it, so do not link it for the
+    # whole machine.
     is_lasting = not (Path(program).parent.parent / "pyvenv.cfg").exists()
     if first == "/usr/local/bin" and is_lasting:
         how += f", or: sudo ln -s {shlex.quote(program)} {first}/mem"
@@ -66,8 +67,9 @@ def desktop_fault() -> str:
 
 
 class AgentSettings(NamedTuple):
-    """A file by which an agent calls mem, of `scope` local, shared or user, to stay in
-    `folder`."""
+    """A file through which an agent calls mem, of `scope` local, shared or user; it
+    must stay in `folder`.
+    """
 
     harness: str
     scope: str
@@ -76,8 +78,9 @@ class AgentSettings(NamedTuple):
 
 
 class _Layout(NamedTuple):
-    """An agent's home and the variable that moves it, its folder in a repository, and
-    the file in either."""
+    """An agent's home folder and the variable that moves it, its folder in a
+    repository, and the file name in both.
+    """
 
     home: str
     inner: str
@@ -96,7 +99,7 @@ LAYOUTS = {
 
 
 def agent_home(harness: str, environ: Mapping[str, str]) -> Path:
-    """The folder of a user in which an agent keeps its settings."""
+    """The user's settings folder of an agent."""
     layout = LAYOUTS[harness]
     home = environ.get(layout.variable) or layout.home
     return Path(os.path.expanduser(home)).absolute()
@@ -106,7 +109,8 @@ def settings_of(
     harness: str, scope: str, root: Path, environ: Mapping[str, str]
 ) -> AgentSettings:
     """Where an agent reads its hooks. All but Claude Code have one file in a
-    repository."""
+    repository.
+    """
     layout = LAYOUTS[harness]
     if scope == "user":
         folder = agent_home(harness, environ)
@@ -120,7 +124,7 @@ def settings_of(
 
 
 def all_settings(root: Path | None, environ: Mapping[str, str]) -> list[AgentSettings]:
-    """Every file that calls of mem may stand in, there or not."""
+    """Every file that may contain calls of mem, existing or not."""
     scopes = ("user",) if root is None else ("local", "shared", "user")
     files = {}
     for harness, scope in product(LAYOUTS, scopes):
@@ -130,8 +134,7 @@ def all_settings(root: Path | None, environ: Mapping[str, str]) -> list[AgentSet
 
 
 def plugin(harness: str, root: Path | None, environ: Mapping[str, str]) -> str:
-    """The name under which the plug-in of mem is switched on in an agent, "" when it is
-    not."""
+    """The name under which mem's plug-in is enabled in an agent; "" if it is not."""
     if harness == "codex":
         listed = [
             values_of(agent_home("codex", environ) / "config.toml").get("plugins")
@@ -153,8 +156,9 @@ def plugin(harness: str, root: Path | None, environ: Mapping[str, str]) -> str:
 
 
 def reach_fault(harness: str, scope: str, project: Project) -> str:
-    """Why an agent that is started where one stands might not read these settings, ""
-    when it does: not every Claude Code reads those of the root in a subfolder."""
+    """Why an agent started in the current folder might not read these settings, or "":
+    some versions of Claude Code do not read the root's settings in a subfolder.
+    """
     root = project.root
     if harness != "claude" or scope == "user" or root is None:
         return ""
@@ -169,14 +173,14 @@ def reach_fault(harness: str, scope: str, project: Project) -> str:
 
 
 def _is_on(value: object) -> bool:
-    """Whether a plug-in is on: Codex has a table for it, Claude Code a truth value."""
+    """Whether a plug-in is enabled: Codex has a table for it, Claude Code a boolean."""
     if isinstance(value, dict):
         value = value.get("enabled", True)
     return value is True
 
 
 def values_of(path: Path) -> dict[str, Any]:
-    """The values of a JSON or TOML file of somebody else, {} when it cannot be read."""
+    """The values of another program's JSON or TOML file, {} if it cannot be read."""
     import tomllib
 
     loads = tomllib.loads if path.suffix == ".toml" else json.loads
@@ -193,7 +197,9 @@ def targets(
     *,
     remove: bool,
 ) -> list[Target]:
-    """The files of agents at scopes; none where the plug-in is on: it runs already."""
+    """The files of agents at scopes; none if the plug-in is enabled, which already
+    calls mem.
+    """
     targets_found = []
     root = project.root
     top = git.work_tree(project.root)
@@ -214,7 +220,7 @@ def targets(
 
 
 def _check_server() -> None:
-    """Raise UsageError where `mem mcp` could not run."""
+    """Raise UsageError if `mem mcp` could not run."""
     if importlib.util.find_spec("mcp") is None:
         raise UsageError(
             "hook_by = mcp: the MCP server needs the package mcp",
@@ -284,8 +290,9 @@ def calls_mem(each: AgentSettings) -> bool:
 
 
 class Hooks(NamedTuple):
-    """A folder of hooks: other people (`shared`) or repositories (`foreign`) run
-    them."""
+    """A folder of hooks that other people (`shared`) or other repositories (`foreign`)
+    also run.
+    """
 
     folder: Path
     shared: bool = False
@@ -293,7 +300,7 @@ class Hooks(NamedTuple):
 
 
 def hooks_of(top: Path) -> Hooks:
-    """Where git looks for hooks, by its own word."""
+    """Where git looks for hooks, according to git."""
     question = ["rev-parse", "--git-path", "hooks"]
     named = git.run(question, top, hooks=True).stdout.rstrip("\n")
     folder = Path(os.path.normpath(top / named))

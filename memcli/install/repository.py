@@ -17,7 +17,7 @@ from memcli.text.matching import table
 
 ATTRIBUTES = """MEMORY.md institutional.md tasks/*.md .mem/jobs/*/tasks/*.md
     .teaparty/jobs/*/tasks/*.md *.archive.md""".split()
-MEMORY = "# Memory\n"  # nothing in it is found before something is written
+MEMORY = "# Memory\n"  # nothing can be found in it before something is written
 WORKFLOW = ".github/workflows/mem.yml"
 AGENT_FILES = ("AGENTS.md", "CLAUDE.md")
 OF_GIT = "how git treats memory"
@@ -46,7 +46,7 @@ def base(root: Path, top: Path | None) -> list[Target]:
 def hooks(
     top: Path | None, notes: list[str], *, user: bool, remove: bool
 ) -> list[Target]:
-    """The hooks that git runs; `user` allows a folder that serves all repositories."""
+    """The git hooks; `user` allows a hooks folder that serves all repositories."""
     if top is None:
         if not remove:
             notes.append(
@@ -72,8 +72,9 @@ def hooks(
 
 
 def _all_hooks(top: Path, folder: Path) -> list[Target]:
-    """Every file that may have a call of ours: the hooks in the folder that is set now
-    and in git's own."""
+    """Every file that may call mem: the hooks in the configured folder and in git's
+    own.
+    """
     common = git.common_dir(top)
     folders = {folder, common / "hooks" if common else folder}
     names = [name for hook in git_hooks.HOOKS for name in (hook, f"{hook}.legacy")]
@@ -85,8 +86,9 @@ def _all_hooks(top: Path, folder: Path) -> list[Target]:
 
 
 def hook_file(folder: Path, hook: str) -> Path:
-    """The file of a hook, or the one that pre-commit moved aside and calls, with our
-    section."""
+    """The file of a hook with mem's section, or the one that pre-commit moved aside and
+    calls.
+    """
     moved = folder / f"{hook}.legacy"
     return moved if git_hooks.program_of(text_of(moved) or "") else folder / hook
 
@@ -112,12 +114,12 @@ def _hook(top: Path, place: harness.Hooks, name: str) -> Target:
 
 
 def instructions(root: Path, *, remove: bool) -> list[Target]:
-    """When to recall and when to add, in the files that agents read."""
+    """Instructions when to recall and add, in the files that agents read."""
     lines = table("install/templates/agents.md").rstrip("\n").split("\n")
     marks = git_hooks.HTML
     put = partial(git_hooks.put, lines=lines, marks=marks, blank=True)
     drop = partial(git_hooks.drop, marks=marks)
-    # Those that exist, but none that includes another; else a new one.
+    # The existing files, except those that include another; else a new one.
     first = root / AGENT_FILES[0]
     paths = [root / name for name in AGENT_FILES if os.path.lexists(root / name)]
     if first in paths and not remove:
@@ -129,7 +131,7 @@ def instructions(root: Path, *, remove: bool) -> list[Target]:
 
 
 def _includes(path: Path) -> bool:
-    """Whether a CLAUDE.md takes AGENTS.md in: who reads the one reads the other."""
+    """Whether a CLAUDE.md includes AGENTS.md."""
     with suppress(Unreadable):
         return bool(
             re.search(r"^@(\./)?AGENTS\.md\s*$", text_of(path) or "", re.MULTILINE)
@@ -138,8 +140,9 @@ def _includes(path: Path) -> bool:
 
 
 def excluded(top: Path, targets: Sequence[Target]) -> list[Target]:
-    """Derived files, and what is one person's, in `.git/info/exclude`, until all of it
-    goes."""
+    """Ignore derived and private files in `.git/info/exclude`, until everything is
+    removed.
+    """
     common = git.common_dir(top)
     if common is None or not (common / "HEAD").is_file():
         return []
@@ -154,7 +157,7 @@ def excluded(top: Path, targets: Sequence[Target]) -> list[Target]:
 
     def drop(text: str) -> str | None:
         kept = git_hooks.drop(text)
-        # An index that is made without init puts lines there, too.
+        # An index created without init also adds lines there.
         return kept and kept.replace("".join(f"{line}\n" for line in git.EXCLUDED), "")
 
     path = common / "info" / "exclude"
@@ -162,7 +165,7 @@ def excluded(top: Path, targets: Sequence[Target]) -> list[Target]:
 
 
 def _private_patterns(top: Path, targets: Sequence[Target]) -> list[str]:
-    """The patterns of files that are one person's, where git would offer them."""
+    """The patterns of private files that git does not ignore yet."""
     question = ["check-ignore", "-q", "--no-index", "--"]
     patterns = []
     for target in targets:
@@ -176,7 +179,7 @@ def _private_patterns(top: Path, targets: Sequence[Target]) -> list[str]:
 
 
 def workflow(top: Path, spec: str) -> Target:
-    """The workflow file; `spec` is what pip is to install there."""
+    """The workflow file; `spec` is the pip requirement to install there."""
     protected = "for a protected branch, let Actions create pull requests (settings)"
     put = partial(_with_workflow, spec=spec)
     return Target(
@@ -190,7 +193,9 @@ def workflow(top: Path, spec: str) -> Target:
 
 
 def workflow_text(spec: str) -> str:
-    """The workflow file: its first line tells whether it was changed since."""
+    """The text of the workflow file; its first line shows whether it was changed
+    later.
+    """
     quoted = "'" + spec.replace("'", "'\\''") + "'"
     body = table("install/templates/ci.yml").replace("@SPEC@", quoted)
     for name in ("compact", "diff"):
@@ -229,8 +234,9 @@ def _is_untouched(old: str) -> bool:
 
 
 def refuse_linked_settings(tree_top: Path) -> None:
-    """Raises RefusedError where git would write its settings through a link, say into
-    those of the person."""
+    """Raise RefusedError if git would write its settings through a link, say into the
+    user's own.
+    """
     folder = git.common_dir(tree_top) or tree_top
     refuse_links(folder / "config", folder)
 
@@ -238,8 +244,9 @@ def refuse_linked_settings(tree_top: Path) -> None:
 def set_driver(
     tree_top: Path, *, remove: bool = False, dry_run: bool = False
 ) -> list[str]:
-    """Name the merge driver in the repository's configuration, or take it out; what was
-    done."""
+    """Register the merge driver in the repository's configuration, or remove it; return
+    what was done.
+    """
     refuse_linked_settings(tree_top)
     known = git.run(["config", "--local", "--get", git.DRIVER], tree_top).stdout.strip()
     if known == ("" if remove else git.DRIVER_COMMAND):

@@ -1,5 +1,6 @@
-"""Files that mem init changes: planned together, written all or none, and brought
-back."""
+"""The files that mem init changes: planned together, written all or none, and restored
+on removal.
+"""
 
 import hashlib
 import json
@@ -25,13 +26,13 @@ REMOVAL = "init --remove"
 
 
 class Target(NamedTuple):
-    """A file to change: `put` makes its new text, `drop` that of before; None is no
-    file.
-
-    Its real place must be below one of `within`. `what` is said of it, `next` when it
-    was put. A file that is no text stops everything, but with `otherwise` is left, and
-    that is said. What is `private` is one person's: git is not to offer it. Of what is
-    `copied` the text of before is kept, so that `drop` can bring back every byte."""
+    """A file to change: `put` returns its new text, `drop` the original one; None means
+    no file. Its real path must be below one of `within`. `what` describes it, `next`
+    says what to do after `put`. A file that is not text stops everything, unless
+    `otherwise` is given: then it is left alone and this text is reported. A `private`
+    file belongs to one person, so git must ignore it. Of a `copied` file the original
+    is kept, so that `drop` can restore every byte.
+    """
 
     path: Path
     put: Callable[[str | None], str | None]
@@ -45,8 +46,7 @@ class Target(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What was (or would be) done, one line each, what to do next, and the patches of
-    the files."""
+    """What was or would be done, one line each, what to do next, and the patches."""
 
     done: tuple[str, ...]
     patches: tuple[Patch, ...]
@@ -54,7 +54,7 @@ class Changes(NamedTuple):
 
 
 class Left(Exception):
-    """A file that is left as it is, and why."""
+    """A file that is left unchanged, and why."""
 
 
 def apply(
@@ -64,8 +64,9 @@ def apply(
     *,
     remove: bool,
 ) -> Changes:
-    """Bring every file to its new text, or with `remove` to that of before: all of them
-    or none."""
+    """Change every file to its new text, or with `remove` back to the original: all or
+    none.
+    """
     project = app.project
     targets = [_with_copy(target) if target.copied else target for target in targets]
     patches = _plan(targets, notes, remove=remove)
@@ -88,8 +89,7 @@ def apply(
 def _copies(
     targets: Iterable[Target], patches: Iterable[Patch]
 ) -> dict[Path, str | None]:
-    """The text of before, without anything of ours, of each file of which it is
-    kept."""
+    """The kept original text of each file, without anything of mem."""
     texts = {patch.path: patch.before for patch in patches}
     copies: dict[Path, str | None] = {}
     for target in targets:
@@ -110,8 +110,9 @@ def _keep_copies(copies: Mapping[Path, str | None], *, remove: bool) -> None:
 def wiring_again(
     project: Project, patches: Sequence[Patch], copied: Sequence[str]
 ) -> Iterator[None]:
-    """Remember what a removal forgot, once the block that takes it back with these
-    patches is through: the next removal finds the text of before and the folders."""
+    """After the block that undoes a removal with these patches, store again what the
+    removal forgot, so that the next removal finds the original text and the folders.
+    """
     new_folders = _new_folders(patches)
     yield
     texts = {Path(patch.path): patch.before for patch in patches}
@@ -121,7 +122,7 @@ def wiring_again(
 
 
 def _new_folders(patches: Iterable[Patch]) -> list[str]:
-    """The folders that do not exist yet, of files that do not."""
+    """The missing folders of missing files."""
     new = (Path(patch.path) for patch in patches if patch.before is None)
     return [
         str(parent) for path in new for parent in path.parents if not parent.exists()
@@ -139,8 +140,9 @@ def _write(app: "App", targets: Sequence[Target], *, remove: bool) -> None:
 
 
 def _resolved(project: Project, patch: Patch) -> Patch:
-    """The patch; of a file outside of the project with the user's own links
-    resolved."""
+    """The patch; for a file outside of the project, with the user's own links
+    resolved.
+    """
     if _is_below(project, patch.path):
         return patch
     return patch._replace(path=os.path.realpath(patch.path))
@@ -155,7 +157,7 @@ def _plan(targets: Iterable[Target], notes: list[str], *, remove: bool) -> list[
         except Unreadable as error:
             if not target.otherwise:
                 what = f"{target.path}:{error.line}: {error}"
-                raise UsageError(what, "mend that file first") from None
+                raise UsageError(what, "fix that file first") from None
             if not remove:
                 notes.append(f"{target.path}: {target.otherwise}")
         except UsageError as error:
@@ -176,23 +178,22 @@ def _after(target: Target, before: str | None, *, remove: bool) -> str | None:
 
 
 def _check_place(target: Target) -> None:
-    """A link in a repository must not lead out of it. Raises RefusedError."""
+    """Raise RefusedError if a link in a repository leads out of it."""
     if not _place(target):
         real = os.path.realpath(target.path)
         what = f"{target.path}: leads to {real}, where mem does not write"
-        raise RefusedError(what, "put the file itself there")
+        raise RefusedError(what, "replace the link with the file")
 
 
 def _place(target: Target) -> str:
-    """The first of the folders that a file may lie in which holds its real place, ""
-    for none."""
+    """The first allowed folder that contains the file's real path, "" if none."""
     within = map(os.path.realpath, target.within)
     real = Path(os.path.realpath(target.path))
     return next((folder for folder in within if real.is_relative_to(folder)), "")
 
 
 def text_of(path: Path) -> str | None:
-    """The text of a file, None when there is none."""
+    """The text of a file, None if there is none."""
     return read_text(path) if os.path.lexists(path) else None
 
 
@@ -218,7 +219,7 @@ def _by_workspace(
 
 
 def _with_copy(target: Target) -> Target:
-    """A target that goes back to the kept copy while the file is as we left it."""
+    """A target that restores the kept copy if the file is as mem left it."""
 
     def drop(text: str) -> str | None:
         kept = _kept(_copy_path(target.path))
@@ -278,7 +279,7 @@ def _done(
     *,
     remove: bool,
 ) -> Iterator[str]:
-    """What was done: one line for all files that serve the same."""
+    """What was done: one line for all files with the same purpose."""
     rows: dict[str, dict[str, list[str]]] = {}
     for target in changed:
         verb = _verb(target, patched[str(target.path)], remove=remove)

@@ -26,8 +26,7 @@ Where = Callable[[str], str]  # the place of a key: "path:line"
 
 
 class Config(NamedTuple):
-    """Every key with its default; what each takes stands in `keys`, in the same
-    order."""
+    """Every key with its default; `keys` says what each accepts, in the same order."""
 
     query: str = "plain"
     fusion: str = "auto"
@@ -119,7 +118,7 @@ def _read_value(value: str) -> Any:
 
 
 def resolve(layers: Sequence[tuple[str, Mapping[str, Any], Where]]) -> Settings:
-    """Lay `(origin, values, where)` over the defaults, the last one on top."""
+    """Apply layers of `(origin, values, where)` to the defaults; the last one wins."""
     values = {}
     origins = dict.fromkeys(Config._fields, "default")
     faults = []
@@ -134,7 +133,7 @@ def resolve(layers: Sequence[tuple[str, Mapping[str, Any], Where]]) -> Settings:
 
 
 def _judged(origin: str, key: str, written: Any) -> Any:
-    from memcli.project.keys import KEYS  # most runs set none
+    from memcli.project.keys import KEYS  # most runs set nothing
 
     if key not in KEYS:
         from difflib import get_close_matches
@@ -145,7 +144,7 @@ def _judged(origin: str, key: str, written: Any) -> Any:
         raise UsageError(f"unknown key {key[:60]!r}", hint)
     if origin == "project file" and not KEYS[key].anyone:
         hint = "set it in ~/.config/mem/config.toml or with --set, and remove it here"
-        raise UsageError(f"{key!r} may not be set by a repository", hint)
+        raise UsageError(f"{key!r} must not be set by a repository", hint)
     try:
         return KEYS[key].check(written)
     except ValueError as error:
@@ -190,7 +189,7 @@ def read_settings(path: Path, root: Path | None = None) -> TomlFile:
         return TomlFile(str(path), values=_parsed(text), text=text)
     except Unreadable as error:
         place = f"{path}:{error.line}" if "UTF-8" in str(error) else str(path)
-        hint = "save it as UTF-8 TOML, readable for you"
+        hint = "save it as UTF-8 TOML that you can read"
         fault = Fault(where=place, what=str(error), hint=hint)
     except UsageError as error:
         fault = Fault(where=str(path), what=error.what, hint=error.hint)
@@ -200,14 +199,14 @@ def read_settings(path: Path, root: Path | None = None) -> TomlFile:
     except (ValueError, RecursionError) as error:
         line = re.search(r"line (\d+)", str(error))
         place = f"{path}:{line[1] if line else 1}"
-        what = f"is not TOML: {error}"
-        fault = Fault(where=place, what=what, hint="mend that line")
+        what = f"is not valid TOML: {error}"
+        fault = Fault(where=place, what=what, hint="fix that line")
     return TomlFile(str(path), faults=(fault,))
 
 
 @verbose
 def _dotted_key() -> str:
-    """A key of too many parts, bare or in quotes."""
+    """A key with too many parts, bare or quoted."""
     part = r"""(?: [\w-]++ | " (?> (?: [^"\\\n] | \\. )* ) " | ' [^'\n]*+ ' )"""
     return rf"(?<![\w.\\-]) {part} (?: [ \t]*+ \. [ \t]*+ {part} ){{{MOST_DOTS}}}"
 
@@ -215,20 +214,23 @@ def _dotted_key() -> str:
 def _parsed(text: str) -> dict[str, Any]:
     has_dots = any(line.count(".") > MOST_DOTS for line in text.split("\n"))
     if has_dots and _dotted_key().search(text):
-        raise UsageError(f"has a key with more than {MOST_DOTS} dots", "part it")
+        raise UsageError(
+            f"has a key with more than {MOST_DOTS} dots", "use fewer parts"
+        )
     import tomllib
 
     values = tomllib.loads(text)
     if len(values) > MOST_KEYS:
         raise UsageError(
-            f"has more than {MOST_KEYS} keys", "keep those of docs/commands.md"
+            f"has more than {MOST_KEYS} keys", "keep only keys from docs/commands.md"
         )
     return values
 
 
 def with_value(text: str, key: str, value: str) -> str | None:
-    """A TOML file with a text as the value of a key, all else the same; None if it
-    cannot be."""
+    """A TOML file with one key set to a text and the rest unchanged; None if that is
+    impossible.
+    """
     import tomllib
 
     mark = text[: text.startswith("\ufeff")]
@@ -253,8 +255,9 @@ def load(
     environ: Mapping[str, str],
     flags: Mapping[str, Any],
 ) -> Settings:
-    """Read the files and the environment, and resolve them. Nothing is raised for bad
-    values."""
+    """Read the files and the environment, and resolve them. Bad values raise
+    nothing.
+    """
     layers = []
     faults: list[Fault] = []
 
@@ -273,7 +276,7 @@ def load(
 
 
 def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    """The keys that are set as `MEM_*`; an empty one is not set."""
+    """The keys set as `MEM_*`; an empty variable counts as not set."""
     values = {}
     for key in Config._fields:
         if given := environ.get(f"MEM_{key.upper()}"):
@@ -282,8 +285,7 @@ def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def jobs_dirs(*layers: Mapping[str, Any]) -> tuple[str, ...]:
-    """The usable values of `jobs_dir` in these layers: what the root may be found
-    by."""
+    """The usable values of `jobs_dir` in these layers, which may mark the root."""
     folders = []
     for value in filter(None, (layer.get("jobs_dir") for layer in layers)):
         from memcli.project.keys import below_root
@@ -307,7 +309,7 @@ def parse_flags(items: Sequence[str]) -> dict[str, Any]:
         key, equals, value = item.partition("=")
         if not equals:
             hint = "write --set key=value, e.g. --set decay=none"
-            raise UsageError(f"--set {item}: a key and a value are needed", hint)
+            raise UsageError(f"--set {item}: needs a key and a value", hint)
         flags[key.strip().replace("-", "_")] = _read_value(value.strip())
     return flags
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class View(NamedTuple):
-    """Which jobs and tasks the working directory is in; "" at the root."""
+    """The job and task that the working directory is in; "" at the root."""
 
     job: str = ""
     task: str = ""
@@ -70,12 +70,12 @@ class Project:
 
     @cached_property
     def home(self) -> Path:
-        """The home folder, or what stands in for it."""
+        """The home folder, or its replacement."""
         return Path(os.path.realpath(config.home_of(self.environ)))
 
     @cached_property
     def now(self) -> datetime.date:
-        """Today; MEM_NOW (an ISO date) stands in for it."""
+        """The current time; MEM_NOW (an ISO date) overrides it."""
         set_date = self.environ.get("MEM_NOW")
         if not set_date:
             return datetime.date.today()
@@ -83,18 +83,19 @@ class Project:
             day = datetime.datetime.fromisoformat(set_date).date()
             if 1970 <= day.year < 9999:  # of which days before and after can be told
                 return day
-        what = f"MEM_NOW is no date from 1970 to 9998: {set_date}"
+        what = f"MEM_NOW is not a date from 1970 to 9998: {set_date}"
         raise UsageError(what, "write it as 2026-03-01")
 
     @cached_property
     def root(self) -> Path | None:
-        """The root, given or found from the working directory. Raises UsageError for
-        one that is no folder."""
+        """The root, given or found from the working directory. Raises UsageError if it
+        is not a folder.
+        """
         if self._given:
             path = Path(os.path.realpath(self.cwd / os.path.expanduser(self._given)))
             if not path.is_dir():
                 hint = "name an existing folder with --root or MEM_ROOT"
-                raise UsageError(f"the root is no folder ({path})", hint)
+                raise UsageError(f"the root is not a folder ({path})", hint)
             return None if path == self.home else path
         user = config.read_settings(config.user_file(self.home, self.environ)).values
         configured = config.jobs_dirs(
@@ -113,7 +114,7 @@ class Project:
 
     @cached_property
     def settings(self) -> config.Settings:
-        """Every setting with its origin, and what is wrong with it."""
+        """Every setting with its origin and any error in it."""
         return config.load(
             home=self.home, root=self.root, environ=self.environ, flags=self._flags
         )
@@ -124,8 +125,9 @@ class Project:
         return config.require(self.settings)
 
     def tolerate_configuration(self) -> None:
-        """From now on use what is usable of a faulty configuration, and defaults for
-        the rest."""
+        """From now on, use the valid settings of a faulty configuration and defaults
+        for the rest.
+        """
         self.__dict__["config"] = self.settings.config
 
     @cached_property
@@ -136,7 +138,7 @@ class Project:
 
     @cached_property
     def listing(self) -> Listing:
-        """The memory files that exist, and the ones that were refused."""
+        """The memory files that exist, and those that were refused."""
         found = self.environ if self.config.found else None
         listing = levels_on_disk.list_files(
             self.root, self.home, self.jobs_dirs, self.config.memory_files, found
@@ -158,7 +160,7 @@ class Project:
         return self._by_name.get(name)
 
     def relist(self) -> None:
-        """Look for the files again when they are next asked for."""
+        """Look for the files again on the next access."""
         for name in ("listing", "_by_name"):
             self.__dict__.pop(name, None)
 
@@ -171,8 +173,9 @@ class Project:
 
     @cached_property
     def tree(self) -> str:
-        """The git work tree one stands in: "" for the root's own, else a task's
-        folder."""
+        """The git work tree of the working directory: "" for the root's own, else a
+        task's folder.
+        """
         here = os.path.relpath(self.cwd, self.root) if self.root is not None else "."
         trees = {part.tree for part in self.listing.files.parts if part.tree}
         inside = [
@@ -181,8 +184,9 @@ class Project:
         return max(inside, key=len, default="")
 
     def may_write(self, file: FoundFile, tasks: Sequence[str] = ()) -> bool:
-        """Whether a command called here may change `file`: its work tree, or a task
-        named."""
+        """Whether a command run here may change `file`: it is in this work tree, or in
+        that of a named task.
+        """
         return file.tree in ("~", self.tree) or file.place.task in (*self.tasks, *tasks)
 
     def read(self, file: FoundFile) -> "MemoryFile":
@@ -197,8 +201,9 @@ class Project:
         return parsed(self, text, file.name)
 
     def read_to_write(self, file: FoundFile) -> "MemoryFile":
-        """Like `read`, for a file about to be changed: conflict markers are left to be
-        resolved."""
+        """Like `read`, for a file about to be changed: also raises for conflict
+        markers.
+        """
         from memcli.memory.grammar import conflict_lines
 
         memory = self.read(file)
@@ -213,15 +218,16 @@ class Project:
         return str((self.root or self.home) / name)
 
     def name_of(self, path: str | Path) -> str:
-        """The name of a memory file, or of one to be made, from its absolute path."""
+        """The name of an existing or new memory file from its absolute path."""
         for base, prefix in ((self.root, ""), (self.home, "~/")):
             if base is not None and str(path).startswith(f"{base}/"):
                 return prefix + os.path.relpath(path, base)
         return str(path)
 
     def relative(self, path: str) -> str:
-        """A file, named from the working directory or absolutely, relative to the
-        root."""
+        """The path relative to the root of a file given absolutely or from the working
+        directory.
+        """
         folder, name = os.path.split(os.path.normpath(self.cwd / path))
         absolute = os.path.join(os.path.realpath(folder), name)
         root = str(self.root or self.cwd)
@@ -233,7 +239,7 @@ class Project:
 
 
 def parsed(project: Project, text: str, name: str) -> "MemoryFile":
-    """A memory file with this text, parsed anew only where it changed."""
+    """A memory file with this text; only changed parts are parsed again."""
     from memcli.memory.parser import parse
 
     if name not in project.known or project.known[name].text != text:
@@ -248,8 +254,9 @@ def read_known(
     *,
     to_write: bool = False,
 ) -> "Iterator[KnownFile]":
-    """Read memory files; what cannot be read (`to_write`: or has conflict markers) is a
-    problem."""
+    """Read memory files; one that cannot be read (`to_write`: or has conflict markers)
+    becomes a problem.
+    """
     from memcli.memory.parser import KnownFile
 
     read = project.read_to_write if to_write else project.read
@@ -284,7 +291,7 @@ def known_files(project: Project) -> "list[KnownFile]":
 
 
 def unread(name: str, error: Unreadable) -> Problem:
-    """The problem of a file that could not be read, or is not to be written."""
+    """The problem of a file that could not be read, or must not be written."""
     return Problem(
         path=name,
         line=error.line,
@@ -294,8 +301,9 @@ def unread(name: str, error: Unreadable) -> Problem:
 
 
 def hold(project: Project, changes: "ChangeSet", name: str) -> "MemoryFile":
-    """Take a file in as it is now; one that does not exist is empty. Raises
-    `Unreadable`."""
+    """Load the current text of a file, empty if it does not exist. Raises
+    `Unreadable`.
+    """
     file = project.found(name)
     if name not in changes.files and file is not None:
         changes.hold(project.read_to_write(file))
@@ -303,7 +311,7 @@ def hold(project: Project, changes: "ChangeSet", name: str) -> "MemoryFile":
 
 
 def patches_of(project: Project, changes: "ChangeSet") -> tuple[Patch, ...]:
-    """The patches that make changes to files as they were read."""
+    """The patches that apply changes to files as they were read."""
     patches = []
     for name, text in changes.texts().items():
         file = project.found(name)
@@ -316,8 +324,9 @@ def patches_of(project: Project, changes: "ChangeSet") -> tuple[Patch, ...]:
 
 
 def own_tokens(project: Project) -> int:
-    """The bound of the user's own part of an answer when the project's file bounds the
-    rest."""
+    """The token limit of the user's own part of an answer if the project's file limits
+    the rest.
+    """
     settings = project.settings
     is_theirs = settings.origins["max_tokens"] == "project file"
     if not (is_theirs and settings.config.max_tokens):
@@ -327,8 +336,9 @@ def own_tokens(project: Project) -> int:
 
 
 class Survey(NamedTuple):
-    """What an answer is made from beside memory: the settings, the place, the day, the
-    fingerprint of the files, and the bound of the user's own part."""
+    """What an answer depends on besides memory: settings, place, day, fingerprint of
+    the files, and the token limit of the user's own part.
+    """
 
     config: config.Config
     view: View
@@ -338,7 +348,7 @@ class Survey(NamedTuple):
 
 
 def survey(project: Project) -> Survey:
-    """Look at all of it at once; it is known from then on."""
+    """Collect all of it at once and cache it."""
     return Survey(
         seen=project.listing.files.seen,
         config=project.config,
@@ -349,13 +359,14 @@ def survey(project: Project) -> Survey:
 
 
 def moment(today: datetime.date) -> datetime.datetime:
-    """Today's date with the time of day, for journals."""
+    """The current date and time, for journals."""
     return datetime.datetime.combine(today, datetime.datetime.now().time())
 
 
 def base_of(project: Project, path: str | Path) -> str:
-    """The folder that no link on the way to a file may leave: root or home, ""
-    elsewhere."""
+    """The folder that links on the way to a file must not leave: root or home, ""
+    elsewhere.
+    """
     named = os.path.abspath(path)
     for folder in filter(None, (project.root, project.home)):
         if named.startswith(os.path.join(folder, "")):
@@ -366,7 +377,7 @@ def base_of(project: Project, path: str | Path) -> str:
 def text_of(
     project: Project, path: str | Path, *, most: int = MEMORY_BYTES
 ) -> str | None:
-    """The text of a file, None where there is nothing. Raises `Unreadable`."""
+    """The text of a file, None if it does not exist. Raises `Unreadable`."""
     written = project.written.get(str(path))
     if written is not None:
         return written
@@ -392,19 +403,20 @@ def text_to_write(
 
 @contextmanager
 def nothing_written(name: str) -> Iterator[None]:
-    """Make an error of what keeps a memory file from being read before it is written:
-    RefusedError for conflict markers, else DataError."""
+    """The error for a memory file that cannot be read before a write: RefusedError for
+    conflict markers, else DataError.
+    """
     try:
         yield
     except Unreadable as error:
-        what = f"{name}:{error.line}: {error}; nothing is written"
+        what = f"{name}:{error.line}: {error}; nothing was written"
         if isinstance(error, Conflicted):
             raise RefusedError(what, "resolve them first") from None
-        raise DataError(what, "mend the file first") from None
+        raise DataError(what, "fix the file first") from None
 
 
 def need_root(project: Project, more: str = "") -> Path:
-    """The root. Raises UsageError outside of a project; `more` is a further way out."""
+    """The root. Raises UsageError outside of a project; `more` adds to the hint."""
     if project.root is None:
         hint = f"git init, run it in a repository, or name one with --root{more}"
         raise UsageError("there is no project here", hint)
@@ -412,19 +424,19 @@ def need_root(project: Project, more: str = "") -> Path:
 
 
 def folder_of(project: Project, job: str) -> Path:
-    """The folder of a job, else the root. Raises UsageError when there is none."""
+    """The folder of a job, or the root. Raises UsageError if there is none."""
     return need_root(project) / (job_folder(project, job) if job else "")
 
 
 def job_folder(project: Project, job: str) -> str:
-    """The folder of a job, relative to the root. Raises UsageError when there is
-    none."""
+    """The folder of a job, relative to the root. Raises UsageError if there is none."""
     return _named(project, "job", job, [f"{jobs}/{job}" for jobs in project.jobs_dirs])
 
 
 def task_folder(project: Project, job: str, task: str) -> str:
-    """Where a task of the job in folder `job` is written to. Raises UsageError without
-    one."""
+    """The folder to write a task of the job in folder `job` to. Raises UsageError if
+    there is none.
+    """
     folder = _named(project, "task", task, [f"{job}/tasks/{task}"])
     worktree = f"{folder}/worktree"
     return worktree if (need_root(project) / worktree).is_dir() else folder
@@ -435,7 +447,7 @@ def _named(project: Project, what: str, name: str, folders: list[str]) -> str:
     hint = f"mkdir -p {folders[-1]} makes it"
     if name in (".", "..") or "/" in name or os.sep in name or "\0" in name:
         raise UsageError(
-            f"--{what} {name}: no name of a {what}", "give the name of its folder"
+            f"--{what} {name}: not a name of a {what}", "give the name of its folder"
         )
     if found := next((folder for folder in folders if (root / folder).is_dir()), ""):
         return found
@@ -443,8 +455,7 @@ def _named(project: Project, what: str, name: str, folders: list[str]) -> str:
 
 
 def current_stage(project: Project, job: str = "") -> str:
-    """The stage in `.current-stage` of the job's directory, else of the root, else
-    unknown."""
+    """The stage in `.current-stage` of the job's folder, or of the root, or unknown."""
     folders = [os.path.join(jobs, job) for jobs in project.jobs_dirs if job]
     for inner in (*folders, ""):
         path = os.path.join(project.root or project.home, inner, ".current-stage")
@@ -456,7 +467,9 @@ def current_stage(project: Project, job: str = "") -> str:
 
 
 def write_blocker(project: Project) -> str:
-    """What keeps automatic writers away: git at work, or a conflict; "" for nothing."""
+    """Why automatic writers must wait: a git operation or a conflict; "" if they need
+    not.
+    """
     from memcli.memory.grammar import conflict_lines
 
     if project.root is None:

@@ -1,5 +1,4 @@
-"""How this very installation came to be, and so how to install more of it, here or in
-CI."""
+"""How this installation was made, and how to install it again, with extras or in CI."""
 
 import importlib.util
 import json
@@ -12,12 +11,13 @@ from urllib.parse import unquote, urlsplit
 
 from memcli.errors import UsageError
 
-NAME = "memfiles"  # the name of the distribution, which need not be that of the package
+NAME = "memfiles"  # the name of the distribution, which may differ from that of the package
 
 
 def hint(extra: str = "", *, anew: bool = False) -> str:
-    """The command line that installs this program again, with an extra; `anew` replaces
-    all."""
+    """The command that installs this program again with an extra; `anew` reinstalls
+    everything.
+    """
     spec = shlex.quote(requirement(extra))
     prefix = Path(sys.prefix)
     again = " --reinstall" if anew else ""
@@ -32,8 +32,9 @@ def hint(extra: str = "", *, anew: bool = False) -> str:
 
 
 def requirement(extra: str = "") -> str:
-    """What names this installation to pip, with an extra: an address, a folder, or its
-    name."""
+    """The pip requirement of this installation, with an extra: a URL, a folder, or its
+    name.
+    """
     ending = f"[{extra}]" if extra else ""
     address, folder = _origin()
     if address:
@@ -42,12 +43,12 @@ def requirement(extra: str = "") -> str:
 
 
 def for_ci(tree_top: Path) -> str:
-    """What CI is to install: an address with its commit, or a folder of the tree.
-
-    A checkout elsewhere is named by the address that it came from, when what is checked
-    out was published there. Raises UsageError where CI could not get it."""
+    """What CI should install: a URL with a commit, or a folder of the tree. A checkout
+    elsewhere is named by the URL it came from, if the checked-out commit was published
+    there. Raises UsageError if CI could not get it.
+    """
     address, folder = _origin()
-    # git+file: is this machine, too
+    # git+file: also means this machine
     if address and not urlsplit(address).scheme.endswith("file"):
         return f"{NAME} @ {address}"
     resolved = os.path.realpath(tree_top)
@@ -56,16 +57,17 @@ def for_ci(tree_top: Path) -> str:
     if folder is not None and (published := _published(folder)):
         return f"{NAME} @ {published}"
     raise UsageError(
-        "what CI could install cannot be told: mem was installed from this machine",
-        "name it as pip takes it: mem init --ci --from 'git+https://HOST/OWNER/NAME@COMMIT'",
+        "CI cannot install this mem: it was installed from this machine",
+        "give a pip requirement: mem init --ci --from "
+        "'git+https://HOST/OWNER/NAME@COMMIT'",
     )
 
 
 def _published(folder: Path) -> str:
-    """The address and commit of a checkout, "" where others cannot get just that.
-
-    As git knows it without asking the network: a branch of the remote holds the commit,
-    and no file differs from it."""
+    """The URL and commit of a checkout, "" if others cannot get exactly that. Uses only
+    what git knows without the network: a remote branch contains the commit, and no file
+    differs from it.
+    """
     from memcli.project import git
 
     if git.work_tree(folder) != folder:
@@ -80,12 +82,12 @@ def _published(folder: Path) -> str:
 
 
 def _origin() -> tuple[str, Path | None]:
-    """The address that this was installed from, with the very commit; or the folder."""
+    """The URL this was installed from, with the commit; or the folder."""
     record = _direct_url()
     url = str(record.get("url", ""))
     vcs = record.get("vcs_info")
     if url.startswith("file:") and "dir_info" in record:
-        from urllib.request import url2pathname  # brings HTTP, TLS and e-mail
+        from urllib.request import url2pathname  # imports HTTP, TLS and e-mail
 
         return "", Path(os.path.realpath(url2pathname(unquote(urlsplit(url).path))))
     if isinstance(vcs, dict):

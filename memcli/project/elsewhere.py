@@ -1,4 +1,4 @@
-"""What lies elsewhere in a repository and looks like memory."""
+"""Files elsewhere in a repository that look like memory."""
 
 import json
 import re
@@ -16,8 +16,7 @@ from memcli.text.matching import table
 
 @lru_cache
 def _words() -> re.Pattern[str]:
-    """Such a word between characters that are no letters; in scripts without blanks,
-    anywhere."""
+    """One of these words between non-letters; anywhere in scripts without blanks."""
     words, anywhere = (
         "|".join(part.split())
         for part in table("project/memory_words.txt").split("\n\n")
@@ -26,8 +25,9 @@ def _words() -> re.Pattern[str]:
 
 
 def others(root: Path, listing: Listing) -> list[str]:
-    """Patterns for `memory_files` of tracked files that look like memory and are not in
-    view; not of those of a folder that is cut, which say so already."""
+    """Patterns for `memory_files` that match tracked files which look like memory but
+    are not in view; without folders that were cut, which are reported elsewhere.
+    """
     listed_names = {file.name for file in listing.files}
     cut = {problem.path for problem in listing.problems}
     patterns: dict[str, None] = {}
@@ -51,7 +51,9 @@ def others(root: Path, listing: Listing) -> list[str]:
 
 
 def _surplus(names: Iterable[str]) -> Counter[str]:
-    """By folder, how many more files with all in it are Markdown than are not."""
+    """For each folder, with its subfolders, the number of Markdown files minus that of
+    others.
+    """
     surplus = Counter[str]()
     for name in names:
         for cut in re.finditer("/", name):
@@ -65,8 +67,9 @@ def _looks_like_memory(name: str) -> bool:
 
 
 def _pattern_for(name: str, surplus: Counter[str]) -> str:
-    """The outermost folder that looks like memory, with all in it, else the file, ""
-    where neither does; a folder of mainly other files is a part of the code."""
+    """A pattern for the outermost folder that looks like memory, else for the file, ""
+    if neither does; a folder with mostly other files is code.
+    """
     *parts, base = name.split("/")
     for depth in range(1, len(parts) + 1):
         folder = "/".join(parts[:depth])
@@ -76,7 +79,7 @@ def _pattern_for(name: str, surplus: Counter[str]) -> str:
 
 
 def _literal(name: str) -> str:
-    """A name as a pattern that stands for itself."""
+    """A name as a pattern that matches only itself."""
     return re.sub(r"([*?\[])", r"[\1]", name)
 
 

@@ -1,4 +1,4 @@
-"""Git: what its files tell, the one place that starts it, and whose a file is."""
+"""Git: read its files, run it (only here), and find out who owns a file."""
 
 import os
 import stat
@@ -29,7 +29,7 @@ in."""
 
 
 class GitSaid(NamedTuple):
-    """What git answered: 124 where it took too much time or memory."""
+    """The result of git; exit code 124 if it took too much time or memory."""
 
     returncode: int
     stdout: str
@@ -54,8 +54,9 @@ def git_dir(tree_top: Path) -> Path | None:
 
 
 def read_first_line(path: Path) -> str:
-    """The first line of a small file of git's, "" where there is none, or one that
-    names nothing."""
+    """The first line of a small file of git; "" if it is missing or has no usable
+    text.
+    """
     with suppress(Unreadable):
         line = read_file(path, most=SMALL_BYTES).data.partition(b"\n")[0]
         return "" if b"\0" in line else os.fsdecode(line).strip()
@@ -83,7 +84,7 @@ _UNDER_WAY = {
 
 
 def head_of(tree_top: Path) -> str:
-    """The commit that HEAD names, read from git's files; "" when they do not tell."""
+    """The commit of HEAD, read from git's files; "" if they do not tell."""
     folder = git_dir(tree_top)
     common = common_dir(tree_top)
     if folder is None or common is None:
@@ -98,7 +99,7 @@ def head_of(tree_top: Path) -> str:
 
 
 def packed_refs(common: Path) -> dict[str, str]:
-    """The commits of the names that git has packed."""
+    """The commits of packed refs, by name."""
     with suppress(OSError, UnicodeDecodeError):
         rows = read_file(common / "packed-refs").data.decode().splitlines()
         pairs = (row.partition(" ") for row in rows)
@@ -107,8 +108,9 @@ def packed_refs(common: Path) -> dict[str, str]:
 
 
 def under_way(tree_top: Path) -> str:
-    """What git is in the middle of in a work tree ("merge", "rebase", ...), "" for
-    nothing."""
+    """The operation git is in the middle of in a work tree ("merge", "rebase", ...), or
+    "".
+    """
     folder = git_dir(tree_top)
     if folder is None:
         return ""
@@ -158,7 +160,9 @@ def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
     path = _exclude_file(root)
     if path is None:
         return
-    with suppress(OSError):  # else the files show up as untracked: nothing is lost
+    with suppress(
+        OSError
+    ):  # otherwise the files show up as untracked, which is harmless
         data = read_file(path, most=SMALL_BYTES).data if path.exists() else b""
         text = data.decode("utf-8", "surrogateescape")
         known = text.split("\n")
@@ -222,9 +226,9 @@ def run(
     environ = {
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_ALLOW_PROTOCOL": "",
-        "GIT_NO_REPLACE_OBJECTS": "1",  # a commit is shown as it was written
+        "GIT_NO_REPLACE_OBJECTS": "1",  # show commits as they were written
     }
-    if verb in ("blame", "diff"):  # what looks at files of the work tree
+    if verb in ("blame", "diff"):  # commands that read files of the work tree
         environ |= _without_filters(cwd)
     return start(command, cwd, timeout, given, (), **environ)
 
@@ -232,7 +236,7 @@ def run(
 def ask(
     tree_top: Path, *words: str, timeout: float = 30, given: str | None = None
 ) -> str | None:
-    """What git says; None where it fails or cannot be run."""
+    """The output of git; None if it fails or cannot be run."""
     with suppress(OSError):
         process = run(words, tree_top, timeout, given=given)
         return process.stdout if process.returncode == 0 else None
@@ -240,8 +244,9 @@ def ask(
 
 
 def global_setting(key: str) -> str | None:
-    """A value of the person's own configuration, not of a repository's; None where it
-    is not set."""
+    """A value of the user's own git configuration, not the repository's; None if not
+    set.
+    """
     with suppress(OSError):
         done = start(["config", "--global", "--get", key], Path("/"), 5)
         return done.stdout.rstrip("\n") if done.returncode == 0 else None
@@ -249,8 +254,9 @@ def global_setting(key: str) -> str | None:
 
 
 def lacking(top: Path) -> str:
-    """The command that brings what a shallow or partial clone lacks; "" where it is
-    whole."""
+    """The command that fetches what a shallow or partial clone lacks; "" if it is
+    complete.
+    """
     if is_shallow(top):
         return "git fetch --unshallow"
     asked = "config", "--get-regexp", r"^remote\..*\.promisor$"
@@ -258,12 +264,12 @@ def lacking(top: Path) -> str:
 
 
 def is_shallow(top: Path) -> bool:
-    """Whether a clone has no commits beyond some."""
+    """Whether a clone lacks older commits."""
     return ((common_dir(top) or top) / "shallow").is_file()
 
 
 class Logged(NamedTuple):
-    """A commit as `git log` has it: the fields that were asked for, and its files."""
+    """A commit from `git log`: the requested fields, and its files."""
 
     fields: tuple[str, ...]
     names: tuple[str, ...]
@@ -298,8 +304,7 @@ def parse_log(text: str, fields: int) -> Iterator[Logged]:
 
 
 def _without_filters(cwd: Path) -> dict[str, str]:
-    """Settings under which no filter that is configured is run, however it is
-    called."""
+    """Settings that keep git from running any configured filter."""
     asked = [*_SAFE, "config", "-z", "--name-only", "--get-regexp", r"^filter\."]
     keys = start(asked, cwd, 5).stdout.split("\0")
     filters = sorted({key.rpartition(".")[0] for key in keys} - {""})
@@ -333,7 +338,7 @@ def start(
         if not name.startswith("GIT_"):
             environ.setdefault(name, value)
     if (top := work_tree(Path(cwd))) and (name := _endless(top)):
-        why = f"fatal: {name} is no regular file, or too large"
+        why = f"fatal: {name} is not a regular file, or is too large"
         return GitSaid(128, "", why)
     program = programs.Program(
         command=["git", *words],
@@ -402,8 +407,9 @@ def merge_texts(base: str, ours: str, theirs: str, *options: str) -> tuple[str, 
 
 
 def tracked(root: Path, *patterns: str) -> list[str]:
-    """The tracked files below a root that match, decoded as file names; none where
-    there is no git."""
+    """The tracked files below a root that match, decoded as file names; none without
+    git.
+    """
     listed = ask(root, "ls-files", "-z", "--", *patterns) or ""
     return [name for name in listed.split("\0") if name]
 
@@ -420,8 +426,9 @@ def may_be_root(folder: Path, *marks: str) -> bool:
 
 @lru_cache
 def _safe_directories() -> tuple[str, ...]:
-    """What the user's and the system's git configuration say; a repository's own is not
-    asked."""
+    """The safe.directory values of the user's and the system's git configuration, never
+    the repository's.
+    """
     entries = {
         name: value
         for name, value in os.environ.items()
@@ -430,7 +437,7 @@ def _safe_directories() -> tuple[str, ...]:
     with suppress(OSError):
         asked = ["config", "--get-all", "safe.directory"]
         lines = start(asked, Path("/"), 2, None, (), **entries).stdout.splitlines()
-        # An empty line begins the list anew.
+        # An empty value resets the list.
         resets = (number for number, line in enumerate(lines, 1) if not line)
         return tuple(map(os.path.expanduser, lines[max(resets, default=0) :]))
     return ()
@@ -443,8 +450,9 @@ def _is_safe(folder: str) -> bool:
 
 
 def own_files(root: Path, paths: Sequence[str]) -> frozenset[str]:
-    """Those of these files that are surely the person's own: in this work tree, and not
-    tracked."""
+    """The files that certainly belong to the person: in this work tree, and not
+    tracked.
+    """
     tree_top = work_tree(root)
     if tree_top is None:
         return frozenset()

@@ -1,5 +1,6 @@
-"""The one matcher of patterns, and the one walk by them: bounded, without
-backtracking or links."""
+"""Match patterns, and walk folders by patterns: bounded, without backtracking or
+following links.
+"""
 
 import os
 import re
@@ -18,12 +19,13 @@ WILD = frozenset("*?[")
 MOST_RULES = 2000  # lines of an ignore file that are read
 
 
-Parts = Sequence[str | None]  # names as a shell has them; None is `**`
+Parts = Sequence[str | None]  # patterns for one name each; None is `**`
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether a whole text matches `*`, `?`, `[a-z]`, `[!a]`; each `*` runs over
-    anything."""
+    """Whether a whole text matches a pattern of `*`, `?`, `[a-z]`, `[!a]`; `*` matches
+    anything.
+    """
     return len(pattern) <= LONGEST and _fits(_in_shell(pattern), text)
 
 
@@ -35,19 +37,19 @@ def _fits(pattern: str, text: str) -> bool:
 
 @lru_cache(2048)
 def _regex(pattern: str) -> re.Pattern[str]:
-    """The pattern of a shell as a regex; each `*` takes the leftmost place of what
-    follows it, and nothing is tried twice."""
+    """A shell pattern as a regex without backtracking: each `*` ends at the first match
+    of what follows.
+    """
     return re.compile(translate(pattern))
 
 
 def _in_shell(pattern: str) -> str:
-    """A pattern as `fnmatch` has it, which knows no `[^a]`."""
+    """A pattern for `fnmatch`, which does not know `[^a]`."""
     return pattern.replace("[^", "[!")
 
 
 def _unescaped(pattern: str) -> str:
-    """A part of an ignore file's pattern as `fnmatch` has it: a backslash makes a
-    letter plain."""
+    """A part of an ignore pattern for `fnmatch`: a backslash escapes a character."""
 
     def plain(escaped: re.Match[str]) -> str:
         letter = escaped[1]
@@ -57,7 +59,7 @@ def _unescaped(pattern: str) -> str:
 
 
 class _Rule(NamedTuple):
-    """`hint` is a text that stands in every path that the rule covers."""
+    """`hint` is a text that occurs in every path the rule covers."""
 
     parts: Parts
     folder: bool
@@ -66,13 +68,13 @@ class _Rule(NamedTuple):
 
 
 def usable(pattern: str) -> bool:
-    """Whether a pattern, as gitignore has them, can cover a file."""
+    """Whether a gitignore pattern can cover a file."""
     return _rule(pattern) is not None
 
 
 @lru_cache(4096)
 def _rule(line: str) -> _Rule | None:
-    """A line of an ignore file; None of one that covers nothing."""
+    """The rule of an ignore line; None if it covers nothing."""
     negated = line.startswith("!")
     body = line.removeprefix("!")
     is_comment = body.startswith("#") and not negated
@@ -94,27 +96,27 @@ def _parts(pattern: str) -> tuple[str | None, ...]:
     if len(names) == 1 and not pattern.startswith("/"):
         names = ["**", *names]
     if names[-1] == "**" and len(names) > 1:
-        names.append("*")  # what lies inside, not the folder itself
+        names.append("*")  # what is inside, not the folder itself
     parts: list[str | None] = []
     for name in names:
         if name != "**":
             parts.append(_unescaped(name))
-        elif parts[-1:] != [None]:  # two in a row are one
+        elif parts[-1:] != [None]:  # two in a row mean one
             parts.append(None)
     return tuple(parts)
 
 
 def named(patterns: Iterable[str], name: str) -> bool:
-    """Whether patterns of the configuration name a file itself, not a folder that it is
-    in."""
+    """Whether patterns of the configuration match a file itself, not only its
+    folder.
+    """
     folder = name.rpartition("/")[0]
     rules = [f"/{pattern.removeprefix('./')}" for pattern in patterns]
     return any(covers([rule], name) > covers([rule], folder) for rule in rules)
 
 
 def covers(patterns: Iterable[str], path: str) -> bool:
-    """Whether patterns in gitignore syntax name a path; the last one that matches
-    decides."""
+    """Whether gitignore patterns cover a path; the last match decides."""
     rules = map(_rule, islice(patterns, MOST))
     return _decided(rules, _names(path.replace(os.sep, "/")), decided=False)
 
@@ -144,8 +146,9 @@ def _covers(rule: _Rule, names: Sequence[str]) -> bool:
 
 
 def follow(parts: Parts, names: Iterable[str]) -> bool:
-    """Whether names, one behind the other, are what parts stand for: None for any
-    number of them."""
+    """Whether a sequence of names matches the parts of a pattern; None matches any
+    number.
+    """
     shell_parts = [part and _in_shell(part) for part in parts]
     reached = _past_stars({0}, shell_parts)
     for name in names:
@@ -154,8 +157,9 @@ def follow(parts: Parts, names: Iterable[str]) -> bool:
 
 
 def _step(parts: Parts, reached: set[int], name: str) -> set[int]:
-    """All places of a pattern that can have been reached one name further on the
-    path."""
+    """The positions of a pattern that can be reached after one more name of the
+    path.
+    """
     step = set()
     for place in reached - {len(parts)}:
         part = parts[place]
@@ -172,8 +176,9 @@ def _past_stars(places: set[int], parts: Parts) -> set[int]:
 
 
 def unmatched(root: str, patterns: Iterable[str]) -> list[str]:
-    """Those of the patterns, in gitignore syntax, that name nothing below the root, as
-    far as a bounded walk can tell; none where nothing but notes lies there."""
+    """The gitignore patterns that match nothing below the root, as far as a bounded
+    walk can tell; none if there are only notes.
+    """
     lost = []
     for pattern in patterns:
         name = pattern.strip("/")
@@ -185,7 +190,7 @@ def unmatched(root: str, patterns: Iterable[str]) -> list[str]:
 
 
 def _has_code(root: str) -> bool:
-    """Whether a file lies below the root that is no note and not hidden."""
+    """Whether there is a file below the root that is neither a note nor hidden."""
     for _, folders, files in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith(".")]
         if any(not name.startswith(".") and not name.endswith(".md") for name in files):
@@ -194,7 +199,9 @@ def _has_code(root: str) -> bool:
 
 
 class Ignored:
-    """Whether git's ignore files pass over a path; tracked files are not told apart."""
+    """Whether git's ignore files cover a path; does not know which files are
+    tracked.
+    """
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -232,13 +239,14 @@ def _folder_name(name: str) -> str | None:
 
 
 def _wanted(parts: Parts, places: Iterable[int]) -> set[str]:
-    """What names may be at these places of a pattern, as a shell has it."""
+    """The shell patterns for names at these positions of a pattern."""
     return {parts[place] or "*" for place in places}
 
 
 class Walk:
-    """A bounded walk by patterns; whether it was `cut` short, and the `links` that
-    it did not enter."""
+    """A bounded walk by patterns; `cut` says whether it was stopped, `links` are the
+    links it did not follow.
+    """
 
     def __init__(self, root: str, most: int = ENTRIES) -> None:
         self.root = root
@@ -247,8 +255,9 @@ class Walk:
         self._left = most
 
     def find(self, pattern: str) -> list[str]:
-        """The paths below the root that a pattern names, sorted; `**` stands for any
-        folders."""
+        """The paths below the root that match a pattern, sorted; `**` matches any
+        folders.
+        """
         if len(pattern) > LONGEST:
             return []
         parts = list(map(_folder_name, _names(pattern)))
@@ -290,7 +299,7 @@ class Walk:
                 if finish in after:
                     matching.append(path)
                 if after <= {finish}:
-                    continue  # nothing of the pattern is left
+                    continue  # the whole pattern is matched
                 if is_folder and path != ".git":
                     pending.append((f"{path}/", after))
                 elif is_known:

@@ -1,5 +1,4 @@
-"""Where the links of an agent's index lead: a `MEMORY.md` that names the files beside
-it."""
+"""The link targets of an agent's index: a `MEMORY.md` that links to files beside it."""
 
 import os
 from collections.abc import Iterator
@@ -23,8 +22,9 @@ def _link() -> str:
 
 
 def linked(folder: str, base: str) -> Iterator[str]:
-    """The files below `base` that the index in a folder links to, by their names from
-    there."""
+    """The files below `base` that the index in a folder links to, relative to that
+    folder.
+    """
     try:
         with files.open_file(f"{folder}/MEMORY.md", base) as opened:
             begin = os.fsdecode(opened.read(LINKS_WITHIN))

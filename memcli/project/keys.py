@@ -1,4 +1,4 @@
-"""What each key of the configuration takes, and which of them a repository may set."""
+"""What each configuration key accepts, and which keys a repository may set."""
 
 import math
 import re
@@ -12,8 +12,7 @@ from memcli.memory.values import KINDS, LEVEL_WEIGHTS, LEVELS, TYPES
 from memcli.text.matching import stanzas
 
 Check = Callable[[Any], Any]
-"""It turns what was written into the value or raises ValueError saying what is
-allowed."""
+"""Converts a written value, or raises ValueError that says what is allowed."""
 
 
 def _choice(*allowed: str) -> Check:
@@ -95,7 +94,7 @@ def _list(of: Check, what: str) -> Check:
 
 
 def _model(value: Any) -> str:
-    # It may become an argument of a command: never an option.
+    # It may become a command-line argument, so it must not look like an option.
     if not isinstance(value, str) or not re.fullmatch(
         r"[A-Za-z0-9][\w.:@/\[\]-]*", value
     ):
@@ -130,13 +129,13 @@ CHECKS: Mapping[str, Callable[..., Check]] = {
     "kinds": lambda: _names(KINDS),
     "types": lambda: _names(TYPES),
 }
-"""What a key may take, by the words of keys.txt."""
+"""The checks of values, by their names in keys.txt."""
 
 
 class Key(NamedTuple):
-    """A key of the configuration: what it takes (of CHECKS), what it means
-    (docs/commands.md), and whether the configuration of any repository may set it, or
-    only the user's."""
+    """A configuration key: the values it accepts (see CHECKS), its meaning
+    (docs/commands.md), and whether any repository may set it or only the user.
+    """
 
     takes: str
     meaning: str

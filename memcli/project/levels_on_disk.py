@@ -1,5 +1,6 @@
-"""The memory files below the root and in the home folder: those of the levels, and
-found places."""
+"""Find the memory files below the root and in the home folder: those of the levels, and
+those in found places.
+"""
 
 import os
 import re
@@ -44,7 +45,7 @@ MOST_BYTES = 1 << 20
 
 
 def is_ours(name: str) -> bool:
-    """Whether a file of this name is memory wherever it stands, or an index."""
+    """Whether a file of this name is always memory, or an index."""
     return name in _PROJECT or name.endswith(ARCHIVE) or name.startswith(".memory.db")
 
 
@@ -55,8 +56,9 @@ def list_files(
     globs: Names = (),
     found: Environ = None,
 ) -> Listing:
-    """Every memory file, global ones last; with `found` (the environment) the found
-    places."""
+    """Every memory file, global ones last; with `found` (the environment), also those
+    in found places.
+    """
     walks: list[_Walk] = []
     if root is not None:
         root_walk = _FoundWalk(str(root))
@@ -73,8 +75,9 @@ def list_files(
 
 
 class _Walk:
-    """One listing of what lies below a folder, by names relative to it; no file is
-    listed twice."""
+    """One listing of the files below a folder, by relative name; no file is listed
+    twice.
+    """
 
     def __init__(self, base: str, prefix: str = "", tree: str = "") -> None:
         self.base = base
@@ -132,7 +135,7 @@ class _Walk:
     def jobs(self, jobs: str) -> None:
         way = accumulate(jobs.split("/"), "{}/{}".format)
         if not all(map(self.is_folder, way)):
-            return  # a part of the way leads out, or to no folder
+            return  # a part of the path leads out, or is not a folder
         for job in self.folders(jobs):
             base = f"{jobs}/{job}"
             tree = self.work_tree(base, "")
@@ -149,8 +152,9 @@ class _Walk:
                         )
 
     def globs(self, globs: Sequence[str], jobs_dirs: Sequence[str]) -> None:
-        """Files that the globs of the configuration name; none of a job or of a
-        session."""
+        """Files that match the globs of the configuration, except those of jobs and
+        sessions.
+        """
         from memcli.project.globs import Walk
 
         elsewhere = tuple(f"{jobs}/" for jobs in jobs_dirs)
@@ -166,7 +170,7 @@ class _Walk:
                 ):
                     self.add(name, place("project", shown(base)), "")
             for name in walk.links:
-                self.refuse(name, "is a link; memory_files follows none")
+                self.refuse(name, "is a link, and memory_files follows no links")
             if walk.cut:
                 self.refuse(
                     pattern,
@@ -180,8 +184,9 @@ class _Walk:
         return shown(folder) if os.path.lexists(f"{self.base}/{folder}/.git") else outer
 
     def folders(self, name: str) -> list[str]:
-        """Names of the folders in a folder, sorted, links last; those that leave are
-        reported."""
+        """Names of the folders in a folder, sorted, links last; links that lead out are
+        reported.
+        """
         listed_folders = self.look(
             name,
             lambda each: (
@@ -223,14 +228,14 @@ class _Walk:
     def look(
         self, name: str, work: Callable[[Iterator[os.DirEntry[str]]], Iterator[T]]
     ) -> list[T]:
-        """What `work` finds among the entries of a folder, while it is open."""
+        """The result of `work` on the entries of a folder, while the folder is open."""
         path = f"{self.base}/{name}"
         opened = -1
         try:
             if self.is_folder(name):
                 if (
                     os.scandir in os.supports_fd
-                ):  # each entry is then looked at without its path
+                ):  # then entries are examined without their full path
                     opened = files.open_folder(path)
                 with os.scandir(path if opened < 0 else opened) as entries:
                     return list(work(entries))
@@ -248,12 +253,12 @@ class _Walk:
         return status is not None and stat.S_ISDIR(status.st_mode)
 
     def status(self, name: str) -> os.stat_result | None:
-        """The stat of what is there, behind a link that stays in the folder."""
+        """The stat of a file, or of the target of a link that stays in the folder."""
         path = f"{self.base}/{name}"
         if not self.prefix and name.startswith(
             "~"
         ):  # `~/MEMORY.md` is the home folder's
-            self.refuse(name, "is called like the home folder's")
+            self.refuse(name, "has the name of the home folder's file")
             return None
         try:
             status = os.lstat(path)
@@ -267,8 +272,9 @@ class _Walk:
             return None
 
     def stays(self, name: str) -> bool:
-        """Whether what a link leads to lies below the folder, not in git's own; one that
-        does not is reported."""
+        """Whether the target of a link is below the folder and not inside .git;
+        otherwise it is reported.
+        """
         resolved = os.path.realpath(f"{self.base}/{name}")
         base = os.path.realpath(self.base)
         inside = resolved == base or resolved.startswith(base.rstrip("/") + "/")
@@ -288,7 +294,7 @@ class _Walk:
             self.problems.append(problem)
 
     def add(self, name: str, where: Place, tree: str, *, found: bool = False) -> None:
-        """List a file when it is there and regular, and does not lead out."""
+        """List a file if it exists, is regular, and does not lead out."""
         status = self.status(name)
         if status is None:
             return
@@ -296,7 +302,7 @@ class _Walk:
         called = shown(self.prefix + name)
         known = (device, inode, tree)
         if not stat.S_ISREG(mode):
-            self.refuse(name, "is no regular file")
+            self.refuse(name, "is not a regular file")
         elif found and size > MOST_BYTES:
             self.refuse(name, "is longer than 1 MB")
         elif called not in self.names and known not in self.inodes:
@@ -319,13 +325,13 @@ class _Walk:
 
 
 class _FoundWalk(_Walk):
-    """A listing that also looks where other tools keep what agents are to know."""
+    """A listing that also covers places where other tools keep notes for agents."""
 
-    listed = 0  # parts that were there before
+    listed = 0  # the number of parts before this
 
     @cached_property
     def more(self) -> Counter[str]:
-        """By folder, how many files are not in view."""
+        """The number of files not in view, by folder."""
         return Counter()
 
     @cached_property
@@ -335,7 +341,7 @@ class _FoundWalk(_Walk):
         return Ignored(self.base)
 
     def found_places(self) -> None:
-        """Look at each row of the tables, and where the links of the indexes lead."""
+        """Search each row of the tables, and the link targets of the indexes."""
         self.listed = len(self.parts)
         for name in (*FILES, *self._worded()):
             self.find(name)
@@ -344,7 +350,7 @@ class _FoundWalk(_Walk):
             self.find(name)
 
     def _places(self) -> list[str]:
-        """The folders of the table, as far as their first part is there."""
+        """The folders of the table whose first part exists."""
         top = {name.lower() for name in self._names("")}
         rows = (row for row in FOLDERS if row.partition("/")[0] in top)
         return [*chain.from_iterable(map(self.expanded, rows))]
@@ -359,13 +365,15 @@ class _FoundWalk(_Walk):
                     yield name
 
     def _worded(self) -> Iterator[str]:
-        """The files at the root and in `docs` that are called by a word of the table."""
+        """The files at the root and in `docs` that are named after a word of the
+        table.
+        """
         for folder in ("", "docs/"):
             there = self._names(folder)
             yield from (folder + name for name in _spelt() if name in there)
 
     def _names(self, folder: str) -> set[str]:
-        """The names in a folder; none of one that cannot be read."""
+        """The names in a folder; none if it cannot be read."""
         with suppress(OSError):
             return set(os.listdir(f"{self.base}/{folder}"))
         return set()
@@ -382,8 +390,9 @@ class _FoundWalk(_Walk):
         return indexed[:MOST_FILES]
 
     def find(self, name: str) -> None:
-        """Take a found file that is no other store's, not ignored, and not too
-        large."""
+        """List a found file unless it belongs to another store, is ignored, or is too
+        large.
+        """
         if not os.path.lexists(f"{self.base}/{name}"):
             return
         is_other = name.lower().rpartition("/")[2] in NEVER or name.endswith(ARCHIVE)
@@ -392,14 +401,14 @@ class _FoundWalk(_Walk):
             self.add(name, Place("project", "memory"), self.tree, found=True)
 
     def expanded(self, folder: str) -> list[str]:
-        """A row of the table; `*` stands for every folder there."""
+        """The folders that a row of the table matches; `*` matches every folder."""
         outer, star, inner = folder.partition("/*/")
         if not star:
             return [folder]
         return [f"{outer}/{name}/{inner}" for name in self.folders(outer)]
 
     def names_in(self, name: str, depth: int = 2) -> list[str]:
-        """The markdown in a folder and in the folders in it; no link is entered."""
+        """The Markdown files in a folder and its subfolders; links are not followed."""
         entries = self._listed(name)
         markdown = []
         for entry in sorted(entries, key=lambda entry: entry.name):
@@ -425,12 +434,12 @@ class _FoundWalk(_Walk):
                 over = [entry.name.endswith(".md") for entry in left_out]
         if over:
             self.more += Counter({name: over.count(True)})
-            what = "more directory entries than are looked at: cut"
+            what = "too many directory entries: the rest was skipped"
             self.refuse(name, what, "defaulted")
         return entries
 
     def newest(self, names: list[str]) -> None:
-        """Find the newest up to a bound; count the rest by folder."""
+        """List the newest files up to a limit; count the rest by folder."""
         if not names and not self.more:
             return
         # Most repositories have no found place, and agents wait for the start.
@@ -450,7 +459,7 @@ class _FoundWalk(_Walk):
 
 
 def _is_dir(entry: os.DirEntry[str]) -> bool:
-    with suppress(OSError):  # a link that runs in circles
+    with suppress(OSError):  # a circular link
         return entry.is_dir()
     return False
 
@@ -463,7 +472,9 @@ def _spelt() -> Iterator[str]:
 
 
 def is_elsewhere(name: str) -> bool:
-    """Whether a path is that of another level, or of a store that no link brings in."""
+    """Whether a path belongs to another level, or to a store that links must not
+    include.
+    """
     parts = name.split("/")
     if parts[0] == "projects" and ".sessions" in parts:
         return True

@@ -13,8 +13,9 @@ ALWAYS = ("MEMORY.md", "institutional.md")
 
 
 class MemoryLink(NamedTuple):
-    """A memory file that is a link: where it leads, and what keeps mem from writing
-    there ("" for nothing)."""
+    """A memory file that is a link: its target, and why mem must not write there ("" if
+    it may).
+    """
 
     name: str
     to: str
@@ -22,7 +23,7 @@ class MemoryLink(NamedTuple):
 
 
 def memory_links(root: Path, listing: Listing) -> Iterator[MemoryLink]:
-    """The memory files of a root that are links, and those at it that lead nowhere."""
+    """The memory files of a root that are links, including broken ones at the root."""
     names = (file.name for file in listing.files if file.tree != "~")
     for name in dict.fromkeys((*ALWAYS, *names)):
         path = root / name
@@ -40,5 +41,5 @@ def _fault(path: Path, target: Path, root: Path) -> str:
     try:
         written_at(path, root)
     except RefusedError:
-        return "which is no place for memory: mem does not write there"
-    return "" if target.is_file() else "which is not there: make that file"
+        return "which is not a place for memory: mem does not write there"
+    return "" if target.is_file() else "which does not exist: create that file"

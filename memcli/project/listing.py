@@ -1,5 +1,4 @@
-"""The memory files that were found; those of a large folder are made into rows when
-asked for."""
+"""The memory files that were found; rows for a large folder are built on demand."""
 
 import marshal
 import os
@@ -35,11 +34,10 @@ _Key = tuple[
 
 class FoundFile(NamedTuple):
     """A memory file: absolute `path`, `name` relative to the root (or `~/…`), and its
-    stat.
-
-    `tree` is the git work tree it lies in: "" for the root's own, "~" for the home
-    folder, else the folder of the job's or task's. No link on the way may leave `base`.
-    `found` is what lies in a found place."""
+    stat. `tree` is its git work tree: "" for the root's own, "~" for the home folder,
+    else the folder of the job's or task's tree. Links on the way must not leave `base`.
+    `found`: it is in a found place.
+    """
 
     path: str
     name: str
@@ -52,8 +50,9 @@ class FoundFile(NamedTuple):
 
 
 class Folder(NamedTuple):
-    """The regular files `*.md` of a folder, of which there may be thousands, as they
-    were read."""
+    """The regular `*.md` files of a folder, which may be thousands, as they were
+    read.
+    """
 
     path: str
     name: str
@@ -67,13 +66,14 @@ class Folder(NamedTuple):
 
     @property
     def mtime(self) -> int:
-        """When the newest was changed."""
+        """The time of the newest change."""
         rows = chain.from_iterable(marshal.loads(part)[1] for part in self.read)
         return storable(max(row[1] for row in rows))
 
     def take(self, entries: Iterator[os.DirEntry[str]]) -> Iterator[str]:
-        """Read a folder, in batches without an object for each file that lasts; give
-        the names of what is called so and is no regular file."""
+        """Read a folder in batches, without keeping an object per file; return the
+        names of `*.md` entries that are not regular files.
+        """
         while batch := list(islice(entries, _BATCH)):
             notes = [entry for entry in batch if entry.name.endswith(".md")]
             names = [entry.name for entry in notes]
@@ -85,7 +85,7 @@ class Folder(NamedTuple):
                 self.read.append(marshal.dumps((names, rows), 2))
 
     def files(self) -> Iterator[tuple[FoundFile, _Key]]:
-        """Its files, by name, each with what it is known by under any name."""
+        """The files by name, each with its identity (device, inode, work tree)."""
         both = chain.from_iterable(
             zip(*marshal.loads(part), strict=True) for part in self.read
         )
@@ -104,7 +104,7 @@ class Folder(NamedTuple):
 
 
 def _rows(entries: Iterable[os.DirEntry[str]]) -> list[Any] | None:
-    """The status of each entry; None where one is gone, or is no regular file."""
+    """The status of each entry; None if it is gone or not a regular file."""
     with suppress(OSError):
         rows = list(map(_FIELDS, map(_STATUS, entries)))
         if all(map(_REGULAR, {row[4] for row in rows})):
@@ -121,7 +121,7 @@ def _sorted_out(
     rows = []
     irregular = []
     for entry in entries:
-        with suppress(OSError):  # it is gone meanwhile
+        with suppress(OSError):  # it has disappeared meanwhile
             row = _FIELDS(_STATUS(entry))
             if _REGULAR(row[4]):
                 names.append(entry.name)
@@ -135,7 +135,7 @@ Part = tuple[FoundFile, _Key] | Folder
 
 
 class Files:
-    """Memory files in order, each once; `parts` are what they were found as."""
+    """Memory files in order, each once; `parts` are the groups they were found in."""
 
     def __init__(self, walks: Iterable[Sequence[Part]]) -> None:
         self.walks = list(walks)
@@ -156,7 +156,7 @@ class Files:
         return [file for file, _ in self.rows()]
 
     def rows(self) -> Iterator[tuple[FoundFile, _Key]]:
-        """Each file with what it is known by under any name."""
+        """Each file with its identity."""
         for walk in self.walks:
             names = set[str]()
             known_keys = set[_Key]()
@@ -169,8 +169,7 @@ class Files:
 
     @cached_property
     def seen(self) -> str:
-        """The fingerprint of all files: every field of each, and what it is known
-        by."""
+        """The fingerprint of all files: every field of each, and its identity."""
         parts = map(_plain_part, chain.from_iterable(self.walks))
         return digest(marshal.dumps(list(parts), 2))
 
@@ -183,7 +182,7 @@ def _plain_part(part: Part) -> tuple[Any, ...]:
 
 
 def _plain(record: FoundFile | Folder) -> tuple[Any, ...]:
-    """All fields of a record, whatever their order, as `marshal` takes them."""
+    """All fields of a record, independent of their order, in a form for `marshal`."""
     return tuple(
         tuple(field) if isinstance(field, Place) else field for field in record
     )
@@ -197,15 +196,16 @@ class Listing(NamedTuple):
 
 
 def shown(name: str) -> str:
-    r"""A file name as text that can be stored and printed: bytes that are no UTF-8 as `\xff`."""
+    r"""A file name as text that can be stored and printed: bytes that are not UTF-8 as `\xff`."""
     if name.isascii():
         return name
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def marks(files: Iterable[FoundFile]) -> dict[str, str]:
-    """What tells the files of another repository than the root's own apart, see
-    `plain_id`."""
+    """The marks that distinguish files of other repositories from the root's; see
+    `plain_id`.
+    """
 
     @cache
     def repository(folder: str) -> str:

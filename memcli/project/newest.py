@@ -1,4 +1,4 @@
-"""Which of many files are the newest, by their names and by git."""
+"""Find the newest of many files, by name and by git."""
 
 import re
 from collections import defaultdict
@@ -8,13 +8,13 @@ from pathlib import Path
 from memcli.memory.dates import date_in_path
 from memcli.project.git import ask, log_format, parse_log, work_tree
 
-GIT_WAITS = 2.0  # seconds for the days of files
+GIT_WAITS = 2.0  # seconds for git to date files
 
 
 def newest_first(names: Iterable[str], changed: Mapping[str, str]) -> list[str]:
-    """Names of files by the date in name or path, else by the day when git last
-    `changed` them. Numbered ones count upward: the highest has the newest day of those
-    beside it."""
+    """File names by the date in name or path, else by the day git last `changed` them.
+    Among numbered files, the highest number gets the newest day of its neighbours.
+    """
     days = {}
     numbers = {}
     numbered = defaultdict(list)
@@ -38,8 +38,9 @@ def newest_first(names: Iterable[str], changed: Mapping[str, str]) -> list[str]:
 
 
 def changed_on(base: str) -> dict[str, str]:
-    """The day on which git last changed each file below a folder, by its name there;
-    nothing where git does not say."""
+    """The day of the last commit to each file below a folder, by relative name; empty
+    if git does not say.
+    """
     last_days: dict[str, str] = {}
     tree_top = Path(base)
     if work_tree(tree_top) is None:

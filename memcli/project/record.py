@@ -1,4 +1,4 @@
-"""Where the record lies of what was said and committed in a repository."""
+"""The location of a repository's history file (chats and commits)."""
 
 import os
 from pathlib import Path
@@ -9,13 +9,14 @@ from memcli.project.context import Project
 from memcli.storage.files import state_dir
 from memcli.text.digests import digest
 
-FOLDER = "history"  # of the state folder, where the records lie
+FOLDER = "history"  # the subfolder of the state folder with the history files
 
 
 def path_of(root: Path | None) -> Path | None:
-    """Where the record of a root's repository is, or would be; None outside a
-    repository, and where a `.git` names one that does not name it back: it may be any
-    of this machine."""
+    """The path of the history file of a root's repository, existing or not. None
+    outside a repository, and if `.git` points to one that does not point back: it could
+    be any repository of this machine.
+    """
     top = git.work_tree(root)
     is_own = top is not None and git.points_back(top)
     common = git.common_dir(top) if top is not None and is_own else None
@@ -26,7 +27,7 @@ def path_of(root: Path | None) -> Path | None:
 
 
 def record_path(project: Project) -> Path | None:
-    """The same of a project; None where nothing of history is to be kept."""
+    """The same for a project; None if no history should be kept."""
     return path_of(project.root) if project.config.history else None
 
 
@@ -37,8 +38,9 @@ def record_of(project: Project) -> Path | None:
 
 
 class KeptRecord(NamedTuple):
-    """A record that there is, and the commit that it should have come to; "" where new
-    commits are not looked for."""
+    """An existing history file, and the commit it should be up to; "" if new commits
+    are not searched.
+    """
 
     path: Path
     head: str = ""

@@ -15,14 +15,14 @@ _MARKS = (".mem.toml", ".git", "MEMORY.md")
 
 
 def find_root(cwd: Path, home: Path, jobs_dirs: Sequence[str] = ()) -> Path | None:
-    """The root for a working directory, None where only the global level is in view."""
+    """The root for a working directory, None if only the global level is in view."""
     chain = [folder for folder in (cwd, *cwd.parents) if folder != home]
-    # The outermost folder that holds the job or session we are in.
+    # The outermost folder that contains the current job or session.
     every_dir = (*JOBS_DIRS, *jobs_dirs)
     for folder in reversed(chain):
         if _holds_job(folder, cwd, every_dir) and may_be_root(folder):
             return folder
-    # Else the nearest with a mark, the first mark first.
+    # Else the nearest folder with a mark; earlier marks take precedence.
     for mark, folder in product(_MARKS, chain):
         if os.path.lexists(folder / mark) and may_be_root(folder, mark):
             return folder
@@ -30,8 +30,9 @@ def find_root(cwd: Path, home: Path, jobs_dirs: Sequence[str] = ()) -> Path | No
 
 
 def roots_around(cwd: Path, home: Path) -> Iterator[Path]:
-    """Every folder around a working directory that may be a root, the nearest first: a
-    mark that somebody makes on the way takes no other out of sight."""
+    """Every folder around a working directory that may be a root, nearest first, so
+    that a new mark in between cannot hide another root.
+    """
     for folder in (cwd, *cwd.parents):
         is_marked = any(os.path.lexists(folder / mark) for mark in _MARKS)
         is_root = is_marked or _holds_job(folder, cwd, JOBS_DIRS)
@@ -40,8 +41,9 @@ def roots_around(cwd: Path, home: Path) -> Iterator[Path]:
 
 
 def stands(parts: tuple[str, ...], jobs_dirs: Sequence[str]) -> tuple[str, int]:
-    """Whether a path leads into a job or a legacy session (a task), and how many of
-    its parts do."""
+    """Whether a path leads into a job or a legacy session (a task), and with how many
+    parts.
+    """
     if len(parts) >= 2 and parts[0] == ".sessions":
         return "task", 2
     if len(parts) >= 4 and parts[0] == "projects" and parts[2] == ".sessions":
@@ -66,7 +68,7 @@ def _holds_job(folder: Path, cwd: Path, jobs_dirs: Sequence[str]) -> bool:
 
 
 def work_trees(tree_top: Path) -> Iterator[tuple[Path, Path]]:
-    """The work trees of a repository, there or not, each with its git directory."""
+    """The work trees of a repository, existing or not, each with its git directory."""
     common = common_dir(tree_top)
     if common is None:
         return

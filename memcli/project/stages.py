@@ -1,7 +1,7 @@
-"""What an INTENT.md says of the stage that the work is in. Pure.
-
-Unknown rather than wrong: what names two stages, tells of another day, or may be the
-purpose of the product, names none."""
+"""Read the current stage from an INTENT.md. Pure. When in doubt the stage is unknown:
+if the text names two stages, refers to another day, or may describe the purpose of the
+product.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ STAGES = PHASES[:-1]
 
 
 def stage_of(text: str) -> tuple[str, str]:
-    """The stage that INTENT.md names ("" when it does not say), and what told it."""
+    """The stage that INTENT.md names ("" if it does not say), and where it says so."""
     front = _front().match(text)
     if front is not None:
         if stage := _in_front_matter(front[1]):
@@ -37,7 +37,7 @@ def stage_of(text: str) -> tuple[str, str]:
 
 
 def _agreed(stages: Iterable[str]) -> str | None:
-    """The one stage of all, "" for none at all, None where they differ."""
+    """The stage that all agree on, "" if there is none, None if they differ."""
     found = set(stages)
     if len(found) > 1:
         return None
@@ -76,7 +76,7 @@ def _term(term: str) -> str:
 
 @cache
 def _any(group: str) -> re.Pattern[str]:
-    """Where a term of a group stands."""
+    """A pattern for any term of a group."""
     return re.compile(_alternatives(group), re.IGNORECASE)
 
 
@@ -85,12 +85,12 @@ def _stage_names() -> dict[str, str]:
     return {name: stage for stage in STAGES for name in _terms()[stage]}
 
 
-# a stage that is named: front matter, lines, headings, rows of tables
+# named stages: front matter, lines, headings, table rows
 
 
 @verbose(lines=True, dot_all=True)
 def _front() -> str:
-    """Front matter at the beginning of a text; group 1 is what stands in it."""
+    """Front matter at the beginning of a text; group 1 is its content."""
     return r"""
         \A \ufeff? ---[ \t]* \r?\n
         (.*?)                       # the lines between
@@ -100,7 +100,7 @@ def _front() -> str:
 
 @verbose(ignore_case=True, lines=True)
 def _line() -> str:
-    """A line, a row or a cell in bold that names a stage, or a heading above it."""
+    """A line, table row or bold cell that names a stage, or a heading above it."""
     return rf"""
         ^ [ \t>*_\#|-]*                             # marks of lists, quotes, tables
         (?: (?: {_loose("key before")} ) [ ] )?
@@ -131,8 +131,7 @@ def _in_front_matter(inner: str) -> str:
 
 
 def _named_lines(text: str) -> Iterator[str]:
-    """The stages that lines name; what is called a status counts where no line names a
-    stage."""
+    """The stages that lines name; a status counts only if no line names a stage."""
     lines_by_name: dict[str, list[str]] = {"stage": [], "state": []}
     for line in _line().finditer(text):
         is_heading = line[0].lstrip(" \t").startswith("#")
@@ -146,7 +145,7 @@ def _named_lines(text: str) -> Iterator[str]:
 
 @verbose(ignore_case=True)
 def _end_of_name() -> str:
-    """Where the name of a stage ends and a remark begins."""
+    """The point where the name of a stage ends and a remark begins."""
     return rf"""
         [(（\[,，;；。、]              # "review (since May)"
       | [.!?:：] (?: \s | $ )
@@ -161,7 +160,7 @@ def _between_names() -> str:
 
 
 def _named(value: str) -> str:
-    """The stage that a value names, "" when it is none or more than one."""
+    """The stage that a value names, "" if none or more than one."""
     head = _end_of_name().split(value.strip(" \t*_`'\"|"), maxsplit=1)[0]
     whole = _stage_of_name(head)
     if whole:

@@ -1,4 +1,4 @@
-"""Temporary files, renames, syncs, and the locks that order the writers of a user."""
+"""Temporary files, renames, syncs, and the lock that serialises a user's writers."""
 
 import errno
 import json
@@ -24,24 +24,23 @@ from memcli.storage.sqlite import fault
 
 MARK = ".mem-tmp-"
 UNCHANGED = "nothing was changed"
-NO_STATE = "XDG_STATE_HOME names another folder for state"
+NO_STATE = "set XDG_STATE_HOME to another folder for state"
 POLL = 0.005
-BUSY = 0.2  # seconds to wait for a state file that another process writes
+BUSY = 0.2  # seconds to wait for a state file that another process is writing
 
 
 def silent(step: str) -> None:
-    """The trace of daily use: hears every step, does nothing."""
+    """The default trace: ignores every step."""
 
 
 def write_output(
     path: Path, text: str, *, root: Path | None = None, mode: int = 0o666
 ) -> None:
-    """Write a file that the user named, whole or not at all; `mode` (less the umask) is
-    for a new file.
-
-    An existing file keeps its permissions. A link is refused, and below `root` a
-    link in any part of the path; pipes and devices are written to directly, but none
-    that lies below `root`."""
+    """Write a file that the user named, completely or not at all; `mode` (minus the
+    umask) is for a new file, an existing one keeps its permissions. Refuses a link, and
+    below `root` a link in any part of the path. Writes directly to pipes and devices,
+    except below `root`.
+    """
     place = Path(os.path.abspath(path))
     below = path.parent
     with refusing(path):
@@ -68,7 +67,7 @@ def _replace(target: Path, data: bytes, mode: int) -> None:
 def put(
     target: Path, data: bytes, mode: int, trace: Callable[[str], None] = silent
 ) -> None:
-    """Create or replace a file in one instant; `mode` is for a new one."""
+    """Create or replace a file atomically; `mode` is for a new one."""
     temp = temp_name(target)
     try:
         create(temp, data, mode, target, trace)
@@ -82,15 +81,16 @@ def put(
 
 
 def _is_stream(path: Path) -> bool:
-    """/dev/stdout and its like: replacing what they lead to would cut off its
-    reader."""
+    """Whether it is /dev/stdout or the like: replacing its target would cut off the
+    reader.
+    """
     if str(path).startswith(("/dev/fd/", "/dev/std", "/proc/")):
         return True
     return path.exists() and not (path.is_symlink() or path.is_file() or path.is_dir())
 
 
 def temp_name(path: Path) -> Path:
-    """A legal name beside `path` that git ignores, however long that of `path` is."""
+    """A valid name beside `path` that git ignores, however long `path` is."""
     stem = os.fsencode(path.name)[:150].decode(errors="ignore")
     return path.with_name(f".{stem}{MARK}{os.getpid()}-{os.urandom(4).hex()}")
 
@@ -114,7 +114,9 @@ def create(
 
 
 def read_if_there(path: Path) -> bytes | None:
-    """The content of a file that is written, None without one. Raises OSError."""
+    """The content of a file about to be written, None if there is none. Raises
+    OSError.
+    """
     try:
         with open_file(path) as file:
             return file.read()
@@ -125,8 +127,9 @@ def read_if_there(path: Path) -> bytes | None:
 
 
 def is_plain(path: Path) -> bool:
-    """A regular file or nothing; a link would have been followed when the step was
-    planned."""
+    """Whether there is a regular file or nothing; links were already followed when the
+    step was planned.
+    """
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except OSError:
@@ -134,7 +137,7 @@ def is_plain(path: Path) -> bool:
 
 
 def missing(folders: Iterable[Path]) -> tuple[str, ...]:
-    """Directories that must be made, outer before inner."""
+    """The directories to create, outer before inner."""
     lacking = set()
     for folder in folders:
         places = (folder, *folder.parents)
@@ -144,29 +147,30 @@ def missing(folders: Iterable[Path]) -> tuple[str, ...]:
 
 
 def remove_empty(folders: Sequence[str]) -> None:
-    """Remove those of these folders that are empty, inner before outer."""
+    """Remove the empty ones of these folders, inner before outer."""
     for folder in reversed(folders):
         with suppress(OSError):
             os.rmdir(folder)
 
 
 def discard(paths: Iterable[Path]) -> None:
-    """Remove files; one that cannot be removed stays."""
+    """Remove files; ignore those that cannot be removed."""
     for path in paths:
         with suppress(OSError):
             path.unlink()
 
 
 def sweep(folders: Iterable[Path]) -> None:
-    """Remove the temporary files of writers that are no more."""
+    """Remove the temporary files of dead writers."""
     for folder in folders:
         with suppress(OSError):
             discard(folder / name for name in os.listdir(folder) if is_stale(name))
 
 
 def is_stale(name: str) -> bool:
-    """Our own pid counts as dead: under the lock we have no file there; containers
-    reuse pids."""
+    """Whether a temporary file's writer is dead. Our own pid counts as dead: under the
+    lock we have no such file, and containers reuse pids.
+    """
     pid = name.rpartition(MARK)[2].partition("-")[0]
     if not (name.startswith(".") and MARK in name and pid.isdecimal()):
         return False
@@ -184,7 +188,7 @@ _ADVICE = {
 
 @contextmanager
 def refusing(path: Path | str, hint: str = UNCHANGED) -> Iterator[None]:
-    """Turn what the system says about `path` into an error with a hint."""
+    """Turn a system error about `path` into an error with a hint."""
     try:
         yield
     except OSError as error:
@@ -195,8 +199,9 @@ def refusing(path: Path | str, hint: str = UNCHANGED) -> Iterator[None]:
 
 
 class LockNote(NamedTuple):
-    """What the lock file says of its holder, or of a dead one: the folders to sweep,
-    and those that it made."""
+    """What the lock file says about its holder, dead or alive: the folders to sweep,
+    and the folders it made.
+    """
 
     pid: int
     verb: str
@@ -215,8 +220,9 @@ class WriteLock:
 
     @contextmanager
     def taken(self, verb: str, wait: float) -> Iterator[LockNote | None]:
-        """Hold the lock, and give the note that a killed holder left. Raises
-        RefusedError."""
+        """Hold the lock, and return the note that a killed holder left. Raises
+        RefusedError.
+        """
         with refusing(self.path.parent, NO_STATE):
             private_dir(self.path.parent)
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o600)
@@ -234,8 +240,9 @@ class WriteLock:
             os.close(fd)
 
     def sign(self, verb: str, folders: Iterable[Path], created: Iterable[str]) -> None:
-        """Say in the lock file who is writing, and where to sweep should we not come
-        back."""
+        """Write into the lock file who is writing, and which folders to sweep if we
+        die.
+        """
         note = LockNote(
             pid=os.getpid(),
             verb=verb,
@@ -273,25 +280,25 @@ def _read_note(lock: int) -> LockNote | None:
 
 
 def set_aside(folder: Path) -> Path | None:
-    """Move a state file aside that is no sound database; its new name, None for a sound
-    one."""
+    """Move a damaged state file aside and return its new name; None if it is sound."""
     path = folder / "state.db"
     from memcli.storage.state import alone
 
     with alone(folder, "state", wait=5.0) as is_alone:
-        if not is_alone or is_sound(path):  # another process has done it meanwhile
+        if not is_alone or is_sound(path):  # another process did it meanwhile
             return None
         return files.moved_aside(path, "damaged")
 
 
 def is_sound(path: Path) -> bool:
-    """Whether SQLite finds nothing wrong with a state file (a busy one, or none, is
-    sound)."""
+    """Whether SQLite finds no fault in a state file; a busy or missing one counts as
+    sound.
+    """
     if not path.exists():
         return True
     with closing(sqlite3.connect(path, timeout=BUSY)) as database:
         try:
             return not fault(database)
         except sqlite3.DatabaseError as error:
-            # Busy, or the disk is at fault: that is no damage.
+            # A busy file or a disk error is not damage.
             return isinstance(error, sqlite3.OperationalError)

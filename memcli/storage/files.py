@@ -1,7 +1,6 @@
-"""What differs between systems; the doors through which files are read and written;
-transactions.
-
-Of the systems Linux alone is tested."""
+"""Operating system differences, safe reading and writing of files, and transactions.
+Only Linux is tested.
+"""
 
 import errno
 import os
@@ -25,20 +24,23 @@ else:
     import fcntl
 
 BARE_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
-"""PATH as a client has it that was started from the desktop."""
+"""The PATH of a client started from the desktop."""
 if sys.platform != "darwin":
     BARE_PATH = "/usr/local/bin:/usr/bin:/bin"
-DETACHED: dict[str, Any] = {"start_new_session": True}  # it outlives who starts it
+DETACHED: dict[str, Any] = {
+    "start_new_session": True
+}  # it outlives the process that starts it
 if sys.platform == "win32":
     DETACHED = {"creationflags": 0x00000208}
 
 
 def try_lock(file: int) -> bool:
-    """Lock an open file for this process alone, without waiting; whether it could be
-    had."""
+    """Try to lock an open file for this process, without waiting; return whether that
+    worked.
+    """
     try:
         if sys.platform == "win32":
-            # Far behind its text: what is locked cannot be read.
+            # Lock a byte far behind the text, since locked bytes cannot be read.
             os.lseek(file, 1 << 30, os.SEEK_SET)
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
         else:
@@ -49,9 +51,9 @@ def try_lock(file: int) -> bool:
 
 
 def is_gone(pid: int) -> bool:
-    """Whether a process has surely ended."""
+    """Whether a process has certainly ended."""
     try:
-        if sys.platform != "win32":  # there signal 0 is Ctrl-C
+        if sys.platform != "win32":  # on Windows, signal 0 is Ctrl-C
             os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
         return True
@@ -61,7 +63,7 @@ def is_gone(pid: int) -> bool:
 
 
 def kill_group(pid: int) -> None:
-    """End a process that leads a group with all of it; on Windows, it alone."""
+    """Kill a process and its group; on Windows, only the process."""
     import signal  # few processes end another
 
     if sys.platform == "win32":
@@ -71,13 +73,13 @@ def kill_group(pid: int) -> None:
 
 
 def has_screen() -> bool:
-    """Whether a browser that is started will be seen."""
+    """Whether there is a display for a browser."""
     named = map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
     return sys.platform in ("darwin", "win32") or any(named)
 
 
 def sync(folder: str | Path) -> None:
-    """Make the renames in a folder durable, as far as the file system can."""
+    """Make renames in a folder durable, as far as the file system can."""
     if sys.platform == "win32":
         return
     fd = os.open(folder, os.O_RDONLY)
@@ -91,8 +93,9 @@ def sync(folder: str | Path) -> None:
 
 
 def is_mine(*found: os.stat_result, alone: bool = False) -> bool:
-    """Whether files are this user's, or under sudo the caller's; `alone`: no other may
-    write."""
+    """Whether files belong to this user, or under sudo to the caller; `alone`: nobody
+    else may write to them.
+    """
     if sys.platform == "win32":
         return True
     me = os.geteuid()
@@ -108,8 +111,9 @@ def _others_may_write(status: os.stat_result) -> bool:
 
 
 def _is_alone_in(group: int) -> bool:
-    """Whether a group is the one that a system makes for each user but root, whose
-    files it may then write by default."""
+    """Whether a group is the private group of a user, which by default may write to the
+    user's files.
+    """
     import grp
     import pwd
 
@@ -130,7 +134,7 @@ _LINUX_FOLDERS = {
 
 
 def folder_of(kind: str) -> Path:
-    """The user's folder of a kind: cache, data or state; as platformdirs has it."""
+    """The user's cache, data or state folder, as in platformdirs."""
     if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:  # at no cost
         base = os.environ.get(f"XDG_{kind.upper()}_HOME", "").strip()
         return Path(base or os.path.expanduser(_LINUX_FOLDERS[kind])) / "mem"
@@ -153,8 +157,9 @@ _BY_PARTS = os.open in os.supports_dir_fd and bool(NO_LINK)
 
 
 class Unreadable(OSError):
-    """A file whose text cannot be had; `line` is that of the first bad byte, 1 when
-    unknown."""
+    """A file whose text cannot be read; `line` is that of the first bad byte, 1 if
+    unknown.
+    """
 
     severity = "unreadable"
 
@@ -164,7 +169,9 @@ class Unreadable(OSError):
 
 
 class Conflicted(Unreadable):
-    """A file with conflict markers: it is left alone until a person resolves them."""
+    """A file with conflict markers: mem leaves it alone until a person resolves
+    them.
+    """
 
     severity = "conflict"
 
@@ -173,8 +180,9 @@ class Conflicted(Unreadable):
 
 
 class Content(NamedTuple):
-    """The content of a file; `mtime` is 0 when it is too fresh to be told from its next
-    edit."""
+    """The content of a file; `mtime` is 0 if it is so recent that the next edit may
+    have the same.
+    """
 
     data: bytes
     mtime: int
@@ -184,22 +192,21 @@ class Content(NamedTuple):
 def open_file(
     path: str | Path, inside: str | Path = "", *, buffer: int = -1
 ) -> BinaryIO:
-    """Open a regular file for reading; a pipe or device is never waited for.
-
-    `inside` names the folder that no link on the way may leave; without it (a file that
-    the user named) links are followed. Raises `Unreadable` and OSError."""
+    """Open a regular file for reading, without ever waiting for a pipe or device. Links
+    on the way must not leave the folder `inside`; without it (a file that the user
+    named) links are followed. Raises `Unreadable` and OSError.
+    """
     if not inside and not stat.S_ISREG(os.stat(path).st_mode):
-        raise Unreadable("is no regular file")
+        raise Unreadable("is not a regular file")
     fd = _below(os.fspath(path), os.fspath(inside)) if inside else os.open(path, _FLAGS)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
-        raise Unreadable("is no regular file")
+        raise Unreadable("is not a regular file")
     return os.fdopen(fd, "rb", buffer)
 
 
 def open_folder(path: str) -> int:
-    """The descriptor of a folder to be listed; a pipe in its place is not waited
-    for."""
+    """The descriptor of a folder to list; never waits for a pipe in its place."""
     return os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
 
 
@@ -207,7 +214,7 @@ _LATEST = 2**63 - 1  # the year 2262
 
 
 def storable(mtime_ns: int) -> int:
-    """A time of change that a database can hold, and a calendar: a file may have any."""
+    """An mtime limited to what a database and a calendar can represent."""
     return min(max(mtime_ns, 1), _LATEST)
 
 
@@ -242,8 +249,9 @@ def read_text(
 
 
 def decode(data: bytes) -> str:
-    """UTF-8 text, BOM and line endings as they are. Raises `Unreadable` at the first
-    bad byte."""
+    """Decode UTF-8, keeping BOM and line endings. Raises `Unreadable` at the first bad
+    byte.
+    """
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -252,19 +260,21 @@ def decode(data: bytes) -> str:
 
 
 def decode_anyhow(data: bytes) -> str:
-    """As much of the text as can be read; UTF-16 where its mark stands before it."""
+    """As much of the text as can be decoded; as UTF-16 if it begins with a UTF-16
+    BOM.
+    """
     is_wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     return data.decode("utf-16" if is_wide else "utf-8", "replace")
 
 
 def in_megabytes(size: int) -> str:
-    """So many bytes in words: 512 KB, 18 MB."""
+    """A number of bytes as text: 512 KB, 18 MB."""
     megabytes = size / (1 << 20)
     return f"{megabytes * 1024:.0f} KB" if megabytes < 1 else f"{megabytes:.0f} MB"
 
 
 def why(error: Exception) -> str:
-    """What the system says of a file, in small letters."""
+    """The system's error message in lower case."""
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 
@@ -304,20 +314,21 @@ def _descend(inside: str, path: str) -> int:
 
 
 def refuse_links(path: Path, base: Path) -> None:
-    """Raise RefusedError where a part of `path` below `base` is a link."""
+    """Raise RefusedError if a part of `path` below `base` is a link."""
     for part in (path, *path.parents):
         if part == base:
             return
         if part.is_symlink():
             raise RefusedError(
-                f"{part}: is a link, and mem writes through none",
-                "put the file itself there",
+                f"{part}: is a link, and mem does not write through links",
+                "replace the link with the file",
             )
 
 
 def written_at(path: Path, base: Path) -> Path:
-    """Where a memory file is written: behind a link that stays in `base`, as dotfile
-    managers make them. Raises RefusedError for any other link."""
+    """The path to write a memory file to: the target of a link that stays in `base`, as
+    dotfile managers make them. Raises RefusedError for any other link.
+    """
     try:
         refuse_links(path, base)
     except RefusedError:
@@ -326,33 +337,38 @@ def written_at(path: Path, base: Path) -> Path:
         inside = resolved.is_relative_to(folder) and ".git" not in resolved.parts
         if not (inside and path.suffix == resolved.suffix == ".md"):
             raise
-        refuse_links(resolved, folder)  # in a circle of links there is no end
+        refuse_links(resolved, folder)  # a circle of links never ends
         return resolved
     return path
 
 
 def state_dir() -> Path:
-    """The user's state folder; one in the cache when others own it, may write to it, or
-    own a link that leads there. Raises RefusedError when that holds of both."""
+    """The user's state folder, or one in the cache if others own it, may write to it,
+    or own a link to it. Raises RefusedError if that is true of both.
+    """
     return _private_one(folder_of("state"), folder_of("cache") / "state")
 
 
 def cache_dir() -> Path:
-    """The user's cache folder for mem, as private as the state, and in it else."""
+    """The user's cache folder for mem, as private as the state folder; in the state
+    folder if it cannot be.
+    """
     return _private_one(folder_of("cache"), folder_of("state") / "cache")
 
 
 def data_dir(home: Path | None = None) -> Path:
-    """The user's data folder for mem, or that of a `home` of its own. Raises
-    RefusedError where others have a hand in it."""
+    """The user's data folder for mem, or that of a separate `home`. Raises RefusedError
+    if others can change it.
+    """
     if home is None or os.environ.get("XDG_DATA_HOME"):
         return _private_one(folder_of("data"))
     return _private_one(home / ".local" / "share" / "mem")
 
 
 def _private_one(folder: Path, otherwise: Path | None = None) -> Path:
-    """A folder called mem, or one in such a folder, that nobody else may change, or the
-    other one."""
+    """A folder mem, or a folder inside it, that nobody else can change; otherwise the
+    alternative.
+    """
     above = [folder.parent] if folder.parent.name == "mem" else []
     try:
         for part in (*above, folder):
@@ -366,11 +382,12 @@ def _private_one(folder: Path, otherwise: Path | None = None) -> Path:
 
 
 def refuse_others(path: Path, *, by_root: bool = False) -> None:
-    """Raise RefusedError where another user could change what a path holds; `by_root`:
-    what is the system's may be relied on."""
+    """Raise RefusedError if another user could change the content of a path; `by_root`:
+    trust what root owns.
+    """
     if leads_through_others(path):
         raise RefusedError(
-            f"{path}: is reached by a link of another user",
+            f"{path}: is reached through another user's link",
             "put it there without a link",
         )
     try:
@@ -379,10 +396,10 @@ def refuse_others(path: Path, *, by_root: bool = False) -> None:
         return
     if not (is_mine(status) or (by_root and status.st_uid == 0)):
         raise RefusedError(
-            f"{path}: belongs to another user", "put one of your own in its place"
+            f"{path}: belongs to another user", "replace it with one of your own"
         )
     if sys.platform != "win32" and _others_may_write(status):
-        from shlex import quote  # on the way to an error alone
+        from shlex import quote  # only imported for an error
 
         raise RefusedError(
             f"{path}: can be written by others", f"chmod go-w {quote(str(path))}"
@@ -390,8 +407,9 @@ def refuse_others(path: Path, *, by_root: bool = False) -> None:
 
 
 def leads_through_others(path: Path, most: int = 40) -> bool:
-    """Whether a part of a path is a link that another user may turn elsewhere, or leads
-    to one."""
+    """Whether a part of a path is, or leads to, a link that another user can
+    redirect.
+    """
     for part in (path, *path.parents):
         with suppress(OSError):  # it is still to be made
             status = os.lstat(part)
@@ -406,7 +424,7 @@ def leads_through_others(path: Path, most: int = 40) -> bool:
 
 
 def private_dir(path: Path) -> Path:
-    """`path`, made with access for its owner alone, like those above it."""
+    """`path`, created with its parents so that only the owner has access."""
     if not path.exists():
         private_dir(path.parent)
         path.mkdir(mode=0o700, exist_ok=True)
@@ -415,11 +433,11 @@ def private_dir(path: Path) -> Path:
 
 LOG = "hooks.log"
 LOG_BYTES = 200_000
-"""From that size on the log begins anew; the one before is kept beside it."""
+"""At this size the log is rotated; one old log is kept."""
 
 
 def log_hook(folder: Path, line: str) -> None:
-    """Write a line into the log of the hooks; a failure to write is ignored."""
+    """Append a line to the log of the hooks; ignore write errors."""
     path = private_dir(folder) / LOG
     with suppress(FileNotFoundError):
         if path.stat().st_size > LOG_BYTES:
@@ -433,11 +451,11 @@ def log_hook(folder: Path, line: str) -> None:
 
 
 COMPANIONS = ("-journal", "-wal", "-shm")
-"""Endings of the files that SQLite keeps beside a database."""
+"""Suffixes of the files that SQLite keeps beside a database."""
 
 
 def moved_aside(path: Path, word: str) -> Path:
-    """Rename a database with all of its files; its new path."""
+    """Rename a database with all its files; return the new path."""
     remaining = path.with_name(f"{path.name}.{word}-{time.time_ns()}")
     for ending in (*COMPANIONS, ""):
         with suppress(FileNotFoundError):
@@ -446,8 +464,9 @@ def moved_aside(path: Path, word: str) -> Path:
 
 
 def odd_companion(path: Path) -> str:
-    """The name of what stands in the place of a database's journal or log and is no
-    regular file, "" for none: SQLite would wait at a pipe for ever."""
+    """The name of a database's journal or log that is not a regular file, "" if none:
+    SQLite would wait for a pipe forever.
+    """
     real = os.path.realpath(path)
     for ending in COMPANIONS:
         with suppress(OSError):
@@ -460,15 +479,15 @@ MAGIC = b"SQLite format 3\0"
 
 
 def make_private(path: Path) -> None:
-    """An empty file for a database that its owner alone may read, unless there is one.
-
-    One that is there is not opened: whoever closes any descriptor of a file gives up
-    all locks that the process has on it, those of SQLite too, and another process then
-    throws a log away that is in use."""
+    """Create an empty file for a database, readable by its owner alone, unless there is
+    one. An existing file is not opened: closing any descriptor of a file releases all
+    locks of the process on it, including SQLite's, and another process would then
+    delete a log in use.
+    """
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
-        if not path.exists():  # a link that leads nowhere
+        if not path.exists():  # a broken link
             raise
 
 
@@ -477,13 +496,12 @@ ONE_OF = "IN (SELECT value FROM json_each(?))"  # one of the values of a JSON li
 
 @contextmanager
 def transaction(database: "sqlite3.Connection") -> Iterator[None]:
-    """All that is written inside, or nothing; other writers are kept out from the
-    beginning."""
+    """Write everything inside, or nothing; keeps other writers out from the start."""
     database.execute("BEGIN IMMEDIATE")
     try:
         yield
     except BaseException:
-        if database.in_transaction:  # a full disk has ended it
+        if database.in_transaction:  # a full disk already ended it
             database.execute("ROLLBACK")
         raise
     database.execute("COMMIT")
@@ -491,7 +509,7 @@ def transaction(database: "sqlite3.Connection") -> Iterator[None]:
 
 @contextmanager
 def snapshot(database: "sqlite3.Connection") -> Iterator[None]:
-    """All that is read inside is of one moment, whatever others write meanwhile."""
+    """Everything read inside is from one moment, whatever others write meanwhile."""
     database.execute("BEGIN")
     try:
         yield

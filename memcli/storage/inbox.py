@@ -1,16 +1,17 @@
-"""What sessions proposed, as the state file keeps it."""
+"""Proposals of sessions in the state file."""
 
 from collections.abc import Container, Iterable
 
 from memcli.named import NamedTuple
 from memcli.storage.state import StatePart
 
-DAYS = 30  # for which a proposal waits
+DAYS = 30  # a proposal waits this long
 
 
 class Proposed(NamedTuple):
-    """A lesson that waits for a yes: since which day, and the session that was told of
-    it. `became` is "" while it waits, else "kept", "dropped" or "over"; `text` is JSON."""
+    """A lesson that waits for a yes: since when, and which session was told about it.
+    `became` is "" while it waits, else "kept", "dropped" or "over"; `text` is JSON.
+    """
 
     id: str
     session: str
@@ -21,19 +22,21 @@ class Proposed(NamedTuple):
 
 
 class Inbox(StatePart):
-    """What the sessions of one project proposed. It changes things in the running
-    transaction."""
+    """The proposals of one project's sessions. Changes are part of the running
+    transaction.
+    """
 
     def every(self) -> list[Proposed]:
-        """All that was ever proposed and is remembered, the newest first."""
+        """All proposals still on record, newest first."""
         columns = ", ".join(Proposed._fields)
         query = f"SELECT {columns} FROM proposals WHERE project = ?"
         rows = self.ask(f"{query} ORDER BY since DESC, id")
         return list(map(Proposed._make, rows))
 
     def untold(self, session: str, since: str, most: int) -> list[Proposed]:
-        """The newest that wait since a day or later, come from another session and were
-        told to no other."""
+        """The newest that have waited since a day or later, come from another session,
+        and were not told to any other.
+        """
         return [
             row
             for row in self.every()
@@ -44,11 +47,11 @@ class Inbox(StatePart):
         ][:most]
 
     def add(self, rows: Iterable[Proposed]) -> None:
-        """Let proposals wait; one that is known stays what it became."""
+        """Add waiting proposals; known ones keep their status."""
         self.note("proposals", rows, "OR IGNORE")
 
     def settle(self, proposals: Iterable[str], became: str) -> None:
-        """Proposals wait no longer: they became "kept", "dropped" or "over"."""
+        """Close proposals as "kept", "dropped" or "over"."""
         for name in proposals:
             statement = (
                 "UPDATE proposals SET became = ?2 WHERE project = ?1 AND id = ?3"
@@ -56,18 +59,18 @@ class Inbox(StatePart):
             self.ask(statement, became, name)
 
     def name(self, proposals: Iterable[str], session: str) -> None:
-        """Remember that a session was told of proposals."""
+        """Record that a session was told about proposals."""
         for name in proposals:
             statement = "UPDATE proposals SET named = ?2 WHERE project = ?1 AND id = ?3"
             self.ask(statement, session, name)
 
     def forget(self, proposals: Iterable[str]) -> None:
-        """Forget proposals and their words."""
+        """Delete proposals and their texts."""
         for name in proposals:
             self.ask("DELETE FROM proposals WHERE project = ? AND id = ?", name)
 
     def forget_sessions(self, sessions: Container[str], *, every: bool) -> None:
-        """Forget what these sessions proposed, or `every` one, and their tasks."""
+        """Delete the proposals and tasks of these sessions, or of `every` session."""
         rows = self.ask("SELECT path, session FROM extracted WHERE project = ?")
         for path, session in rows.fetchall():
             if every or session in sessions:

@@ -1,4 +1,6 @@
-"""Journals and undo records: writes as files in the state folder, one folder a root."""
+"""Journals and undo records of writes, as files in the state folder, one folder per
+root.
+"""
 
 import hashlib
 import json
@@ -28,13 +30,11 @@ UNDO_BYTES = 64 << 20
 
 
 class StaleError(RefusedError):
-    """A file changed between plan and write: reading it again and planning anew will
-    help."""
+    """A file changed between plan and write: read it and plan again."""
 
 
 class Step(NamedTuple):
-    """One file of a write: `name` as the caller said it, `path` where it really
-    lies."""
+    """One file of a write: `name` as the caller gave it, `path` where it really is."""
 
     name: str
     path: Path
@@ -44,13 +44,14 @@ class Step(NamedTuple):
 
     @property
     def inverse(self) -> "Step":
-        """The step that takes this one back."""
+        """The step that undoes this one."""
         return self._replace(before=self.after, after=self.before)
 
 
 class WriteRecord(NamedTuple):
-    """A write as journal and undo record: directories it `made`, the record it
-    `undoes`. One without steps is of a write whose texts were forgotten."""
+    """A write as journal and undo record: the directories it `made`, the record it
+    `undoes`. It has no steps if its texts were forgotten.
+    """
 
     root: str
     verb: str
@@ -62,19 +63,21 @@ class WriteRecord(NamedTuple):
     note: tuple[str, ...] = ()
 
     def cleaned(self, clean: Callable[[str], str]) -> "WriteRecord":
-        """The record without what `clean` takes out of its texts."""
+        """The record with `clean` applied to its texts."""
         steps = []
         for step in self.steps:
             before, after = (
                 None if text is None else clean(text.decode()).encode()
                 for text in (step.before, step.after)
             )
-            if (before or b"") != (after or b""):  # an empty file is nothing to undo
+            if (before or b"") != (
+                after or b""
+            ):  # there is nothing to undo about an empty file
                 steps.append(step._replace(before=before, after=after))
         return self._replace(steps=tuple(steps), temps=(), made=(), note=())
 
     def says(self, needles: Sequence[bytes]) -> bool:
-        """Whether one of these stands in a text of before or after."""
+        """Whether one of these occurs in a text before or after the write."""
         texts = [step.before or b"" for step in self.steps]
         texts += [step.after or b"" for step in self.steps]
         return any(needle in text for needle in needles for text in texts)
@@ -90,11 +93,11 @@ class Journals:
         self._trace = trace
 
     def of(self, root: str) -> Path:
-        """The journal of a write of this root while it is under way."""
+        """The journal of a write of this root that is under way."""
         return self.state / "pending" / f"{_key(root)}.json"
 
     def pending(self) -> list[Path]:
-        """The journals of writes that were not finished, of every root."""
+        """The journals of unfinished writes of all roots."""
         return _records(self.own.parent)
 
     def newest(self) -> Path | None:
@@ -102,7 +105,7 @@ class Journals:
         return max(_records(self._undo), default=None)
 
     def notes(self, verb: str) -> list[tuple[str, ...]]:
-        """The notes of the writes of a verb that undo still knows, the oldest first."""
+        """The notes of a verb's writes that undo still knows, oldest first."""
         notes = []
         for path in _records(self._undo):
             with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -112,19 +115,21 @@ class Journals:
         return notes
 
     def save(self, path: Path, data: bytes) -> None:
-        """Create or replace a private state file in one instant. Of a journal it is the
-        commit."""
+        """Create or replace a private state file atomically. For a journal, this is the
+        commit.
+        """
         with refusing(self.state):
             self._trace("journal")
             private_dir(path.parent)
             durable.put(path, data, 0o600, self._trace)
 
     def close(self, record: WriteRecord) -> None:
-        """Make the journal the newest undo record; that of an undo goes, with what it
-        undid."""
+        """Make the journal the newest undo record; for an undo, delete it and the
+        record it undid.
+        """
         journal = self.of(record.root)
         undo = self.state / "undo" / _key(record.root)
-        hint = "the files are written; the next write of mem will tidy up"
+        hint = "the files are written; the next write of mem will clean up"
         with refusing(self.state, hint):
             self._trace("done")
             if record.undoes:
@@ -141,9 +146,10 @@ class Journals:
                     path.unlink()
 
     def forget(self, needles: Sequence[str], clean: Callable[[str], str]) -> None:
-        """Clean the texts of the undo records of every root in which one of these
-        stands; what cannot be read goes, and what is left without a text. The last of a
-        root stays, so that nobody takes back what is older in its place."""
+        """Clean the texts of all undo records in which one of these occurs; delete
+        unreadable records, and those left without text. The last record of a root
+        stays, so that an undo does not reach an older write instead.
+        """
         encoded = [needle.encode() for needle in needles]
         with refusing(self.state):
             for key in os.listdir(private_dir(self._undo.parent)):
@@ -176,12 +182,13 @@ class Journals:
             path.unlink()
 
     def legible(self, journal: Path) -> WriteRecord | None:
-        """None after moving aside what is no journal: it must not block all later
-        writes."""
+        """The record of a journal; None after moving an invalid one aside, so that it
+        cannot block later writes.
+        """
         try:
             record = unpacked(journal)
             if journal != self.of(record.root):
-                raise DataError(f"{journal}: of another root")
+                raise DataError(f"{journal}: belongs to another root")
             return record
         except DataError:
             with refusing(self.state):
@@ -189,7 +196,7 @@ class Journals:
             return None
 
     def aside(self, name: str) -> Path:
-        """A new name in the folder of what was set aside."""
+        """A new name in the folder for files moved aside."""
         folder = self.state / "aside"
         with refusing(self.state, NO_STATE):
             private_dir(folder)
@@ -197,8 +204,9 @@ class Journals:
 
 
 def found(step: Step) -> str:
-    """Which content the file has: "before", "after", or "other", which is someone
-    else's."""
+    """Which content the file has: "before", "after", or "other" if somebody else
+    changed it.
+    """
     with refusing(step.name):
         if not is_plain(step.path):
             return "other"
@@ -209,8 +217,7 @@ def found(step: Step) -> str:
 
 
 def rebased(step: Step) -> Step | None:
-    """The step applied to what its memory file is now; None where more than edits
-    beside it has changed."""
+    """The step applied to the current memory file; None if edits overlap with it."""
     is_memory = step.name.endswith(".md") and is_plain(step.path)
     if not is_memory or step.before is None:
         return None
@@ -227,7 +234,7 @@ def rebased(step: Step) -> Step | None:
 
 
 def check(steps: Iterable[Step]) -> None:
-    """Raise where a file is not what the plan was made from."""
+    """Raise if a file is not what the plan was made from."""
     for step in steps:
         if not is_plain(step.path):
             raise RefusedError(f"{step.name}: not a regular file", UNCHANGED)
@@ -239,7 +246,7 @@ def check(steps: Iterable[Step]) -> None:
 
 
 def edited(steps: Sequence[Step], refused: Sequence[Step]) -> list[Step]:
-    """Steps to leave alone: refused, changed by others, or without their archive."""
+    """The steps to skip: refused, changed by others, or without their archive."""
     others = [step for step in steps if step in refused or found(step) == "other"]
     paths = [str(step.path) for step in others]
     sources = {source_of(path) for path in paths if path.endswith(ARCHIVE)}
@@ -250,12 +257,12 @@ def edited(steps: Sequence[Step], refused: Sequence[Step]) -> list[Step]:
 
 
 def folders_of(steps: Iterable[Step]) -> list[Path]:
-    """The folders of the files, each once, in their order."""
+    """The folders of the files, each once, in order."""
     return list(dict.fromkeys(step.path.parent for step in steps))
 
 
 def packed(record: WriteRecord) -> bytes:
-    """A record as it is kept."""
+    """A record in its stored form."""
     steps = []
     for step in record.steps:
         before = _squeezed(step.before)
@@ -266,7 +273,7 @@ def packed(record: WriteRecord) -> bytes:
 
 
 def unpacked(path: Path) -> WriteRecord:
-    """A record as it was kept. Raises DataError when the file is no journal."""
+    """Parse a stored record. Raises DataError if the file is not a journal."""
     with refusing(path, NO_STATE):
         data = read_if_there(path)
     try:

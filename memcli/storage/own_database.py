@@ -1,4 +1,4 @@
-"""A database of our own: a private regular file, and what it says it is."""
+"""Open a database of mem: a private regular file with the expected identity."""
 
 import os
 import sqlite3
@@ -16,7 +16,9 @@ _NAMES = "SELECT iif(type IN ('table', 'index'), name, '<' || type || '>') FROM 
 
 
 class DatabaseIdentity(NamedTuple):
-    """Application and version of a database, and the names of what there is in it."""
+    """Application id and version of a database, and the names of its tables and
+    indexes.
+    """
 
     application: int
     version: int
@@ -24,7 +26,7 @@ class DatabaseIdentity(NamedTuple):
 
 
 def identity(db: sqlite3.Connection) -> DatabaseIdentity:
-    """What a database says it is, as of one moment."""
+    """Read the identity of a database in one snapshot."""
     with snapshot(db):
         (application,) = db.execute("PRAGMA application_id").fetchone()
         (version,) = db.execute("PRAGMA user_version").fetchone()
@@ -33,12 +35,13 @@ def identity(db: sqlite3.Connection) -> DatabaseIdentity:
 
 
 Judge = Callable[[sqlite3.Connection, DatabaseIdentity], str]
-"""Why a database cannot be used, "" where it can; it may make what is not there yet."""
+"""Why a database cannot be used, "" if it can; may create missing tables."""
 
 
 class OwnFile(NamedTuple):
-    """A file that was to be opened: its device and inode, the connection, and why there
-    is none."""
+    """The result of opening a file: device and inode, the connection, and why there is
+    none.
+    """
 
     inode: tuple[int, int]
     db: sqlite3.Connection | None = None
@@ -46,7 +49,7 @@ class OwnFile(NamedTuple):
 
 
 def inode_of(path: Path) -> tuple[int, int]:
-    """Device and inode of what stands at a path, zeros where nothing does."""
+    """Device and inode of a path, zeros if it does not exist."""
     with suppress(OSError):
         status = os.lstat(path)
         return status.st_dev, status.st_ino
@@ -54,13 +57,14 @@ def inode_of(path: Path) -> tuple[int, int]:
 
 
 def open_own(path: Path, judge: Judge) -> OwnFile:
-    """A connection to a database that its owner alone may read, made where there is
-    nothing. Raises OperationalError for what passes."""
+    """Connect to a database that only its owner may read, and create it if missing.
+    Raises OperationalError for temporary failures.
+    """
     with suppress(FileExistsError):
         make_private(path)
     inode = inode_of(path)
     if name := odd_companion(path):
-        return OwnFile(inode, why=f"beside {name}, which is no regular file")
+        return OwnFile(inode, why=f"beside {name}, which is not a regular file")
     if not (os.path.isfile(path) or os.path.islink(path)):
         return OwnFile(inode, why="no regular file")
     db = sqlite3.connect(path, timeout=10, isolation_level=None)

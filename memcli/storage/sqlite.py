@@ -1,5 +1,6 @@
-"""Databases of other programs, read within bounds, and what is known of their session
-files."""
+"""Read other programs' databases within limits, and cache the owners of session
+files.
+"""
 
 import os
 import sqlite3
@@ -27,13 +28,12 @@ Database = sqlite3.Connection
 def opened(
     path: Path, tables: Sequence[str], *, kind: str, hint: str
 ) -> Iterator[Database]:
-    """The database, which must have these tables to be one of `kind`.
-
-    Raises DataError, also for whatever a damaged or a hostile one does inside of the
-    `with`."""
+    """Open a database of `kind`, which must have these tables. Raises DataError, also
+    for any failure of a damaged or hostile one inside the `with`.
+    """
     try:
         with closing(_connected(path)) as database:
-            # Not a view: what a view reads has no end that the size of the file sets.
+            # Not a view: the file size does not limit what a view reads.
             known = {row[0] for row in database.execute(_TABLES)}
             if lacking := ", ".join(name for name in tables if name not in known):
                 raise DataError(
@@ -50,31 +50,34 @@ def opened(
 
 
 def all_rows(database: Database, query: str, path: Path) -> list[tuple[Any, ...]]:
-    """What a query over one table finds; DataError for more rows than such a file can
-    hold."""
+    """The rows of a query over one table; DataError for more rows than the file can
+    contain.
+    """
     most = os.path.getsize(path) // BYTES_PER_ROW
     rows = database.execute(
         f"{query} LIMIT ?", (most + 1,)
     ).fetchall()  # no more is sorted, either
     if len(rows) > most:
         what = f"{path}: cannot be read: more rows than its size allows"
-        raise DataError(what, "name a copy that is sound")
+        raise DataError(what, "name an undamaged copy")
     return rows
 
 
 def fault(database: Database, *, whole: bool = False) -> str:
-    """What SQLite finds wrong with a database, "" when nothing; with `whole`, that its
-    indexes say what its tables do is checked, too."""
+    """What SQLite finds wrong with a database, or ""; `whole` also checks its indexes
+    against its tables.
+    """
     check = "integrity_check" if whole else "quick_check"
     verdict = str(database.execute(f"PRAGMA {check}(1)").fetchone()[0])
     return "" if verdict == "ok" else " ".join(verdict.split())
 
 
 def _connected(path: Path) -> Database:
-    """A read-only connection; without its log where the folder allows no shared memory
-    file."""
+    """A read-only connection; without its log if the folder allows no shared memory
+    file.
+    """
     if name := odd_companion(path):
-        raise sqlite3.DatabaseError(f"{name} is no regular file")
+        raise sqlite3.DatabaseError(f"{name} is not a regular file")
     uri = path.absolute().as_uri()
     database = sqlite3.connect(f"{uri}?mode=ro", uri=True, timeout=_BUSY)
     try:
@@ -86,8 +89,7 @@ def _connected(path: Path) -> Database:
 
 
 def _bound(database: Database, path: Path) -> None:
-    """Let no query go on for ever, no value fill the memory, no bad UTF-8 stop the
-    reading."""
+    """Limit queries and values, and tolerate invalid UTF-8."""
     database.text_factory = lambda data: data.decode("utf-8", "replace")
     database.execute("PRAGMA trusted_schema = OFF")
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
@@ -109,8 +111,9 @@ _TABLE = (
 
 
 class Owner(NamedTuple):
-    """Of a session file: the session, the folder it was held in, and the session it
-    belongs to."""
+    """The owner of a session file: the session, its working folder, and its parent
+    session.
+    """
 
     session: str
     cwd: str
@@ -119,33 +122,32 @@ class Owner(NamedTuple):
 
 Known = dict[
     str, tuple[int, int, Owner]
-]  # size and mtime of a file when its owner was found out
+]  # size and mtime of a file when its owner was determined
 
 
 class Owners:
-    """What is known of files, and what is to be remembered of them."""
+    """The known owners of files, and new ones to store."""
 
     def __init__(self) -> None:
         self.known: Known = {}
         self.new: Known = {}
 
     def of(self, path: Path, size: int, mtime: int) -> Owner | None:
-        """The owner of a file that is unchanged or has grown; its first records,
-        which name the owner, are still the same."""
+        """The owner of a file that is unchanged or has grown, since its first records,
+        which name the owner, are then the same.
+        """
         before, then, owner = self.known.get(str(path), (size + 1, 0, None))
         return None if size < before or (size == before and mtime != then) else owner
 
     def remember(self, path: Path, size: int, mtime: int, owner: Owner) -> None:
-        """Keep an owner once it is known whose the file is; an empty file may still
-        be written to."""
+        """Store an owner once it is known; an empty file may still be written to."""
         if size:
             self.new[str(path)] = (size, mtime, owner)
 
 
 @contextmanager
 def remembered(folder: Path) -> Iterator[Owners]:
-    """The owners that are known; new ones are kept at the end. Without a usable file,
-    none are."""
+    """The known owners; new ones are stored at the end, if the file is usable."""
     path = folder / "sessions.db"
     owners = Owners()
     with suppress(sqlite3.Error):

@@ -1,5 +1,4 @@
-"""The state file of a user's projects: who recalled what, what hooks told, what
-waits."""
+"""The state file of a user's projects: recalls, what hooks told, and what waits."""
 
 import json
 import sqlite3
@@ -31,8 +30,9 @@ PAGES = 100  # of the log beside the file, from which on a writer empties it
 
 @contextmanager
 def alone(folder: Path, name: str, *, wait: float) -> Iterator[bool]:
-    """Whether this is the only process inside with that name; the system lets go at its
-    end."""
+    """Whether this is the only process holding that name; the system releases it when
+    the process ends.
+    """
     path = private_dir(folder) / f"{name}.lock.db"
     with closing(sqlite3.connect(path, timeout=wait, isolation_level=None)) as database:
         try:
@@ -47,8 +47,9 @@ def alone(folder: Path, name: str, *, wait: float) -> Iterator[bool]:
 def open_state(
     project: str, *, wait: float, best_effort: str | None, notes: list[str]
 ) -> "Iterator[State]":
-    """The state of one project. Raises RefusedError; with `best_effort` a failure ends
-    the block, and a note that begins so says why ("" says nothing)."""
+    """Open the state of one project. Raises RefusedError; with `best_effort`, a failure
+    ends the block with a note that begins with this text ("" for no note).
+    """
     state = State(state_dir(), project, wait=wait)
     try:
         yield state
@@ -57,28 +58,25 @@ def open_state(
             if "db" in state.__dict__ or not isinstance(error, sqlite3.Error):
                 raise
             what = f"the state file cannot be used: {error} ({state.path})"
-            raise RefusedError(
-                what, "move it away: no memory is lost with it"
-            ) from None
+            raise RefusedError(what, "move it away: it contains no memory") from None
         if best_effort:
-            reason = "another mem is writing it" if "locked" in str(error) else error
+            reason = "another mem is writing to it" if "locked" in str(error) else error
             notes.append(f"{best_effort}: {reason}")
     finally:
         state.close()
 
 
 BEGINNING = 40
-"""Characters by which a line is known where it may be cut."""
+"""Leading characters by which a possibly cut line is recognised."""
 WORDS = {"news": "line", "told": "title || why", "proposals": "text"}
-"""The tables that have words of entries, and where."""
+"""The tables and columns that contain words of entries."""
 
 
 class Extraction(NamedTuple):
-    """How far a transcript was read: its size and mtime then, and where to read on
-    (`end`).
-
-    `head` is the hash of its first line, `last` the key of the last turn; `session` and
-    `task` are those of its last session."""
+    """How far a transcript was read: its size and mtime then, and where to continue
+    (`end`). `head` is the hash of its first line, `last` the key of the last turn;
+    `session` and `task` are those of its last session.
+    """
 
     size: int
     mtime: int
@@ -90,9 +88,10 @@ class Extraction(NamedTuple):
 
 
 class State:
-    """The state of one project (git common directory and root). With `lasting` what is
-    written is on the disk before the writer goes on; without, the last seconds may be
-    lost when the machine fails, and nothing else."""
+    """The state of one project (git common directory and root). With `lasting`, writes
+    are on disk before the writer continues; without, a machine failure may lose the
+    last seconds, and nothing else.
+    """
 
     def __init__(
         self, folder: Path, project: str, *, wait: float = 10.0, lasting: bool = True
@@ -126,7 +125,7 @@ class State:
             self.db.close()
 
     def ask(self, statement: str, *values: object) -> sqlite3.Cursor:
-        """Run a statement whose first value is the project."""
+        """Run a statement with the project as its first parameter."""
         return self.db.execute(statement, (self.project, *map(_kept, values)))
 
     def note(self, into: str, rows: Iterable[Iterable[object]], how: str = "") -> None:
@@ -137,7 +136,7 @@ class State:
             self.db.executemany(f"INSERT {how} INTO {into} VALUES ({marks})", filled)
 
     def transaction(self) -> AbstractContextManager[None]:
-        """All that is remembered inside, or nothing of it."""
+        """Store everything inside, or nothing."""
         return transaction(self.db)
 
     def log_recall(
@@ -146,7 +145,7 @@ class State:
         shown: Iterable[tuple[str, str, int, float | None]],
         day: str,
     ) -> None:
-        """Remember what a session was shown: (entry, layer, place from 1, score)."""
+        """Log what a session was shown: (entry, layer, place from 1, score)."""
         with transaction(self.db):
             self.note("recalls", ((session, *item, day) for item in shown))
 
@@ -159,29 +158,29 @@ class State:
         ]
 
     def recalls(self) -> list[tuple[str, str, str, int, float | None, str]]:
-        """All that was shown, in order: (session, entry, layer, place from 1, score,
-        day)."""
+        """Everything that was shown, in order: (session, entry, layer, place from 1,
+        score, day).
+        """
         columns = "session, entry, layer, place, score, day"
         query = f"SELECT {columns} FROM recalls WHERE project = ? ORDER BY rowid"
         return self.ask(query).fetchall()
 
     def snapshots(self) -> list[tuple[str, float, int, int, dict[str, float | None]]]:
-        """(day, score, entries, tokens, metrics) of every day remembered, the oldest
-        first."""
+        """(day, score, entries, tokens, metrics) of every stored day, oldest first."""
         columns = "day, score, entries, tokens, metrics"
         rows = self.ask(f"SELECT {columns} FROM health WHERE project = ? ORDER BY day")
         return [(*row[:4], json.loads(row[4])) for row in rows]
 
     def spent(self, day: str) -> tuple[float, int]:
-        """USD that a day did cost, and how many calls were made, all projects
-        together."""
+        """The cost of a day in USD and its number of calls, over all projects."""
         query = "SELECT total(cost), count(*) FROM ledger WHERE day = ?"
         cost, calls = self.db.execute(query, (day,)).fetchone()
         return float(cost), int(calls)
 
     def calls(self, since: str = "") -> tuple[int, int, int, int, int, float]:
-        """The calls from a day on: (calls, input, cache_read, cache_write, output,
-        USD)."""
+        """The calls since a day: (calls, input, cache_read, cache_write, output,
+        USD).
+        """
         columns = ("input", "cache_read", "cache_write", "output", "cost")
         totals = ", ".join(f"total({column})" for column in columns)
         query = f"SELECT count(*), {totals} FROM ledger WHERE project = ? AND day >= ?"
@@ -190,23 +189,21 @@ class State:
         return calls, read, cached, written, output, cost
 
     def extraction(self, path: str) -> Extraction | None:
-        """How far a transcript was read, None when it never was."""
+        """How far a transcript was read, None if never."""
         columns = ", ".join(Extraction._fields)
         query = f"SELECT {columns} FROM extracted WHERE project = ? AND path = ?"
         row = self.ask(query, path).fetchone()
         return Extraction._make(row) if row else None
 
     def condensed(self, digest: str) -> str:
-        """The terms that a model made of a task, "" when it was not asked (or long
-        ago)."""
+        """The terms to which a model condensed a task, "" if unknown."""
         row = self.db.execute(
             "SELECT terms FROM condensed WHERE task = ?", (digest,)
         ).fetchone()
         return str(row[0]) if row else ""
 
     def remember_condensed(self, digest: str, terms: str) -> None:
-        """Remember such terms; of all projects together the newest `CONDENSED` are
-        kept."""
+        """Store such terms; only the newest `CONDENSED` of all projects are kept."""
         oldest = "rowid <= (SELECT max(rowid) FROM condensed) - ?"
         with transaction(self.db):
             values = (digest, _kept(terms))
@@ -214,8 +211,9 @@ class State:
             self.db.execute(f"DELETE FROM condensed WHERE {oldest}", (CONDENSED,))
 
     def add_tombstones(self, marks: Iterable[tuple[bool, Mark]]) -> None:
-        """Remember texts that were forgotten, without their words, each for this
-        project or, where that is true, for all of this machine."""
+        """Record that texts were forgotten, without their words, each for this project
+        or, if true, for the whole machine.
+        """
         rows = [("" if is_global else self.project, *mark) for is_global, mark in marks]
         with transaction(self.db):
             statement = "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)"
@@ -229,8 +227,9 @@ class State:
     def forget_entries(
         self, entry_ids: Iterable[str], lines: Iterable[str], *, everywhere: bool
     ) -> None:
-        """Delete what was told and proposed of entries, in this project or
-        `everywhere`, and every row with these words; the file is written anew."""
+        """Delete what was told and proposed about entries, in this project or
+        `everywhere`, and every row with these words; the file is rewritten.
+        """
         here = "? IS NOT NULL" if everywhere else "project = ?"
         with transaction(self.db):
             self.db.execute("PRAGMA secure_delete = ON")
@@ -244,12 +243,12 @@ class State:
                 where = f"{here} AND says({text})"
                 self.ask(f"DELETE FROM {table_name} WHERE {where}")
             self.ask(f"UPDATE extracted SET task = '' WHERE {here} AND says(task)")
-            self.db.execute("DELETE FROM condensed")  # what a model made of tasks
+            self.db.execute("DELETE FROM condensed")  # tasks condensed by a model
         self.db.execute("VACUUM")
         self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def trusted(self) -> frozenset[str]:
-        """The digests of the guards that this person trusts."""
+        """The digests of guards that the person trusts."""
         digests = self.ask("SELECT digest FROM trusted WHERE project = ?")
         return frozenset(row[0] for row in digests)
 
@@ -260,23 +259,23 @@ class State:
             self.note("trusted", rows, "OR REPLACE")
 
     def reinforced(self, session: str) -> list[str]:
-        """The ids that a session has reinforced already."""
+        """The ids that a session has already reinforced."""
         query = "SELECT entry FROM reinforced WHERE project = ? AND session = ?"
         return [row[0] for row in self.ask(query, session)]
 
 
 def _sayer(lines: Iterable[str]) -> Callable[[str], bool]:
-    """Whether a text has one of these lines, or how it begins: titles are cut."""
+    """Whether a text has one of these lines or its beginning, since titles are cut."""
     begins = [line.casefold()[:BEGINNING] for line in lines]
     return lambda text: any(begin in text.casefold() for begin in begins)
 
 
 class StateCopy(State):
-    """The state of a project as it is now; what is written into it is forgotten."""
+    """A copy of a project's state; changes to it are discarded."""
 
     @cached_property
     def db(self) -> sqlite3.Connection:
-        """A copy of the file in memory, empty where there is none that can be read."""
+        """An in-memory copy of the file, empty if there is no readable one."""
         database = sqlite3.connect(":memory:", isolation_level=None)
         with suppress(sqlite3.Error, OSError):
             address = f"{self.path.as_uri()}?mode=ro"
@@ -287,8 +286,9 @@ class StateCopy(State):
 
 
 def settled(state: State, work: Callable[[State], T]) -> T:
-    """What `work` does and remembers; while another process keeps the file, what it does
-    with a copy, and nothing is remembered."""
+    """Run `work` in a transaction; if another process holds the file, run it on a copy
+    and store nothing.
+    """
     try:
         with state.transaction():
             return work(state)
@@ -301,7 +301,7 @@ def settled(state: State, work: Callable[[State], T]) -> T:
 
 
 def _make_tables(database: sqlite3.Connection) -> None:
-    with suppress(sqlite3.OperationalError):  # a file system that has no shared memory
+    with suppress(sqlite3.OperationalError):  # a file system without shared memory
         database.execute("PRAGMA journal_mode = WAL")
     tables = table("storage/state.sql")
     database.executescript(
@@ -310,14 +310,14 @@ def _make_tables(database: sqlite3.Connection) -> None:
 
 
 def _kept(value: object) -> object:
-    """A text as SQLite can keep it: bytes that are no UTF-8 are written as `\\xff`."""
+    """A text that SQLite can store: bytes that are not UTF-8 become `\\xff`."""
     if not isinstance(value, str):
         return value
     return value.encode("utf-8", "surrogatepass").decode("utf-8", "backslashreplace")
 
 
 class HookTelling(NamedTuple):
-    """One thing that a session was told on an event of a hook."""
+    """One thing that a hook told a session."""
 
     session: str
     event: str
@@ -328,8 +328,9 @@ class HookTelling(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """How many prompts a session had since memory was last written (`newest`, an mtime
-    in ns)."""
+    """How many prompts a session had since the last write to memory (`newest`, an mtime
+    in ns).
+    """
 
     prompts: int = 0
     newest: int = 0
@@ -337,8 +338,9 @@ class Turns(NamedTuple):
 
 
 class Spooled(NamedTuple):
-    """A session that waits to be learned from, over or not: its transcript, its size
-    then."""
+    """A session, ended or not, that waits to be learned from: its transcript and its
+    size then.
+    """
 
     session: str
     path: str
@@ -348,8 +350,7 @@ class Spooled(NamedTuple):
 
 
 class StatePart:
-    """A part of what is known of one project. It changes things in the running
-    transaction."""
+    """A part of one project's state. Changes are part of the running transaction."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -358,20 +359,20 @@ class StatePart:
 
 
 class SessionLog(StatePart):
-    """What the sessions of one project were told."""
+    """What one project's sessions were told."""
 
     def shown(self, session: str, event: str = "") -> set[str]:
-        """The ids that stand in a session's context, told on any event or on one."""
+        """The ids in a session's context, told on any event or on one."""
         query = "SELECT entry FROM shown WHERE project = ? AND session = ? AND ? IN ('', event)"
         return {row[0] for row in self.ask(query, session, event)}
 
     def forget_context(self, session: str) -> None:
-        """The context of a session is empty again: everything counts as untold."""
+        """Clear the context of a session: everything counts as not told."""
         for name in ("shown", "starts"):
             self.ask(f"DELETE FROM {name} WHERE project = ? AND session = ?", session)
 
     def take_over(self, session: str, others: list[str]) -> None:
-        """A session holds what others were told."""
+        """Copy what other sessions were told to a session."""
         where = "WHERE project = ?1 AND session IN (SELECT value FROM json_each(?3))"
         shown = f"SELECT ?1, ?2, event, entry, day FROM shown {where}"
         starts = f"SELECT ?1, ?2, 'fork', 0, day FROM starts {where}"
@@ -380,31 +381,31 @@ class SessionLog(StatePart):
         self.ask(f"INSERT OR REPLACE INTO starts {starts}", *given)
 
     def forget_event(self, session: str, event: str) -> None:
-        """Forget what was noted of a session on an event."""
+        """Delete the notes about a session on an event."""
         where = "project = ? AND session = ? AND event = ?"
         self.ask(f"DELETE FROM shown WHERE {where}", session, event)
 
     def told(self, session: str = "") -> list[HookTelling]:
-        """What was told, of one session or of all, in order; a beginning of its id
-        names one."""
+        """What was told to one session or to all, in order; a prefix of its id names
+        one.
+        """
         where = "project = ? AND substr(session, 1, ?) = ? ORDER BY rowid"
         query = f"SELECT {', '.join(HookTelling._fields)} FROM told WHERE {where}"
         return list(map(HookTelling._make, self.ask(query, len(session), session)))
 
     def started(self, session: str, source: str = "") -> int | None:
-        """The size of the transcript when a start (of any source) was last answered, or
-        None."""
+        """The size of the transcript when a start was last answered, or None."""
         query = "SELECT size FROM starts WHERE project = ? AND session = ? AND ? IN ('', source)"
         row = self.ask(query, session, source).fetchone()
         return int(row[0]) if row else None
 
     def started_on(self, session: str) -> str:
-        """The day of a session's last start that was answered, "" without one."""
+        """The day of a session's last answered start, or ""."""
         query = "SELECT max(day) FROM starts WHERE project = ? AND session = ?"
         return str(self.ask(query, session).fetchone()[0] or "")
 
     def turns(self, session: str) -> Turns:
-        """The prompts of a session so far."""
+        """The number of prompts of a session so far."""
         query = (
             "SELECT count, newest, nudged FROM turns WHERE project = ? AND session = ?"
         )
@@ -412,27 +413,28 @@ class SessionLog(StatePart):
         return Turns(row[0], row[1], bool(row[2])) if row else Turns()
 
     def remember_turns(self, session: str, turns: Turns, day: str) -> None:
-        """Remember the prompts of a session."""
+        """Store the number of prompts of a session."""
         self.note("turns", [(session, *turns, day)], "OR REPLACE")
 
     def prompts_since(self, newest: int) -> int:
-        """The prompts of all sessions since memory was last written (`newest`, an mtime
-        in ns)."""
+        """The prompts of all sessions since the last write to memory (`newest`, an
+        mtime in ns).
+        """
         query = "SELECT total(count) FROM turns WHERE project = ? AND newest >= ?"
         return int(self.ask(query, newest).fetchone()[0])
 
     def forget_sessions(self, before: str) -> None:
-        """Forget what was told to sessions before a day."""
+        """Delete what sessions were told before a day."""
         for name in ("shown", "starts", "turns"):
             self.ask(f"DELETE FROM {name} WHERE project = ? AND day < ?", before)
         self.ask("DELETE FROM told WHERE project = ? AND at < ?", before)
 
     def wait(self, session: str, entries: Iterable[str], day: str) -> None:
-        """Let uses of entries by a session wait until their file is written anyway."""
+        """Queue uses of entries by a session until their file is written anyway."""
         self.note("waiting", ((entry, session, day) for entry in entries), "OR IGNORE")
 
     def uses(self) -> dict[str, list[str]]:
-        """The entries whose use by a session no memory file counts yet, by session."""
+        """The entries used but not yet counted in a memory file, by session."""
         by_session: dict[str, list[str]] = {}
         query = "SELECT session, entry FROM waiting WHERE project = ? ORDER BY session, entry"
         for session, entry in self.ask(query):
@@ -440,12 +442,12 @@ class SessionLog(StatePart):
         return by_session
 
     def counted(self, session: str, entry: str) -> None:
-        """The use of an entry by a session stands in its file now."""
+        """Mark the use of an entry by a session as counted in its file."""
         where = "project = ? AND session = ? AND entry = ?"
         self.ask(f"DELETE FROM waiting WHERE {where}", session, entry)
 
     def take_news(self) -> list[str]:
-        """The lines that wait to be told to the person; they are told once."""
+        """Take the lines that wait to be shown to the person; each is shown once."""
         lines = [
             str(row[0]) for row in self.ask("SELECT line FROM news WHERE project = ?")
         ]
@@ -458,8 +460,9 @@ class Spool(StatePart):
     last called."""
 
     def add(self, item: Spooled) -> None:
-        """Let a session wait to be learned from. One that has ended stays so, and is
-        tried anew."""
+        """Queue a session to be learned from. An ended one stays ended, and is tried
+        again.
+        """
         statement = (
             "INSERT INTO spool VALUES (?, ?, ?, ?, ?, 0) ON CONFLICT DO UPDATE SET"
             " ended = max(ended, excluded.ended), size = excluded.size, tries = 0"
@@ -475,19 +478,20 @@ class Spool(StatePart):
         ]
 
     def remove(self, item: Spooled) -> None:
-        """A session no longer waits, unless it was added again with a larger
-        transcript."""
+        """Remove a session from the queue, unless it was added again with a larger
+        transcript.
+        """
         where = "project = ? AND session = ? AND path = ? AND size = ?"
         self.ask(f"DELETE FROM spool WHERE {where}", item.session, item.path, item.size)
 
     def try_again(self, item: Spooled) -> None:
-        """A session that could not be learned from waits for another try."""
+        """Count a failed attempt to learn from a session."""
         where = "project = ? AND session = ? AND path = ?"
         update = f"UPDATE spool SET tries = tries + 1 WHERE {where}"
         self.ask(update, item.session, item.path)
 
     def beat(self, event: str, moment: int) -> None:
-        """Remember when a hook was last called (seconds since 1970)."""
+        """Record when a hook was last called (seconds since 1970)."""
         self.note("beats", [(event, moment)], "OR REPLACE")
 
     def beats(self) -> dict[str, int]:

@@ -1,9 +1,8 @@
-"""Writes of memory files and settings: all of a command's or none, and each can be
-taken back.
-
-A write is prepared beside its targets, committed by one rename of a journal in the
-state directory, then carried out. Whoever writes next finishes what a killed writer
-left: first forward, and where that fails back."""
+"""Write memory files and settings: all of a command's writes or none, and each can be
+undone. A write is prepared beside its targets, committed by one rename of a journal in
+the state folder, then carried out. The next writer finishes what a killed one left:
+forward if possible, else back.
+"""
 
 import os
 import stat
@@ -26,8 +25,9 @@ KEPT = "an unfinished write of"
 
 
 class LastWrite(NamedTuple):
-    """The write that undo would take back; `patches` are those that undo would
-    apply: none where the texts of the write were forgotten."""
+    """The write that undo would undo; `patches` are those it would apply: none if the
+    texts of the write were forgotten.
+    """
 
     verb: str
     time: str
@@ -36,12 +36,12 @@ class LastWrite(NamedTuple):
 
 
 class Workspace:
-    """Writes below the `allowed` directories and the `single` files for one `root`
-    (None: the global level alone); no link on the way is followed.
-
-    `state` should be one folder per user: the lock in it orders all writes, so that two
-    projects can write one global file. `trace` hears, just before each happens: lock,
-    recover, temp, fsync, journal, commit, rename, sync, done; and last, end."""
+    """Writes below the `allowed` directories and to the `single` files for one `root`
+    (None: only the global level), without following links. `state` should be one folder
+    per user: its lock orders all writes, so that two projects can write the same global
+    file. `trace` is called just before each step: lock, recover, temp, fsync, journal,
+    commit, rename, sync, done; and finally end.
+    """
 
     def __init__(
         self,
@@ -61,7 +61,9 @@ class Workspace:
         self._journals = journal.Journals(state, self._root, trace)
         self.notes = self._journals.notes
         self._lock = durable.WriteLock(state / "write.lock", self._now)
-        self._told: list[str] = []  # what was first done for a killed writer
+        self._told: list[
+            str
+        ] = []  # what was done first to finish a killed writer's work
 
     def write(
         self,
@@ -72,14 +74,13 @@ class Workspace:
         note: Sequence[str] = (),
         is_act: bool = False,
     ) -> list[str]:
-        """Apply all patches or none; on return they are on disk and `undo` can take
-        them back.
-
-        `note` is found in `notes` from the moment on at which the write is certain to
-        happen. What `is_act` is taken back in its turn also where no file changes. A
-        new file that begins with `#!` is executable. Raises StaleError when a
-        file is not what the plan was made from, else RefusedError. After an exception
-        every file is as before, unless it says that the next write will finish."""
+        """Apply all patches or none; on return they are on disk and `undo` can undo
+        them. `note` is in `notes` from the moment the write is certain to happen. With
+        `is_act`, undo also undoes it if no file changes. A new file that begins with
+        `#!` is executable. Raises StaleError if a file is not what the plan was made
+        from, else RefusedError. After an exception every file is as before, unless the
+        error says that the next write will finish.
+        """
         changed = [patch for patch in patches if patch.before != patch.after]
         if changed or is_act:
             with self.hold(verb, wait=wait):
@@ -113,16 +114,15 @@ class Workspace:
                         durable.remove_empty(dead.made)
                 self._recover()
                 yield
-        except MemError as error:  # a text set aside must not go unmentioned
+        except MemError as error:  # a text that was set aside must be reported
             copies = [line for line in self._told if KEPT in line]
             error.hint = "; ".join([*copies, error.hint])
             raise
 
     def recover(self, *, wait: float = 10.0) -> list[str]:
-        """Finish what a killed writer left (call it before planning), and say what was
-        done.
-
-        With nothing to finish it is one look, without the lock."""
+        """Finish what a killed writer left (call it before planning), and return what
+        was done. With nothing to finish, this is one check without the lock.
+        """
         lock = self._lock.path
         if self._journals.pending() or (lock.exists() and lock.stat().st_size):
             with self.hold("recover", wait=wait):
@@ -130,8 +130,9 @@ class Workspace:
         return self._news()
 
     def undo(self, *, wait: float = 10.0) -> list[str]:
-        """Take back the last write, beside edits of others; the files. Raises
-        RefusedError."""
+        """Undo the last write, keeping edits of others; return the files. Raises
+        RefusedError.
+        """
         with self.hold("undo", wait=wait):
             newest = self._journals.newest()
             if newest is None:
@@ -152,7 +153,7 @@ class Workspace:
 
     def _back(self, record: WriteRecord) -> tuple[Step, ...]:
         if not record.steps and not record.note:
-            what = f"mem {record.verb} of {record.time} keeps no words to bring back"
+            what = f"mem {record.verb} of {record.time} has no texts to restore"
             raise RefusedError(what, "another mem undo takes back what is older")
         steps = []
         for step in (step.inverse for step in reversed(record.steps)):

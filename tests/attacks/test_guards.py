@@ -62,7 +62,7 @@ def test_a_hook_without_time_asks_where_guards_are_in_force(project):
     project.mem("index")
     endless = "".join(f"a{number} b c;" for number in range(1_900))
     soon = {"MEM_HOOK_SECONDS": "3"}
-    assert "no time to judge" in reason(call(project, endless, env=soon))
+    assert "could not be checked" in reason(call(project, endless, env=soon))
     project.write("MEMORY.md", junk(project, 24))
     project.mem("index")
     assert call(project, endless, env=soon) == ""

@@ -88,7 +88,7 @@ def test_what_stands_beside_the_index_holds_nobody_up(project, ending, kind):
     )
     assert "in cents" in told.stdout
     if kind == "pipe":
-        assert f".memory.db{ending}, which is no regular file" in told.stderr
+        assert f".memory.db{ending}, which is not a regular file" in told.stderr
         assert not beside.is_fifo()
     else:  # the index is elsewhere
         assert beside.is_symlink()

@@ -46,7 +46,7 @@ def test_a_configuration_of_another_user_is_refused(project, own, how):
         target.symlink_to(kept)
     os.lchown(target, STRANGER, STRANGER)
     result = project.ends(2, "list")
-    wanted = "link of another user" if "link" in how else "belongs to another user"
+    wanted = "another user's link" if "link" in how else "belongs to another user"
     assert wanted in result.err
     assert "hint: put" in result.err
 

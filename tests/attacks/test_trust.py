@@ -100,7 +100,7 @@ def test_a_packed_folder_does_not_share_the_files_of_another_repository(
     "key", ["filter.{}.clean", "filter.{}.process", "diff.{}.textconv"]
 )
 def test_no_program_of_the_repository_is_run(project, key, name):
-    """By what looks at files of the work tree: filters of any name, conversions to
+    """By commands that read files of the work tree: filters of any name, conversions to
     text."""
     project.remembers("Zebra", "see `a.py`", id="aaaa1111")
     project.write("a.py", "x = 1\n")

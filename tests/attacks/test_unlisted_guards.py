@@ -63,7 +63,7 @@ def test_a_file_out_of_view_goes_on_to_bind(project, take_out):
     assert decision(asked) == "ask"
     (guard,) = guards(project)
     assert guard["place"].startswith(name)
-    said = "its file is out of view, and binds until you say mem guard --off"
+    said = "its file is not in view; the guard applies until you run mem guard --off"
     assert said in project.mem("guard").out
     assert "out of view" in project.mem("doctor").out
     project.ok("guard", "--off", guard["id"][:8])

@@ -137,11 +137,11 @@ def test_buttons_are_the_commands(project):
             "does not show"
             in done(server, do="edit", id="e2", body="x", was=hidden)["said"]
         )
-        assert "no button" in done(server, do="delete", id="e1")["said"]
+        assert "not a button" in done(server, do="delete", id="e1")["said"]
         assert path.read_bytes() == kept
         assert "retired" in done(server, do="retire", id="e1", because="old")["said"]
         assert "retired_because: old" in path.read_text()
-        assert "took back retire" in done(server, do="undo")["said"]
+        assert "undid retire" in done(server, do="undo")["said"]
         assert path.read_bytes() == kept
         done(server, do="retire", id="e1")
         assert "restored" in done(server, do="restore", id="e1")["said"]

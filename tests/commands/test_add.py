@@ -82,7 +82,7 @@ def test_every_option_is_written(project):
     )
     assert entry.importance == 0.85
     said = project.mem("add", "Some other text", "--kind", "policy").out
-    assert said.endswith(", importance 0.95 by its kind\n")
+    assert said.endswith(", importance 0.95 from its kind\n")
     entry = last(project)
     assert (entry.type, entry.priority, entry.importance) == (
         "directive",

@@ -230,4 +230,4 @@ def test_a_branch_that_takes_too_long_to_look_at_is_told_as_far_as_it_was(
     project.mem("add", "A new lesson")
     monkeypatch.setattr("memcli.exchange.review.SECONDS", -1)
     for form in ("text", "markdown"):
-        assert "could not be told" in project.ok("diff", "--format", form).out
+        assert "could not be checked" in project.ok("diff", "--format", form).out

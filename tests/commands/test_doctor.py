@@ -309,7 +309,7 @@ def test_a_read_only_tree_is_a_row_and_fix_says_what_it_could_not_do(healthy):
     assert (found.code, row_of(found, "root")["status"]) == (0, "WARN")
     state = row_of(found, "state")
     assert (state["status"], state["path"]) == ("WARN", str(folder))
-    mended = [row for row in rows(tried, "WARN") if "not mended" in row["detail"]]
+    mended = [row for row in rows(tried, "WARN") if "not fixed" in row["detail"]]
     assert "ids" in [row["name"] for row in mended]
     assert all(row["hint"] for row in mended)
 

@@ -53,7 +53,7 @@ def test_an_editor_that_changes_nothing_writes_nothing(project, copies):
     project.ends(2, "edit", "", "--title", "x")
     done = edited(project, "exit 0\n", "aaaa")
     assert done.code == 0
-    assert "nothing changed" in done.out
+    assert "no change to" in done.out
     assert project.read() == text
 
 

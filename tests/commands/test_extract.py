@@ -55,7 +55,7 @@ def test_a_session_teaches_by_rules(project):
     assert "### Detail" in episode.body
     assert (
         project.mem("extract").out
-        == "no new sessions of this repository: mem extract --show sessions says where it looked\n"
+        == "no new sessions of this repository: mem extract --show sessions shows where it looked\n"
     )
 
 
@@ -682,7 +682,7 @@ def test_older_and_many_sessions_are_listed(project):
     assert len(report["more"]) == 2
     assert str(paths[0]) in report["more"]
     told = project.mem("extract").out
-    assert "1 older session not read: --all reads every one, --json names them" in told
+    assert "1 older session not read: --all reads them all, --json lists them" in told
     assert str(paths[0]) not in told
     assert len(project.mem("extract", "--all", "--json").json["sessions"]) == 1
 

@@ -94,12 +94,12 @@ def test_what_was_written_beside_a_forgotten_entry_can_be_taken_back(project):
     gone = project.entries()[1]
     project.ok("forget", gone.id[:8])
     refused = project.ends(5, "undo")
-    assert "keeps no words" in refused.err
-    assert "took back add" in project.ok("undo").out
+    assert "has no texts" in refused.err
+    assert "undid add" in project.ok("undo").out
     assert [entry.title for entry in project.entries()] == [
         "Freeze the clock in cart tests"
     ]
-    assert "took back add" in project.ok("undo").out
+    assert "undid add" in project.ok("undo").out
     assert not any("hammer" in path.read_text() for path in project.root.glob("*.md"))
 
 
@@ -111,7 +111,7 @@ def test_a_file_that_forgetting_leaves_empty_goes_unless_git_has_it(project, tra
         project.commit()
     project.ok("forget", project.entries()[0].id[:8])
     assert (project.root / "MEMORY.md").exists() is tracked
-    assert "keeps no words" in project.ends(5, "undo").err
+    assert "has no texts" in project.ends(5, "undo").err
     assert "nothing to undo" in project.ends(1, "undo").out
 
 

@@ -109,7 +109,7 @@ def test_what_its_patterns_miss_and_stop_beside_it_is_said(project):
     )
     said = project.ok("guard", "bbbb1234").out
     assert "stop more than the rule forbids" in said and "'git push --force" in said
-    narrow = said.partition("that alone: mem ")[2].splitlines()[0]
+    narrow = said.partition("only that: mem ")[2].splitlines()[0]
     assert "stop more" not in project.ok(*shlex.split(narrow)).out
     assert ruled(project, "git push origin main") is None
 
@@ -166,7 +166,7 @@ def test_a_guard_of_the_repository_asks_until_it_is_trusted(project):
     project.memory(text.replace("--force *", "--force*"))
     answer = call(project, FORCED)
     assert decision(answer) == "ask"
-    assert "its words, as they are now, are not trusted" in str(answer)
+    assert "its current text is not trusted" in str(answer)
 
 
 def test_a_guard_that_a_person_set_here_is_trusted_here(project):

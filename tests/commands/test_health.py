@@ -90,7 +90,7 @@ def test_each_metric_names_the_command_that_raises_it(project):
         project.write(f"tasks/{number}.md", old)
     stale = found_by(project)["metrics"]["freshness"]
     assert stale["raise_with"] == "mem compact --stale"
-    assert "5 would leave" in stale["reason"]
+    assert "5 would be archived" in stale["reason"]
     project.ok("compact", "--stale")
     fresh = measured(project)
     assert fresh["freshness"] > stale["value"]
@@ -154,7 +154,7 @@ def test_the_nudge_comes_with_60_prompts_since_the_last_write(project):
         SessionLog(history).remember_turns("b", Turns(20, newest), "2026-11-21")
     assert project.mem("health", "--json").json["nudge"] == {"prompts": 60, "due": True}
     assert (
-        "60 prompts since memory was last written: mem extract"
+        "60 prompts since the last write to memory: mem extract"
         in project.mem("health").out
     )
     project.mem("add", "Something new was learned")

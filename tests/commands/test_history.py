@@ -224,7 +224,7 @@ def test_what_is_forgotten_stays_forgotten(shop, capsys):
 
 def test_forgotten_commits_come_back_on_request_and_sessions_never(shop, capsys):
     """It says so, before and after; so do doctor and whoever reads history again."""
-    again = "none of it is read again; the commits come back by mem index --history --rebuild"
+    again = "none of it is read again; to read the commits again: mem index --history --rebuild"
     said(capsys, "index", "--history")
     assert again in said(capsys, "forget", "--all", "--dry-run")
     assert again in said(capsys, "forget", "--all")

@@ -335,7 +335,7 @@ def test_what_is_said_already_is_not_added(project):
         report["added"][1]["id"],
     ]
     again = project.mem("import", "AGENTS.md")
-    assert "known already: Retry failed charges" in again.out + again.err
+    assert "already known: Retry failed charges" in again.out + again.err
 
 
 def test_secrets_private_parts_and_commands_stay_out(project):

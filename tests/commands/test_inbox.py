@@ -159,7 +159,7 @@ def test_undo_of_an_extract_takes_its_proposals(project):
     both = slip(project).user("From now on, always run make lint before you push.")
     project.ok("extract", saved(project, both, "s-1.jsonl"))
     (mine,) = (one for one in waiting(project) if one not in other)
-    gone = f"proposed no more: {mine['title']}"
+    gone = f"no longer proposed: {mine['title']}"
     assert gone in project.ok("undo", "--dry-run").out
     assert len(waiting(project)) == 2
     assert gone in project.ok("undo").out
@@ -180,7 +180,7 @@ def test_undo_of_a_drop_takes_back_no_write_before_it(project):
     assert "nothing would change" not in dry.err
     assert waiting(project) == []
     undone = project.mem("undo")
-    assert "took back drop" in undone.out
+    assert "undid drop" in undone.out
     assert f"{before[0]['id'][:8]} waits again: mem inbox" in undone.out
     assert (waiting(project), markdown(project)) == (before, files)
     project.ok("undo")
@@ -259,11 +259,11 @@ def test_the_next_start_names_two(project):
     given.user("No, the jquery plugin is not ours.").agent("Sorry.")
     project.mem("extract", saved(project, given, "s-1.jsonl"))
     told = started(project, "n-1")
-    lines = [line for line in told.splitlines() if "said last time, not kept" in line]
+    lines = [line for line in told.splitlines() if "proposed last time, not kept" in line]
     assert len(lines) == 2
     assert all("mem keep" in line for line in lines)
-    assert started(project, "n-2").count("said last time, not kept") == 1
-    assert "said last time, not kept" not in started(project, "n-3")
+    assert started(project, "n-2").count("proposed last time, not kept") == 1
+    assert "proposed last time, not kept" not in started(project, "n-3")
 
 
 def test_what_nobody_answers_runs_out(project):
@@ -304,7 +304,7 @@ def test_a_torn_state_file_loses_proposals_and_no_entry(project):
     assert "state file" in result.err
     path.unlink()
     result = project.ok("inbox")
-    assert "no state file" in result.err
+    assert "state file does not exist" in result.err
     assert len(project.entries()) == 1
 
 

@@ -144,7 +144,7 @@ def test_memory_that_cannot_be_read_is_named(project, verb):
     file.unlink()
     os.mkfifo(file)
     result = project.mem(*verb.split())
-    assert "MEMORY.md:1: is no regular file" in result.err
+    assert "MEMORY.md:1: is not a regular file" in result.err
     assert "no memory" not in result.err
 
 

@@ -76,13 +76,13 @@ def test_without_an_address_nothing_is_called_in_step(project, remote, tmp_path)
     assert begun.code == 0
     assert "nothing leaves this machine" in begun.err
     done = laptop.ok("sync")
-    assert "on this machine alone" in done.out
+    assert "on this machine only" in done.out
     assert "mem sync --git URL" in done.out
     assert laptop.sync("--json").json["address"] is False
     assert laptop.sync("--git", str(remote)).code == 0
     assert laptop.sync().out == "1 commit sent\n"
     assert "nothing leaves" not in laptop.sync("--git").err
-    assert laptop.sync().out == "in step\n"
+    assert laptop.sync().out == "in sync\n"
 
 
 def test_a_dry_run_says_what_would_leave(pair):
@@ -102,7 +102,7 @@ def test_an_address_is_asked_before_it_takes_the_place_of_another(pair, remote):
     for options in ([], ["--dry-run"]):
         gone = laptop.sync("--git", "../no-such.git", *options)
         assert gone.code == 4 and "no-such.git" in gone.err, gone.err
-    assert laptop.sync().out == "in step\n"
+    assert laptop.sync().out == "in sync\n"
     other = remote.with_name("other.git")
     laptop.project.git("init", "-q", "--bare", str(other))
     assert f"was: {remote}" in laptop.sync("--git", str(other)).out
@@ -133,7 +133,7 @@ def test_two_machines_that_edited_at_once_hold_the_same(pair):
         "Mine: a",
         "Mine: b",
     ]
-    assert laptop.sync().out == "in step\n"
+    assert laptop.sync().out == "in sync\n"
 
 
 def test_git_knows_two_files_and_the_home_folder_nothing_of_git(pair, project):
@@ -163,7 +163,7 @@ def test_a_dry_run_shows_what_would_come_and_writes_nothing(pair):
     before = desktop.text()
     assert "+## [2026-11-21] Deploy on Tuesdays only" in desktop.sync("--dry-run").out
     assert desktop.text() == before
-    assert laptop.sync().out == "in step\n"
+    assert laptop.sync().out == "in sync\n"
 
 
 @pytest.mark.parametrize("what", ["secret", "link", "conflict"])
@@ -426,7 +426,7 @@ def test_a_failed_network_costs_nothing(pair, remote):
     laptop.learns()
     remote.rename(remote.with_name("away"))
     done = laptop.ends(4, "sync")
-    assert "what is here is committed" in done.err
+    assert "your changes are committed" in done.err
     remote.with_name("away").rename(remote)
     in_step(laptop, desktop)
     assert "Tuesdays" in desktop.text()

@@ -87,7 +87,9 @@ def test_wiring_whose_program_is_gone_can_be_taken_back(project):
     """The hint names the one command that takes all of it."""
     project.mem("init", "--claude")
     found = project.checks(env={"PATH": "/usr/bin:/bin"})
-    gone = [row for row in found if "a program that is not there: mem" in row["detail"]]
+    gone = [
+        row for row in found if "a program that does not exist: mem" in row["detail"]
+    ]
     assert gone
     assert "mem init --remove --all" in gone[0]["hint"]
 

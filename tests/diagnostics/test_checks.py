@@ -122,7 +122,7 @@ def test_an_id_may_stand_in_two_work_trees_but_not_twice_in_one():
     assert rows(one, document(entry(), "w/MEMORY.md", tree="w")) == []
     (found,) = rows(one, two)
     assert (found.path, found.line) == ("tasks/a.md", 4)
-    assert "id a1 stands already in MEMORY.md:6" in found.detail
+    assert "id a1 is also in MEMORY.md:6" in found.detail
 
 
 def test_institutional_text_is_measured_with_what_stands_above_it():

@@ -895,9 +895,9 @@ def test_what_is_unknown_is_a_line_in_the_log(shop):
         assert shop.mem("hook", *words, input=data) == Result(0, "", "")
     lines = (state_dir() / LOG).read_text(encoding="utf-8").splitlines()
     assert len(lines) == 3 + len(events)
-    assert all("bytes that are no call" in line for line in lines[2:])
+    assert all("bytes that are not a call" in line for line in lines[2:])
     assert "unknown event" in lines[0] and "unknown agent 'nobody" in lines[1]
-    assert "2 bytes that are no call" in lines[2]
+    assert "2 bytes that are not a call" in lines[2]
 
 
 @pytest.mark.parametrize("verb", ["session-start", "prompt", "pre-tool", "tool-failed"])
@@ -1100,7 +1100,7 @@ def test_doctor_sees_hooks(shop):
             f"{c['status']} {c['detail']}" for c in found if c["name"] == "hooks"
         )
 
-    assert rows() == "INFO no agent calls mem automatically"
+    assert rows() == "INFO no agent calls mem by itself"
     shop.mem("init", "--claude", "--git")
     assert rows().count("PASS") == 2
     os.utime(transcript(shop, "Hi"), (time.time() + 200_000,) * 2)
@@ -1113,7 +1113,7 @@ def test_doctor_sees_hooks(shop):
         )
     log_hook(state_dir(), "prompt 3 ms: OperationalError: disk is full")
     for part in (
-        "not there",
+        "does not exist",
         "3 ended sessions have not been learned from",
         "disk is full",
     ):

@@ -541,12 +541,12 @@ def test_a_proposal_is_told_and_kept(desk, agent):
     desk.model.replies = [shell(agent, f"{program} keep {waiting['id']}"), "Ok."]
     desk.turn(agent, "Yes, please. MAIN")
     told = desk.model.said(-1)
-    assert told.count("said last time, not kept") == 1
+    assert told.count("proposed last time, not kept") == 1
     assert f"mem keep {waiting['id']}" in told
     assert "pnpm" in desk.project.read()
     settle(desk.project)
     desk.turn(agent, "Go on elsewhere. MAIN")
-    assert "said last time, not kept" not in desk.model.said(-1)
+    assert "proposed last time, not kept" not in desk.model.said(-1)
 
 
 def test_claude_is_told_what_mended_the_same_command_before(desk):

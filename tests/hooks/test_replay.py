@@ -43,14 +43,14 @@ def test_what_is_forbidden_is_not_known_from_what_is_done():
 def test_what_a_session_was_told_is_told_apart_from_what_it_was_not(
     project, monkeypatch
 ):
-    """Neither session is prevented by its own words; it ends after its time and says
+    """Neither session is prevented by its own words; stopped after its time and says
     so."""
     assert "mem index --history" in project.mem("eval").err
     project.mem("index", "--history")
     assert "mem extract --all" in project.mem("eval").err
     said(project, "s-old", "2026-10-01", "Look at the web shop, please.", RULE)
     assert "From now on" in project.mem("extract", "--all").out
-    assert "a rule that a person states is none" in project.mem("eval").out
+    assert "a stated rule does not count" in project.mem("eval").out
     said(project, "s-new", "2026-11-01", "Install packages of the web shop with npm, please.",
          "No, always use pnpm for packages of the web shop.")  # fmt: skip
     said(project, "s-odd", "2026-11-02", "Sort the invoices by customer, please.",

@@ -457,7 +457,7 @@ def test_a_command_that_fails_again_is_told_what_mended_it(shop):
         ),
         ("npm run build", {**build_failed("npm run build"), "session_id": "older"}),
     ],
-    ids=["not mended", "another command", "another error", "the same session"],
+    ids=["not fixed", "another command", "another error", "the same session"],
 )
 def test_what_mended_something_else_is_not_told(shop, second, given):
     """Nor what the session has seen itself."""

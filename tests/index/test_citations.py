@@ -73,11 +73,11 @@ def test_confirming_follows_lines_that_moved(project):
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("src/cart.py", "is no place in a file"),
-        ("src/cart.py:0-3", "is no place in a file"),
-        ("src/cart.py:9-3", "is no place in a file"),
-        ("src/cart.py:500", "nothing stands there"),
-        ("src/cart.py:3-4", "nothing stands there"),
+        ("src/cart.py", "is not a place in a file"),
+        ("src/cart.py:0-3", "is not a place in a file"),
+        ("src/cart.py:9-3", "is not a place in a file"),
+        ("src/cart.py:500", "has no such line"),
+        ("src/cart.py:3-4", "has no such line"),
         ("src/none.py:1-2", "src/none.py"),
         ("../out.py:1-2", "../out.py"),
     ],

@@ -340,7 +340,7 @@ def test_time_is_bounded(project):
         done = anchors.update(*place, seconds=-1)
         assert done.untold and not anchors.gone(app.index)
         said = index_text(IndexReport(where="x", names=done))
-        assert said.endswith("is not known yet: mem doctor --stale goes on")
+        assert said.endswith("not checked against the code yet: mem doctor --stale continues")
         assert anchors.update(*place, again=True).untold == 0
         assert told[-1][0] == "commit"
         assert not anchors.gone(app.index)
@@ -524,7 +524,7 @@ def test_a_shallow_clone_says_what_it_cannot_tell(project, tmp_path):
     project.git("clone", "-q", "--depth=1", f"file://{project.root}", str(clone))
     rows = project.checks("--stale", "--root", str(clone))
     assert [row["status"] for row in rows] == ["INFO"]
-    assert "only a part of the history" in rows[0]["detail"]
+    assert "only part of the history" in rows[0]["detail"]
 
 
 def test_a_partial_clone_says_what_it_cannot_tell(project, tmp_path):

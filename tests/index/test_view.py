@@ -230,8 +230,8 @@ def test_an_id_twice_in_one_work_tree_is_reported_with_both_places(project):
     result = project.mem("index", "--json")
     told = [line for line in result.err.splitlines() if "d" * 8 in line]
     assert told == [
-        f"MEMORY.md:24: id {'d' * 8} stands already in MEMORY.md:11",
-        f"tasks/x.md:11: id {'d' * 8} stands already in MEMORY.md:11",
+        f"MEMORY.md:24: id {'d' * 8} is also in MEMORY.md:11",
+        f"tasks/x.md:11: id {'d' * 8} is also in MEMORY.md:11",
     ]
     listed = [p for p in result.json["problems"] if "stands already" in p["message"]]
     assert [(p["path"], p["line"]) for p in listed] == [

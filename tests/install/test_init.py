@@ -115,10 +115,10 @@ def test_undo_of_a_removal_says_that_it_is_one(project):
     project.ok("init", "--remove", "--all")
     assert snapshot(project.root) == before
     project.mem("add", "Use uv")
-    assert "init --remove (what it took out" in project.mem("undo").out
+    assert "init --remove (what it removed" in project.mem("undo").out
     back = project.mem("undo")
-    assert "took back init --remove of" in back.out
-    assert "mem init --remove takes it out" in back.out
+    assert "undid init --remove of" in back.out
+    assert "mem init --remove removes it again" in back.out
     assert (project.root / ".claude/settings.local.json").read_bytes() == wired
     project.ok("init", "--remove", "--all")
     assert snapshot(project.root) == before
@@ -128,7 +128,7 @@ def test_remove_keeps_a_memory_that_was_written_to(project):
     """Only an empty MEMORY.md goes; with the index, its ignore lines do, too."""
     project.mem("init")
     project.mem("index")
-    assert "stay: mem init --remove removes them" in project.mem("undo").out
+    assert "still there; mem init --remove removes them" in project.mem("undo").out
     assert (project.root / ".memory.db").exists()
     assert project.git("status", "--porcelain") == ""
     project.mem("add", "Use uv")
@@ -242,7 +242,7 @@ def test_the_user_has_hooks_without_a_project(project, tmp_path):
     assert not (tmp_path / "cc").exists() and not (tmp_path / "cx").exists()
     assert snapshot(nowhere, project.home) == before
     here = snapshot(project.root)
-    assert "mem init makes it ready" in project.ok(*words).out
+    assert "mem init sets it up" in project.ok(*words).out
     assert snapshot(project.root) == here
 
 
@@ -421,7 +421,7 @@ def test_beside_found_memory_none_is_made_and_that_is_said(project):
     project.write("docs/lessons/cart.md", "# Cart\n\nFreeze the clock.\n")
     said = project.ok("init").out
     assert "found memory, in view as it is: docs/lessons/" in said
-    assert "the first mem add makes one" in said
+    assert "the first mem add creates one" in said
     assert not (project.root / "MEMORY.md").exists()
     assert "added to MEMORY.md" in project.ok("add", "Use uv").out
 
@@ -542,7 +542,7 @@ def test_ci_is_told_what_to_install(project, monkeypatch):
     done = project.ends(2, "init", "--ci")
     assert "--from" in done.err and snapshot(project.root) == before
     assert (
-        "no workflow for CI: name what it installs" in project.mem("init", "--all").out
+        "no CI workflow was written: give what it installs" in project.mem("init", "--all").out
     )
     project.mem("init", "--ci", "--from", "git+https://example.org/o/r@1")
     assert "'git+https://example.org/o/r@1'" in project.read(repository.WORKFLOW)

@@ -129,7 +129,7 @@ def found(project: Project, task: str, *options: str) -> list[str]:
             "recall", "--shared", "--json", "--max-tokens", "0", *options, task
         )
     assert result.code == 0, result.err
-    assert "from here alone" not in result.err and "words alone" not in result.err, (
+    assert "only from here" not in result.err and "words alone" not in result.err, (
         result.err
     )
     return result.titles

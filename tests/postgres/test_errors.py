@@ -77,7 +77,7 @@ def test_no_tables_yet(ready, shared):
     assert "no shared index yet" in result.err and "mem index --shared" in result.err
     ready.commit()
     pushed = ready.ok("index", "--shared")
-    assert "tables were made" in pushed.out + pushed.err
+    assert "created the tables" in pushed.out + pushed.err
     assert found(ready, "zebra") == ["Herds"]
     push(ready)
 

@@ -169,7 +169,7 @@ def test_a_server_that_is_away_is_said_and_the_local_index_answers(local, monkey
     assert (result.code, result.titles) == (0, ["Herds"])
     assert (
         "cannot be reached" in result.err
-        and "from here alone" in result.err
+        and "only from here" in result.err
         and "hush" not in result.err
     )
     (local.root / "MEMORY.md").unlink()

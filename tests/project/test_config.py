@@ -46,7 +46,7 @@ def test_a_repository_may_not_set_what_is_the_users(project):
     for name in private:
         project.write(".mem.toml", f'# mine\n\n"{name}" = "none"\n')
         result = project.ends(2, "recall", "x")
-        assert f"{name!r} may not be set by a repository" in result.err
+        assert f"{name!r} must not be set by a repository" in result.err
         assert f"{project.root}/.mem.toml:3" in result.err
         assert "hint: " in result.err
 
