@@ -1,5 +1,6 @@
-"""What a merge brings: nothing of it says what was taken back on this side, or was
-forgotten on this machine. Pure."""
+"""Filter what a merge brings in: drop what was retired on this side or forgotten on
+this machine. Pure.
+"""
 
 from collections.abc import Sequence
 
@@ -41,8 +42,9 @@ def _doors_for(
 
 
 def let_in(text: str, path: str, doors: Doors) -> str:
-    """A merged file, in which what was taken back is retired, and what was forgotten is
-    gone."""
+    """The merged file, with what was retired elsewhere retired, and what was forgotten
+    removed.
+    """
     if not doors:
         return text
     memory = parse(text, path)

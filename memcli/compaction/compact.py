@@ -1,5 +1,4 @@
-"""Keep memory small and true: read, ask a model where that was asked for, plan,
-write."""
+"""Run compaction: read, ask a model if requested, plan, write."""
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -42,8 +41,9 @@ from memcli.similarity.taken_back import stones_by_id
 
 
 class CompactReport(NamedTuple):
-    """What was (or would be) done and found, what was left alone, the patches, and
-    how many episodes wait."""
+    """What was or would be done, what was found and left alone, the patches, and how
+    many episodes wait.
+    """
 
     done: tuple[Event, ...] = ()
     found: tuple[Event, ...] = ()
@@ -72,8 +72,9 @@ def compact(app: App, request: CompactRequest) -> CompactReport:
 
 
 def renamed_files(app: App) -> dict[str, dict[str, str]]:
-    """The new names of files that git saw renamed, by entry. The index is refreshed
-    first."""
+    """The new names of files that git reports as renamed, by entry. Refreshes the index
+    first.
+    """
     if app.project.root is None or not app.project.listing.files:
         return {}
     app.refresh(embed=False)
@@ -82,8 +83,7 @@ def renamed_files(app: App) -> dict[str, dict[str, str]]:
 
 
 def count_uses(app: App, paths: Collection[str]) -> tuple[str, ...]:
-    """Count the uses that wait for these files, in one write. Returns the entries'
-    ids."""
+    """Count the waiting uses for these files in one write. Returns the entries' ids."""
     uses = WaitingUses(app)
     real_paths = {os.path.realpath(path) for path in paths}
 
@@ -118,8 +118,9 @@ def _written(
 
 
 def _meanings(app: App, request: CompactRequest) -> Meanings:
-    """The vectors of entries that may be merged, none of proxies. Nothing is locked
-    while they are made."""
+    """The vectors of entries that may be merged, except proxies. Made without holding a
+    lock.
+    """
     from memcli.index.embedding import of_texts
     from memcli.index.vectors import embedded_text
 
@@ -143,7 +144,7 @@ def _may_be_merged(source: KnownFile) -> bool:
 
 
 def _has_meaning(entry: Entry) -> bool:
-    """Whether the vector of an entry is compared with those of others."""
+    """Whether an entry's vector is compared with those of others."""
     is_live = entry.is_live and not entry.is_episode
     may_embed = entry.extra.get("embed") is not False
     return is_live and may_embed and len(entry.body) <= SIZE
@@ -207,18 +208,18 @@ def _plan(
 
 
 def _waiting(files: CompactFiles) -> int:
-    """How many episodes a question would be asked about."""
+    """How many episodes a model would be asked about."""
     return sum(len(batch.episodes) for batch in due(files.sources))
 
 
 def _carried_out(files: CompactFiles, answers: ModelAnswers) -> CompactOutcome:
-    """What the answers of the model do to the files."""
+    """Apply the answers of the model to the files."""
     if not (answers.lessons or answers.promoted):
         return CompactOutcome({})
     memories = {
         source.path: source.memory for source in files.sources if source.writable
     }
-    # A file that is missing is made.
+    # A missing file is created.
     targets = {lesson.batch.target for lesson in answers.lessons}
     if answers.promoted:
         targets.add(EVERYWHERE)

@@ -1,6 +1,6 @@
-"""Ask a language model what compaction needs to know, and carry out what it said.
-
-While it is asked nothing is locked and nothing written."""
+"""Ask a language model what compaction needs to know, and carry out its answers. While
+it is asked, nothing is locked or written.
+"""
 
 import datetime
 import re
@@ -54,7 +54,7 @@ class ModelAnswers(NamedTuple):
 
 
 def ask_about_episodes(model: Model, app: App, files: CompactFiles) -> ModelAnswers:
-    """What the episodes that are due teach."""
+    """Ask what the due episodes teach."""
     batches = [
         batch for batch in due(files.sources) if _takes_facts(files, batch.target)
     ]
@@ -80,11 +80,10 @@ def _takes_facts(files: CompactFiles, name: str) -> bool:
 def _with_related(
     index: Index, batch: EpisodeBatch, files: CompactFiles
 ) -> EpisodeBatch:
-    """The batch with the entries around it that its episodes' words find, the best
-    first."""
+    """The batch with related entries, found by its episodes' words, best first."""
     settled = _settled_around(batch, files)
     paths = {row.id: row.path for row in index.files().values()}
-    # Files of which no entry may be shown are not looked in.
+    # Skip files of which no entry may be shown.
     others = {number for number, path in paths.items() if path not in settled}
     words = "\n".join(item.words for item in batch.episodes)
     wanted = lexical.build(words, index.words.counts).terms
@@ -105,8 +104,9 @@ def _with_related(
 def _settled_around(
     batch: EpisodeBatch, files: CompactFiles
 ) -> dict[str, dict[str, Entry]]:
-    """By path and id, the entries that may be shown with a batch: those of the project,
-    and of the place where its episodes stand."""
+    """The entries that may be shown with a batch, by path and id: those of the project
+    and of its episodes' place.
+    """
     first = batch.episodes[0].path
     home = next(source.place for source in files.sources if source.path == first)
     around = {}
@@ -142,8 +142,9 @@ def ask_about_pairs(
 def ask_the_judge(
     model: Model, project: Project, files: CompactFiles, answers: ModelAnswers
 ) -> ModelAnswers:
-    """Ask which of the project's entries hold everywhere. Those that name the
-    project are left out."""
+    """Ask which of the project's entries hold everywhere, except those that name the
+    project.
+    """
     target = files.memory(EVERYWHERE, project.path_of(EVERYWHERE))
     if target is None or project.root is None:
         return answers
@@ -167,7 +168,7 @@ def ask_the_judge(
 
 
 def _kept_back(item: QuotedEntry, names: Sequence[str]) -> Event | None:
-    """Why an entry is not shown to the judge, None when it is."""
+    """Why an entry is not shown to the judge; None if it is shown."""
     what = "names the project"
     detail = names_project(item.entry, names)
     if not detail:
@@ -192,8 +193,9 @@ def _project_names(project: Project) -> list[str]:
 
 
 def _candidates(files: CompactFiles, everywhere: MemoryFile) -> list[QuotedEntry]:
-    """The project's entries that a judge may see: live, not promoted yet, and unlike
-    anything that was thrown out."""
+    """The project's entries that a judge may see: live, not promoted, and unlike any
+    rejected entry.
+    """
     archive_path = archive_of(EVERYWHERE)
     archive = parse(files.archives.get(archive_path, ""), archive_path)
     everywhere_entries = (*everywhere.entries, *archive.entries)
@@ -223,8 +225,9 @@ def _is_settled(entry: Entry) -> bool:
 
 
 def names_project(entry: Entry, names: Iterable[str]) -> str:
-    """The first of `names` that an entry's text or tags hold, in any spelling; "" for
-    none."""
+    """The first of `names` that occurs in an entry's text or tags, in any spelling, or
+    "".
+    """
     text = _copied_text(entry)
     for name in names:
         parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+", name)
@@ -242,7 +245,7 @@ def _copied_text(entry: Entry) -> str:
 
 
 class Consolidation:
-    """What lessons and promotions do to a set of memory files."""
+    """Applies lessons and promotions to a set of memory files."""
 
     def __init__(
         self, files: Mapping[str, MemoryFile], archives: Mapping[str, str], today: str
@@ -254,8 +257,9 @@ class Consolidation:
         self._fresh = defaultdict[str, list[str]](list)
 
     def learn(self, lesson: Lesson) -> None:
-        """Do what a lesson says, and mark its episodes; nothing when one of them has
-        changed."""
+        """Apply a lesson and mark its episodes; do nothing if one of them has
+        changed.
+        """
         batch = lesson.batch
         spots = [self._spot(item) for item in batch.episodes]
         entry_ids = [item.entry.id for item in batch.episodes]
@@ -322,8 +326,9 @@ class Consolidation:
         self.changes.note("updated", spot[0], (entry.id, *operation.episodes))
 
     def _add(self, operation: Operation, batch: EpisodeBatch, ordinal: int) -> str:
-        """Add a fact. Returns its id, or that of an entry which says the same, or ""
-        when it was thrown out before."""
+        """Add a fact. Returns its id, or that of an entry that says the same, or "" if
+        it was rejected before.
+        """
         body = body_of(operation.title, operation.body, self.today)
         path = batch.target
         others = [item for item in batch.related if item is not operation.target]
@@ -355,7 +360,7 @@ class Consolidation:
         return None
 
     def _is_known(self, new_id: str, body: str, path: str) -> bool:
-        """Whether a fact was written or thrown out before, or is said twice."""
+        """Whether a fact was written or rejected before, or is a duplicate."""
         archive = self.changes.file(archive_of(path))
         known_bodies = list(self._fresh[path])
         for entry in (*self.files[path].entries, *archive.entries):
@@ -387,8 +392,9 @@ class Consolidation:
             self.changes.set(spot, promoted_to=[*targets, copy_id])
 
     def _known_everywhere(self, promoted: Entry, path: str) -> str | None:
-        """Reinforce the entry for every project that says the same, and return its
-        id; None without one."""
+        """Reinforce the global entry that says the same and return its id; None if
+        there is none.
+        """
         wanted = claim(promoted.body)
         for place, entry in enumerate(self.files[path].entries):
             live = entry.is_live
@@ -408,7 +414,7 @@ def _supports(entry: Entry, episodes: Sequence[str]) -> list[str]:
 
 
 def _essence(entry: Entry) -> tuple[Any, ...]:
-    """What a question shows of an entry, or an answer depends on."""
+    """The part of an entry that a question shows or an answer depends on."""
     asked = entry.extra.get("consolidated_at")
     return entry.title, entry.body, entry.status, entry.kind, asked
 

@@ -1,5 +1,6 @@
-"""Entries that say the opposite: they are named, lose weight, or one supersedes the
-other, as a model or a person has decided."""
+"""Entries that contradict each other: report them, lower their weight, or let one
+supersede the other, as a model or person decided.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -7,13 +8,14 @@ from typing import NamedTuple
 from memcli.compaction.plan import Compaction, Member
 from memcli.similarity.opposites import Opposite, PlacedEntry, opposites
 
-DECAY = 0.7  # what an entry's importance is multiplied with when another contradicts it
+DECAY = 0.7  # factor for the importance of an entry that another contradicts
 
 
 class PairVerdict(NamedTuple):
-    """What a model says of a pair, as earlier steps left it: `what` is new, reinforce,
-    update, invalidate or unsure; `keep` is the id that stays, and `body` what it says
-    now, if it is to change."""
+    """A model's verdict on a pair, as earlier steps left it: `what` is new, reinforce,
+    update, invalidate or unsure; `keep` is the id that stays, `body` its new text if it
+    changes.
+    """
 
     pair: Opposite
     what: str = "unsure"
@@ -27,8 +29,9 @@ def settle(
     mode: str,
     verdicts: Mapping[tuple[str, str], PairVerdict],
 ) -> None:
-    """Name opposite claims, as that alone; `decay`: both lose weight, once; `resolve`:
-    carry verdicts out."""
+    """Report opposite claims; `decay` also lowers both weights, once; `resolve` carries
+    out verdicts.
+    """
     opposed = {frozenset(pair.ids) for pair in pairs}
     work.changes.found[:] = [
         event
@@ -45,7 +48,7 @@ def settle(
 
 
 def _settled(work: Compaction, both: list[Member], verdict: PairVerdict | None) -> str:
-    """What a pair is named after a verdict, "" where that settled it or took a side."""
+    """How to report a pair after a verdict; "" if the verdict settled it."""
     if not all(side.live for side in both):
         return ""
     if verdict is None or len(both) < 2:
@@ -56,7 +59,7 @@ def _settled(work: Compaction, both: list[Member], verdict: PairVerdict | None) 
 
 
 def changeable(work: Compaction) -> dict[tuple[str, str], Member]:
-    """The members that hold and may be changed, by file and id."""
+    """The live members that may be changed, by file and id."""
     return {
         (member.source.path, member.entry.id): member
         for member in reversed(work.members)
@@ -65,7 +68,7 @@ def changeable(work: Compaction) -> dict[tuple[str, str], Member]:
 
 
 def opposites_of(work: Compaction) -> list[Opposite]:
-    """The opposites among the entries of memory as the steps so far have left them."""
+    """The opposites among the entries as the steps so far left them."""
     return opposites(
         PlacedEntry(member.source.path, member.entry)
         for member in work.members
@@ -74,8 +77,9 @@ def opposites_of(work: Compaction) -> list[Opposite]:
 
 
 def _decay(work: Compaction, pair: list[Member]) -> None:
-    """Lower the importance of two entries that say the opposite, unless they are marked
-    so already."""
+    """Lower the importance of two contradicting entries, unless they are already
+    marked.
+    """
     first, second = pair
     named = {*first.names("contradicts"), *second.names("contradicts")}
     if named & {first.entry.id, second.entry.id}:
@@ -88,7 +92,7 @@ def _decay(work: Compaction, pair: list[Member]) -> None:
 
 
 def _resolve(work: Compaction, pair: list[Member], verdict: PairVerdict) -> bool:
-    """Carry a verdict out; False when it is unsure, or no longer about these two."""
+    """Carry out a verdict; False if it is unsure or no longer applies to these two."""
     shown = {one.entry.id: one.entry.body for one in verdict.pair[:2]}
     for member in pair:
         if member.entry.body != shown[member.entry.id]:
@@ -96,7 +100,7 @@ def _resolve(work: Compaction, pair: list[Member], verdict: PairVerdict) -> bool
     if verdict.what == "new":
         work.tell("both hold", pair)
         return True
-    if verdict.keep not in shown:  # as of one that is unsure
+    if verdict.keep not in shown:  # as for an unsure one
         return False
     first, second = pair
     is_first = first.entry.id == verdict.keep

@@ -43,16 +43,18 @@ class Unmergeable(Exception):
 
 
 class Asked(NamedTuple):
-    """What a merge asks of git: the text of prose that both sides changed, and that of
-    the archive beside a side's text."""
+    """What a merge needs from git: the merge of prose that both sides changed, and the
+    archive beside a side's text.
+    """
 
     merge_prose: MergeProse
     archive_beside: Callable[[str], str] = lambda side: ""
 
 
 class Merged(NamedTuple):
-    """The text with both sides' changes, the number of conflicts in its prose, and what
-    is to be said of entries that one side had taken out."""
+    """The text with both sides' changes, the number of conflicts in its prose, and
+    notes about entries that one side had removed.
+    """
 
     text: str
     conflicts: int = 0
@@ -60,9 +62,9 @@ class Merged(NamedTuple):
 
 
 def merge(base: str, ours: str, theirs: str, *, path: str, asked: Asked) -> Merged:
-    """Both sides' changes to `base`.
-
-    When one side has no changes, the result is the other side, byte for byte."""
+    """Apply both sides' changes to `base`. If one side has no changes, the result is
+    the other side, byte for byte.
+    """
     if base in (ours, theirs) or ours == theirs:
         return Merged(_one_sided(base, ours, theirs, str))
     line_end = _line_end(base, ours, theirs)
@@ -73,11 +75,11 @@ def merge(base: str, ours: str, theirs: str, *, path: str, asked: Asked) -> Merg
         raise Unmergeable("")
     prose = _ProseMerge(line_end, asked.merge_prose)
     removals = _Removals(ours, theirs, path, asked)
-    # What stands before the first entry.
+    # The text before the first entry.
     head = _one_sided(base_side.bom, our_side.bom, their_side.bom, lambda: our_side.bom)
     head += prose.merged(base_side.head, our_side.head, their_side.head)
     head += _merge_blanks(base_side.gap, our_side.gap, their_side.gap)
-    # The entries, and the blank lines behind the last one.
+    # The entries, and the blank lines after the last one.
     sides = (base_side.blocks, our_side.blocks, their_side.blocks)
     blocks = _merge_blocks(*sides, prose, removals)
     if our_side.is_blank or their_side.is_blank:
@@ -93,7 +95,7 @@ def merge(base: str, ours: str, theirs: str, *, path: str, asked: Asked) -> Merg
 
 
 def _line_end(base: str, ours: str, theirs: str) -> str:
-    """The line end of the merged file: ours, unless only theirs changed it."""
+    """The line end of the merged file: ours, unless only theirs changed."""
     base_end, our_end, their_end = map(_first_line_end, (base, ours, theirs))
     kept = their_end if base_end == our_end else our_end
     return kept or our_end or their_end or "\n"
@@ -105,9 +107,9 @@ def _first_line_end(text: str) -> str:
 
 
 class _Block(NamedTuple):
-    """An entry's text: front matter with its delimiters, and the rest.
-
-    `below` is the prose down to the next entry, `gap` the blank lines behind both."""
+    """An entry's text: front matter with its delimiters, and the rest. `below` is the
+    prose before the next entry, `gap` the blank lines after both.
+    """
 
     id: str = ""
     front: str = ""
@@ -125,19 +127,21 @@ class _Block(NamedTuple):
 
     @property
     def binds(self) -> bool:
-        """Whether it has a guard: a side that lifts it is not simply taken."""
+        """Whether it has a guard, so that a side which removes it does not simply
+        win.
+        """
         if "guard" not in self.front:
             return False
         return strictness_of(self.values) > 0 and self.entry.is_live
 
     @property
     def entry(self) -> Entry:
-        """What it reads as, by itself."""
+        """The entry, parsed on its own."""
         return parse(self.text, "").entries[0]
 
     @property
     def values(self) -> dict[str, Any]:
-        """The front matter as it is written, without the keys that have no value."""
+        """The front matter as written, without keys that have no value."""
         inner = with_line_feeds(self.front).partition("\n")[2].rstrip(BLANKS)
         return given(front_matter.read(inner[: inner.rindex("---")]).values)
 
@@ -156,7 +160,7 @@ class _Side(NamedTuple):
 
     @property
     def is_blank(self) -> bool:
-        """Whether it holds neither prose nor entries."""
+        """Whether it has neither prose nor entries."""
         return not (self.head or self.blocks)
 
 
@@ -178,7 +182,8 @@ def _read(text: str, path: str, line_end: str) -> _Side:
             key = (block.text, copies[block.text])
             copies[block.text] += 1
         elif path.endswith(ARCHIVE):
-            # It may hold an entry in several wordings, each once: as it last left.
+            # An archive may have several wordings of an entry, each once, as it was
+            # last archived.
             key = (entry.id, block.body)
             block = max(blocks.get(key, block), block, key=_left_at)
         elif key in blocks:
@@ -192,7 +197,7 @@ def _read(text: str, path: str, line_end: str) -> _Side:
 
 
 def _block_of(entry: Entry, text: str, stop: int) -> _Block:
-    """The block of an entry, with the prose down to the next one, at `stop`."""
+    """The block of an entry, with the prose up to the next one at `stop`."""
     core, gap = _trimmed(text[entry.start : entry.end])
     _, _, body = block_offsets(text, entry)
     front_size = body - entry.start
@@ -214,10 +219,9 @@ def _left_at(block: _Block) -> str:
 
 
 def _trimmed(text: str) -> tuple[str, str]:
-    """`text` up to the end of its last line with something on it, and what follows
-    there."""
+    """`text` up to the end of its last non-blank line, and the rest."""
     end = len(text.rstrip(BLANKS))
-    if end:  # what is blank on that line belongs to it
+    if end:  # trailing blanks on that line belong to it
         end = len(text) - len(text[end:].lstrip(" \t"))
     return text[:end], text[end:]
 
@@ -229,7 +233,7 @@ class _ProseMerge:
         self.conflicts = 0
 
     def merged(self, base: str, ours: str, theirs: str, lead: str = "") -> str:
-        """The prose of both sides; where git merged it, with `lead` before it."""
+        """The merged prose of both sides; if git merged it, with `lead` before it."""
 
         def by_git() -> str:
             blanks = "\r\n" if lead else ""
@@ -248,7 +252,7 @@ def _joined(head: str, blocks: Sequence[_Block], tail: str, line_end: str) -> st
         return text + tail
 
     def opened(gap: str) -> str:
-        """`gap` if an entry may begin behind it, else one blank line."""
+        """`gap` if an entry may begin after it, else one blank line."""
         has_blank_line = len(_LINE_END.findall(gap)) > 1
         ends_line = gap.endswith(("\r", "\n"))
         return gap if has_blank_line and ends_line else line_end * 2
@@ -260,7 +264,9 @@ def _joined(head: str, blocks: Sequence[_Block], tail: str, line_end: str) -> st
 
 
 def _verify(file: MemoryFile, head: str, blocks: Sequence[_Block]) -> None:
-    """Raise Unmergeable unless the merged text reads back as entries and prose."""
+    """Raise Unmergeable unless the merged text parses to the planned entries and
+    prose.
+    """
     entries = [
         _trimmed(file.text[entry.start : entry.end])[0] for entry in file.entries
     ]
@@ -313,8 +319,7 @@ def _merge_blocks(
 
 
 def _check_changed(base: _Blocks, ours: _Blocks, theirs: _Blocks) -> None:
-    """Check that both sides changed so few entries that they can be merged one by one.
-    Raises Unmergeable."""
+    """Raise Unmergeable if both sides changed too many entries to merge one by one."""
     changed = 0
     for key in ours.keys() & theirs.keys():
         parted = base[key].text if key in base else None
@@ -326,8 +331,9 @@ def _check_changed(base: _Blocks, ours: _Blocks, theirs: _Blocks) -> None:
 def _edited_on(
     base: _Blocks, merged: Mapping[tuple[str, int | str], list[_Block]]
 ) -> set[tuple[str, str]]:
-    """Id and body of the second versions that say what the base said: both sides were
-    edited from it."""
+    """Id and body of the second versions that equal the base: both sides were edited
+    from it.
+    """
     stale = set()
     for key, versions in merged.items():
         if len(versions) > 1 and key in base:
@@ -356,8 +362,9 @@ def _merge_block(
 
 
 class _Removals:
-    """What becomes of an entry that one side removed: where its archive tells that it
-    took it back, no change brings it back; a guard that was only deleted stays."""
+    """What happens to an entry that one side removed: if that side's archive has it as
+    retired, no change brings it back; a guard that was only deleted stays.
+    """
 
     def __init__(self, ours: str, theirs: str, path: str, asked: Asked) -> None:
         self.ours = ours
@@ -369,8 +376,9 @@ class _Removals:
     def left(
         self, base: _Block | None, ours: _Block | None, theirs: _Block | None
     ) -> list[_Block]:
-        """What stays of an entry that one side lacks: all of it where the other side
-        has changed it or it binds, else the prose below that is new."""
+        """What stays of an entry that one side lacks: everything if the other side
+        changed it or it is a guard, else only new prose below it.
+        """
         left = ours or theirs or _Block()
         if base is None:
             return [left]
@@ -387,8 +395,7 @@ class _Removals:
         return [left]
 
     def _stone(self, id: str, remover: str) -> Entry | None:
-        """The entry in the archive of the side that removed it, where that took it
-        back."""
+        """The retired entry in the archive of the side that removed it."""
         text = "" if self.is_archive else self.asked.archive_beside(remover)
         archived = [entry for entry in parse(text, "").entries if entry.id == id]
         stones = [entry for entry in archived if is_tombstone(entry, archived=True)]
@@ -401,14 +408,14 @@ class _Removals:
 
 
 def _new_prose(base: _Block, left: _Block) -> list[_Block]:
-    """The prose below an entry that leaves, where a side has written it."""
+    """The new prose below an entry that is removed."""
     if left.below in ("", base.below):
         return []
     return [_Block(gap=left.gap, below=left.below)]
 
 
 def _retired(block: _Block, stone: Entry) -> _Block:
-    """The other side's words, as little live as what was taken back."""
+    """The other side's version, retired like the removed one."""
     why = {key: stone.extra.get(key) for key in ("retired_because", "superseded_by")}
     return _spliced(block, {"status": "retired", **why})
 
@@ -452,7 +459,7 @@ def _comment() -> str:
 
 
 def _comments(block: _Block) -> set[str]:
-    """The words of the comments in the front matter."""
+    """The texts of comments in the front matter."""
     return {
         comment[0].partition("#")[2].strip()
         for comment in _comment().finditer(block.front)
@@ -462,8 +469,9 @@ def _comments(block: _Block) -> set[str]:
 def _with_values(
     values: Values, base: _Block | None, ours: _Block, theirs: _Block
 ) -> _Block:
-    """The front matter of a side that loses no comment, with what it lacks spliced
-    in."""
+    """The front matter of the side that keeps all comments, with missing values spliced
+    in.
+    """
     base_comments = _comments(base or ours)
     our_comments = _comments(ours)
     their_comments = _comments(theirs)

@@ -1,4 +1,4 @@
-"""The values of an entry that both sides of a merge have changed, key by key."""
+"""Merge the values of an entry that both sides changed, key by key."""
 
 from collections.abc import Callable, Mapping
 from itertools import chain
@@ -28,7 +28,9 @@ Values = Mapping[str, Any]
 
 
 def merge_values(base: Values | None, ours: Values, theirs: Values) -> dict[str, Any]:
-    """Front matter of both sides; without a base, two insertions of one entry."""
+    """Merge the front matter of both sides; without a base, both sides inserted the
+    entry.
+    """
     base = _counted_by_both(ours, theirs) if base is None else base
     preferred = _reinforced_later(ours, theirs)
     merged = {
@@ -41,8 +43,10 @@ def merge_values(base: Values | None, ours: Values, theirs: Values) -> dict[str,
 
 
 def _strictest(ours: Values, theirs: Values, merged: Values) -> dict[str, Any]:
-    """What binds in a merge, whoever changed it: the stricter guard, the patterns of
-    each side that has one, and of `unless` what each such side has."""
+    """The strictest combination of guard values, whoever changed them: the stricter
+    guard, the patterns of both sides, and only exceptions (`unless`) that both sides
+    have.
+    """
     binding = [side for side in (ours, theirs) if strictness_of(side)]
     if not binding:
         return {}
@@ -59,8 +63,9 @@ def _strictest(ours: Values, theirs: Values, merged: Values) -> dict[str, Any]:
 
 
 def _counted_by_both(ours: Values, theirs: Values) -> Values:
-    """What both sides already counted before they parted, say because of a squashed
-    merge."""
+    """What both sides had counted before they diverged, say because of a squashed
+    merge.
+    """
     counted = {}
     for key in COUNTS:
         if key in ours and key in theirs:
@@ -69,7 +74,7 @@ def _counted_by_both(ours: Values, theirs: Values) -> Values:
 
 
 def _reinforced_later(ours: Values, theirs: Values) -> str:
-    """The side with the later `last_reinforced`, "" where they are equal."""
+    """The side with the later `last_reinforced`, "" if equal."""
     our_rank = _date_rank(ours.get("last_reinforced"))
     their_rank = _date_rank(theirs.get("last_reinforced"))
     if our_rank == their_rank:
@@ -78,8 +83,9 @@ def _reinforced_later(ours: Values, theirs: Values) -> str:
 
 
 def _reasons(ours: Values, theirs: Values, merged: Values) -> dict[str, Any]:
-    """The values that explain another, from the side that has it: why an entry is
-    retired, and why it was archived then."""
+    """Values that explain another value, from the side that it came from: why an entry
+    was retired or archived.
+    """
     reasons = {}
     if (side := _deciding(ours, theirs, merged, "status")) is not None:
         reasons["retired_because"] = side.get("retired_because")
@@ -89,7 +95,7 @@ def _reasons(ours: Values, theirs: Values, merged: Values) -> dict[str, Any]:
 
 
 def _deciding(ours: Values, theirs: Values, merged: Values, key: str) -> Values | None:
-    """The one side whose value of a key stays; None where both have it, or neither."""
+    """The side whose value of a key wins; None if both or neither have it."""
     kept = merged.get(key)
     sides = [side for side in (ours, theirs) if same(side.get(key), kept)]
     return sides[0] if len(sides) == 1 else None
@@ -138,7 +144,7 @@ def _date_rank(value: Any) -> tuple[bool, str]:
 
 
 def _early_rank(value: Any) -> tuple[bool, str]:
-    """Days come before values that are no day."""
+    """Days sort before values that are not days."""
     is_date, text = _date_rank(value)
     return not is_date, text
 
@@ -147,15 +153,17 @@ RANKS: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(LATER_WINS, _date_rank),
     "status": lambda value: (STATUS_RANK.get(str(value), 0), str(value)),
 }
-"""By key how values are ranked of which the higher stays."""
+"""The ranking of values by key; the higher value wins."""
 
 
 def as_list(key: str, value: Any) -> list[Any] | None:
-    """The value of a key as an entry has it, where that is a list."""
+    """The value of a list key as an entry has it."""
     effective = read_values({key: value})[0]["extra"].get(key)
     return effective if isinstance(effective, list) else None
 
 
 def same(value: Any, other: Any) -> bool:
-    """Whether two values are alike: 1 is neither true nor 1.0, but NaN is NaN."""
+    """Whether two values are the same: 1 is neither true nor 1.0, but NaN equals
+    NaN.
+    """
     return repr(value) == repr(other)

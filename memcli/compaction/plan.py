@@ -1,5 +1,6 @@
-"""The memory files of a run, and their entries on the way through the steps of
-compaction."""
+"""The memory files of a compaction run, and the state of their entries between
+steps.
+"""
 
 import datetime
 import os
@@ -41,8 +42,9 @@ Meanings = Mapping[tuple[str, str], bytes]
 
 
 class StageEnd(NamedTuple):
-    """A stage that INTENT.md has left behind ("" for none), and the patch of
-    `.current-stage`."""
+    """A stage that ended according to INTENT.md ("" for none), and the patch of
+    `.current-stage`.
+    """
 
     job: str
     ended: str
@@ -81,7 +83,7 @@ class CompactRequest(NamedTuple):
 
     @property
     def asks(self) -> str:
-        """The first option that needs a language model, "" for none."""
+        """The first option that needs a language model, or ""."""
         if self.check:
             return ""
         if self.consolidate:
@@ -92,8 +94,9 @@ class CompactRequest(NamedTuple):
 
 
 class CompactFiles(NamedTuple):
-    """The files of a run by name: sources, texts of archives, absolute paths,
-    earlier texts; and the problems met."""
+    """The files of a run by name: sources, archive texts, absolute paths, original
+    texts; and problems.
+    """
 
     project: Project
     sources: list[KnownFile]
@@ -103,15 +106,16 @@ class CompactFiles(NamedTuple):
     skipped: list[Problem]
 
     def patches(self, texts: dict[str, str]) -> tuple[Patch, ...]:
-        """The patches that bring the files to these texts."""
+        """The patches that change the files to these texts."""
         return tuple(
             Patch(path=self.paths[name], before=self.before.get(name), after=text)
             for name, text in sorted(texts.items())
         )
 
     def memory(self, name: str, path: str) -> MemoryFile | None:
-        """Read a file (missing: empty) and its archive; None, and a problem, if
-        unusable."""
+        """Read a file (empty if missing) and its archive; None and a problem if
+        unusable.
+        """
         archive = archive_of(name)
         paths = {name: path, archive: archive_of(path)}
         texts = {}
@@ -135,7 +139,9 @@ class CompactFiles(NamedTuple):
 
 
 def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:
-    """Read the files asked for. Raises UsageError for a name that is no memory file."""
+    """Read the requested files. Raises UsageError for a name that is not a memory
+    file.
+    """
     files = CompactFiles(
         project=project,
         sources=[],
@@ -165,8 +171,9 @@ def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:
 
 
 def _take_project_file(files: CompactFiles, wanted: CompactRequest) -> None:
-    """Take in the project's own file where it does not exist yet, to promote to, or was
-    not asked for, to see which sections it has already."""
+    """Add the project's own file if it was not requested: to promote to it, or to see
+    which sections it already has.
+    """
     project = files.project
     name = "MEMORY.md"
     is_new = wanted.promote and not wanted.files and project.found(name) is None
@@ -196,7 +203,7 @@ def _chosen(project: Project, wanted: CompactRequest) -> list[FoundFile]:
 def _named(
     project: Project, files: Sequence[FoundFile], names: Sequence[str]
 ) -> list[FoundFile]:
-    """The files of these names; that of an archive is the file it belongs to."""
+    """The files with these names; an archive stands for the file it belongs to."""
     by_path = {os.path.realpath(file.path): file for file in files}
     chosen = []
     for name in names:
@@ -205,7 +212,7 @@ def _named(
             path = source_of(path)
         if path not in by_path:
             listed = ", ".join(file.name for file in files[:5]) or "there is none"
-            what = f"{name}: no memory file of this project"
+            what = f"{name}: not a memory file of this project"
             raise UsageError(what, f"memory files: {listed}")
         if by_path[path] not in chosen:
             chosen.append(by_path[path])
@@ -213,8 +220,9 @@ def _named(
 
 
 class CompactOutcome(NamedTuple):
-    """New texts by path (archives included), what was done, what was found, losses to
-    confirm."""
+    """New texts by path (including archives), what was done, what was found, and losses
+    to confirm.
+    """
 
     texts: Mapping[str, str]
     done: tuple[Event, ...] = ()
@@ -223,8 +231,7 @@ class CompactOutcome(NamedTuple):
 
 
 class Member(NamedTuple):
-    """An entry in the run: as it was read (`original`), and as the steps so far have
-    left it."""
+    """An entry in the run: as read (`original`), and as the steps so far left it."""
 
     changes: ChangeSet
     source: KnownFile
@@ -236,7 +243,7 @@ class Member(NamedTuple):
 
     @property
     def writable(self) -> bool:
-        """Whether a run may change it: what binds is left to the person."""
+        """Whether a run may change it; guards are left to the person."""
         return self.source.writable and not binds(self.original)
 
     @property
@@ -268,7 +275,7 @@ class Member(NamedTuple):
 
 
 class Compaction:
-    """The files of a run, their entries, and what the steps did to them."""
+    """The files of a run, their entries, and the effects of the steps."""
 
     def __init__(
         self,
@@ -294,8 +301,9 @@ class Compaction:
         ]
 
     def adopt(self, units: Sequence[str]) -> None:
-        """Sections of prose become entries under their ids; sections of found places
-        are copied instead."""
+        """Turn prose sections into entries with the same ids; copy sections from found
+        places instead.
+        """
         number_wanted = 0
         for number, source in enumerate(self.sources):
             if not source.writable or source.place.store == "institutional":
@@ -310,8 +318,8 @@ class Compaction:
                 for section in wanted:
                     self._copy_unit(source, section)
         if units and not number_wanted:
-            what = f"{', '.join(units)}: no such heading of prose there"
-            raise UsageError(what, "mem list shows what there is")
+            what = f"{', '.join(units)}: no such prose heading there"
+            raise UsageError(what, "mem list shows all sections")
         self._collect()
 
     def _adopted(self, source: KnownFile, wanted: Sequence[Entry]) -> KnownFile:
@@ -347,7 +355,7 @@ class Compaction:
         self.changes.note("adopted", "MEMORY.md", [new_id])
 
     def groups(self, key: Callable[[Member], Any]) -> list[list[Member]]:
-        """The live entries that may be changed, episodes left out, by key."""
+        """The live entries that may be changed, except episodes, grouped by key."""
         groups = defaultdict[Any, list[Member]](list)
         for member in self.members:
             may_change = member.live and member.source.writable
@@ -356,8 +364,9 @@ class Compaction:
         return [groups[name] for name in sorted(groups)]
 
     def edited(self, members: Sequence[Member]) -> bool:
-        """Whether a person has edited one of these bodies; it is then named and left
-        as it is."""
+        """Whether a person edited one of these bodies; it is then reported and left
+        unchanged.
+        """
         touched = [member for member in members if member.original.touched]
         for member in touched:
             self.tell("skipped", [member], EDITED)
@@ -377,8 +386,9 @@ class Compaction:
 
 
 def _is_named(section: Entry, units: Sequence[str]) -> bool:
-    """Whether a section is one of `units`: by heading, or the beginning of its id. All
-    are where none is named."""
+    """Whether a section is one of `units`, by heading or id prefix; true for all if
+    none is named.
+    """
     names = (section.title, section.title.rpartition(" > ")[2])
     for unit in units:
         is_beginning = len(unit) >= 4 and section.id.startswith(unit)
@@ -388,8 +398,9 @@ def _is_named(section: Entry, units: Sequence[str]) -> bool:
 
 
 def outcome_of(changes: ChangeSet) -> CompactOutcome:
-    """New texts, what was done and what was found, and a loss to confirm for each
-    file that too many entries leave."""
+    """The new texts, what was done and found, and a loss to confirm for each file that
+    loses too many entries.
+    """
     losses = []
     for path, file in sorted(changes.files.items()):
         live = 0
@@ -411,21 +422,24 @@ def outcome_of(changes: ChangeSet) -> CompactOutcome:
 
 
 def is_loss(gone: int, live: int) -> bool:
-    """Whether a file of so many live entries loses too many at once."""
+    """Whether a file with this many live entries loses too many at once."""
     return live >= LOSS_LEAST and gone > LOSS_SHARE * live
 
 
 def _is_lost(changes: ChangeSet, spot: Spot) -> bool:
     """Whether a live entry goes without a survivor: by age, with a stage, or
-    replaced by another."""
+    superseded.
+    """
     reason = changes.leaves(spot)
     return reason in ("stale", "superseded") or not changes.entry(spot).is_live
 
 
 def lost(loss: Event) -> RefusedError:
-    """The error that keeps a file from losing too much at once."""
-    what = f"{loss.detail} would leave {loss.path}; nothing is written"
-    hint = "look with --dry-run; --allow-loss goes ahead (what leaves is kept in the archive)"
+    """The error for a file that would lose too much at once."""
+    what = f"{loss.detail} would leave {loss.path}; nothing was written"
+    hint = (
+        "check with --dry-run; --allow-loss continues (the archive keeps what leaves)"
+    )
     return RefusedError(what, hint)
 
 

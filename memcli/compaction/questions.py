@@ -31,10 +31,10 @@ OPERATIONS = (
     "invalidate",
     "reinforce",
     "new",
-)  # on one target the first of these wins
+)  # for one target, the first of these wins
 VERDICTS = ("new", "reinforce", "update", "invalidate", "unsure")
 FACT_KINDS = "fact decision pitfall workflow architecture preference".split()
-"""Kinds that a model may give. A policy is a person's to make."""
+"""Kinds that a model may assign; only a person makes a policy."""
 RATINGS = ("again", "hard", "good", "easy")
 MOST_OPERATIONS = 20
 DRAWN = 0.3
@@ -65,7 +65,7 @@ class EpisodeBatch(NamedTuple):
 
 
 class _Home(NamedTuple):
-    """Where the episodes of a question were lived: a level, a job, a task."""
+    """Where the episodes of a question happened: level, job and task."""
 
     level: str
     job: str
@@ -73,8 +73,9 @@ class _Home(NamedTuple):
 
 
 def due(sources: Sequence[KnownFile]) -> list[EpisodeBatch]:
-    """The episodes to ask about, by job and task: where three wait, or a striking
-    one."""
+    """The episodes to ask about, by job and task: if three wait, or a surprising
+    one.
+    """
     batches = []
     for home, unique in sorted(_waiting(sources).items()):
         waiting = sorted(unique.values(), key=lambda item: _began(item.entry))
@@ -92,7 +93,7 @@ def due(sources: Sequence[KnownFile]) -> list[EpisodeBatch]:
 
 
 def _waiting(sources: Sequence[KnownFile]) -> dict[_Home, dict[str, QuotedEntry]]:
-    """The episodes that no question was asked about, by home and id."""
+    """The episodes not asked about yet, by home and id."""
     homes: dict[_Home, dict[str, QuotedEntry]] = {}
     for source in sorted(sources, key=lambda source: source.path):
         place = source.place
@@ -162,7 +163,7 @@ questions.toml."""
 
 
 def ask(model: Model, name: str, prompts: Iterable[str], shared: str = "") -> list[str]:
-    """Return what a model says to the questions of that name."""
+    """Return a model's reply to the question of that name."""
     how: dict[str, Any] = {"schema": SCHEMAS[name], "max_tokens": 6000, "purpose": name}
     return [model.ask(Ask(SYSTEM, prompt, shared, **how)).text for prompt in prompts]
 
@@ -186,7 +187,7 @@ def facts_question(batch: EpisodeBatch) -> str:
 
 
 def pairs_question(pairs: Sequence[Opposite]) -> str:
-    """Which of two entries that say the opposite holds?"""
+    """Which of two contradicting entries holds?"""
     both = ([_row(side.entry) for side in pair[:2]] for pair in pairs)
     rows = [
         {"pair": number, "entries": entries} for number, entries in enumerate(both, 1)
@@ -195,8 +196,9 @@ def pairs_question(pairs: Sequence[Opposite]) -> str:
 
 
 def session_text(spoken: str) -> str:
-    """A session as a model may see it: no secrets, no private parts; the oldest words
-    go first."""
+    """A session as a model may see it: no secrets or private parts; the oldest text is
+    cut first.
+    """
     text = clean_text(spoken)
     if len(text) > LONGEST_SESSION:
         text = f"[the beginning is left out]\n{text[-LONGEST_SESSION:]}"
@@ -227,7 +229,7 @@ def _json(rows: Sequence[Any]) -> str:
 
 
 class Operation(NamedTuple):
-    """One thing to do, checked: `target` is an entry that was shown, None for "new"."""
+    """One validated operation: `target` is an entry that was shown, None for "new"."""
 
     what: str
     target: QuotedEntry | None
@@ -238,8 +240,9 @@ class Operation(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """What a model made of a batch, and how many of its proposals were dropped, by
-    reason."""
+    """What a model learned from a batch, and how many of its proposals were dropped, by
+    reason.
+    """
 
     batch: EpisodeBatch
     operations: tuple[Operation, ...]
@@ -247,7 +250,7 @@ class Lesson(NamedTuple):
 
 
 def read_lesson(text: str, batch: EpisodeBatch) -> Lesson:
-    """What a reply about episodes says, checked against the batch."""
+    """Parse a reply about episodes and validate it against the batch."""
     dropped: Counter[str] = Counter()
     rows = parse_json(text, SCHEMAS["consolidate"])["facts"]
     dropped["too many"] = max(0, len(rows) - MOST_OPERATIONS)
@@ -285,8 +288,9 @@ def _operation(
 
 
 def _words(row: Mapping[str, Any]) -> tuple[str, str]:
-    """Title and body of a proposal, made safe; both "" without a body. Raises
-    `Refused`."""
+    """Title and body of a proposal, made safe; both "" if there is no body. Raises
+    `Refused`.
+    """
     if row["body"].strip():
         return model_output.safe_text(row["title"], row["body"])
     model_output.check(row["title"])
@@ -313,7 +317,7 @@ def _episodes(named: Sequence[str], words: str, batch: EpisodeBatch) -> tuple[st
 
 
 def settled(lessons: Sequence[Lesson]) -> list[Lesson]:
-    """The lessons with one operation for each target over all of them."""
+    """The lessons, reduced to one operation per target overall."""
     best: dict[str, Operation] = {}
     operations = [item for lesson in lessons for item in lesson.operations]
     for item in sorted(operations, key=lambda item: OPERATIONS.index(item.what)):
@@ -332,8 +336,9 @@ def settled(lessons: Sequence[Lesson]) -> list[Lesson]:
 def read_verdicts(
     text: str, pairs: Sequence[Opposite], today: str
 ) -> dict[tuple[str, str], PairVerdict]:
-    """What a reply to `pairs_question` says of each pair; unsure where the reply is
-    missing or invalid."""
+    """The verdict on each pair in a reply to `pairs_question`; unsure if missing or
+    invalid.
+    """
     verdicts = {pair.ids: PairVerdict(pair) for pair in pairs}
     for row in reversed(parse_json(text, SCHEMAS["resolve"])["verdicts"]):
         if 1 <= row["pair"] <= len(pairs):
@@ -367,8 +372,7 @@ def read_judgement(text: str, shown: Sequence[QuotedEntry]) -> set[str]:
 
 
 def read_ratings(text: str, entries: Sequence[Entry]) -> dict[str, str]:
-    """A rating for each entry shown; good where the reply has none, or one that is
-    unknown."""
+    """A rating for each entry shown; good if the reply has none or an unknown one."""
     rows = reversed(parse_json(text, SCHEMAS["reinforce"])["ratings"])
     ratings = {row["id"]: row["rating"] for row in rows}
     return {

@@ -1,4 +1,4 @@
-"""What was recalled and used gets stronger: once for each session and entry."""
+"""Strengthen what was recalled and used, once for each session and entry."""
 
 import shlex
 from collections import Counter, defaultdict
@@ -94,7 +94,7 @@ def reinforce(app: App, request: ReinforceRequest) -> ReinforceReport:
             return (session, *report.touched) if session else ()
 
         with ExitStack() as stack:
-            # Written and remembered, or neither; first the other writers.
+            # Write and record it, or neither; let other writers finish first.
             if session and not app.dry_run:
                 stack.enter_context(app.workspace.hold("reinforce"))
                 stack.enter_context(state.transaction())
@@ -106,17 +106,18 @@ def _checked(app: App, request: ReinforceRequest) -> ReinforceRequest:
         one_of("verdict", verdict, (*RATINGS, "worked", "failed", "remember"))
     mode = request.mode or app.project.config.reinforce_mode
     if not request.mode and request.spoken is not None and mode != "rated":
-        mode = "aligned"  # a session's words make use of themselves
+        mode = "aligned"  # do not count a session's own words as use
     if mode in ("aligned", "rated") and request.spoken is None:
         raise UsageError(
-            f"mode {mode} needs the session", "name its file: --session FILE"
+            f"mode {mode} needs the session file", "name its file: --session FILE"
         )
     return request._replace(mode=mode)
 
 
 def _done(app: App, state: "State", session: str) -> set[str]:
-    """The ids that a session has reinforced; of a run that was killed, those in its
-    note."""
+    """The ids that a session has reinforced, including those in the note of a killed
+    run.
+    """
     if not session:
         return set()
     noted = (
@@ -135,7 +136,7 @@ def adopt_hint(place: Located) -> str:
 def _ratings_of(
     model: "Model", app: App, request: ReinforceRequest, done: set[str]
 ) -> Mapping[str, str]:
-    """By id, how a model rates the entries that a session was shown."""
+    """A model's ratings of the entries that a session was shown, by id."""
     from memcli.compaction import questions
 
     work = _Reinforcement(app, request, done, {})
@@ -207,7 +208,7 @@ class _Reinforcement:
         )
 
     def _judge(self, asked: str, place: Located) -> None:
-        """Strengthen, weaken or rate one entry, or name it under what it is instead."""
+        """Strengthen, weaken or rate one entry, or report why not."""
         if place.entry in self.done:
             self.names["already"].append(place.entry)
         elif not place.writable:
@@ -218,7 +219,7 @@ class _Reinforcement:
             self._judge_here(asked, place)
 
     def _judge_here(self, asked: str, place: Located) -> None:
-        """The same of an entry that may be changed from here."""
+        """The same for an entry that may be changed from here."""
         try:
             memory = hold(self.app.project, self.changes, place.path)
         except Unreadable as error:
@@ -242,7 +243,7 @@ class _Reinforcement:
             self.changes.set((place.path, position), **values)
 
     def _values(self, keys: set[str], entry: Entry) -> tuple[str, dict[str, Any]]:
-        """What becomes of an entry that goes by these keys, and its new values."""
+        """The outcome for an entry known by these keys, and its new values."""
         request = self.request
         if not entry.is_live:
             return "retired", {}
@@ -256,7 +257,7 @@ class _Reinforcement:
         return "reinforced", stronger(entry, self.changes.today)
 
     def _judged(self, entry: Entry, verdict: str) -> tuple[str, dict[str, Any]]:
-        """What a person's verdict makes of an entry."""
+        """The outcome of a person's verdict on an entry."""
         if verdict in RATINGS:
             return "rated", reviewed(entry, verdict, self.now)
         if verdict == "remember":
@@ -264,8 +265,7 @@ class _Reinforcement:
         return self._workflow(entry, success=verdict == "worked")
 
     def _rated(self, entry: Entry) -> tuple[str, dict[str, Any]]:
-        """Rate an entry as the model did; one that it has not seen yet is queued for
-        it."""
+        """Rate an entry as the model did; queue one that it has not seen yet."""
         if is_reviewed(entry, self.now):
             return "already", {}
         if entry.id in self.ratings:
@@ -275,7 +275,7 @@ class _Reinforcement:
 
     def _workflow(self, entry: Entry, *, success: bool) -> tuple[str, dict[str, Any]]:
         if entry.kind != "workflow":
-            hint = "worked and failed are said of kind workflow"
+            hint = "worked and failed apply only to kind workflow"
             raise UsageError(f"{entry.id}: is no workflow", hint)
         count = int(entry.extra.get("success_count", 0))
         if success:
@@ -285,8 +285,7 @@ class _Reinforcement:
 
 
 def noted_uses(workspace: "Workspace") -> set[Use]:
-    """The uses that compaction has counted, including those of a run that was killed
-    before it said so."""
+    """The uses that compaction has counted, including those of a killed run."""
     uses: set[Use] = set()
     for note in workspace.notes("compact"):
         uses.update(zip(note[::2], note[1::2], strict=False))
@@ -294,9 +293,9 @@ def noted_uses(workspace: "Workspace") -> set[Use]:
 
 
 class WaitingUses:
-    """The uses that no memory file counts yet, once read.
-
-    The journal of the write names what it counts, so that nobody counts it twice."""
+    """The uses not yet counted in a memory file, read once. The journal of the write
+    names what it counts, so that nothing is counted twice.
+    """
 
     def __init__(self, app: App) -> None:
         self.app = app
@@ -313,7 +312,7 @@ class WaitingUses:
                 counted |= {(session, entry) for entry in state.reinforced(session)}
             return waiting, counted
 
-        reason = "uses that wait are not counted"
+        reason = "waiting uses are not counted"
         nothing = (self.waiting, self.known)
         self.waiting, self.known = self.app.from_state(
             look, nothing, reason, make=False
@@ -322,8 +321,9 @@ class WaitingUses:
             self.known |= noted_uses(self.app.workspace)
 
     def count(self, sources: Sequence[KnownFile]) -> CompactOutcome:
-        """Count them in these files: once for a session and entry, none of what is
-        retired."""
+        """Count them in these files, once per session and entry, without retired
+        entries.
+        """
         changes = ChangeSet((source.memory for source in sources), self.app.today)
         spots = _spots(sources) if self.waiting else {}
         self.settled = [use for use in self.waiting if use[1] in spots]
@@ -344,7 +344,7 @@ class WaitingUses:
     def forget_counted(self) -> None:
         if not self.settled:
             return
-        reason = "uses that were counted still wait"
+        reason = "counted uses are still waiting"
         with self.app.state(best_effort=reason) as state, state.transaction():
             for session, entry in self.settled:
                 state.note("reinforced", [(session, entry)], "OR IGNORE")

@@ -1,6 +1,6 @@
-"""Where a stage ends: which entries leave with it, and what moves `.current-stage` on.
-
-Only entries that belong to one piece of work leave with its stage."""
+"""End a stage: which entries leave with it, and the update of `.current-stage`. Only
+entries that belong to one piece of work leave with its stage.
+"""
 
 import os
 from collections.abc import Sequence
@@ -28,24 +28,24 @@ PASSING_KINDS = ("", "episode")
 
 
 def outlasts(entry: Entry, place: Place) -> bool:
-    """Whether an entry never leaves by a stage, whatever its domain.
-
-    Earlier versions wrote `domain: task` on every entry; those with a kind, at the
-    level of the project or above, are for good."""
+    """Whether an entry never leaves with a stage, whatever its domain. Earlier versions
+    wrote `domain: task` on every entry; those with a kind at the project level or above
+    are permanent.
+    """
     return place.level in LASTING_LEVELS and entry.kind not in PASSING_KINDS
 
 
 def has_stage(place: Place, job: str) -> bool:
-    """Whether the entries of a file pass with the stage of a job ("": the project)."""
+    """Whether the entries of a file belong to the stage of a job ("": the project)."""
     levels = ("job", "task") if job else ("project",)
     ranked = place.store in ("memory", "institutional")
     return ranked and place.job == job and place.level in levels
 
 
 def end_stage(work: Compaction, job: str, stage: str) -> list[Member]:
-    """Retire the live task entries of a stage, and return all that are of it.
-
-    An entry that a person edited is named and stays."""
+    """Retire the live task entries of a stage, and return all entries of it. An entry
+    that a person edited is reported and stays.
+    """
     passing = [member for member in work.members if _passes(member, job, stage)]
     for member in passing:
         if not work.edited([member]):
@@ -64,8 +64,8 @@ def _passes(member: Member, job: str, stage: str) -> bool:
 
 class StageLeavers(NamedTuple):
     """The entries that leave with a stage, as (id, path, title), and the patches.
-
-    `losses` name the files that lose too many of their live entries."""
+    `losses` names the files that lose too many live entries.
+    """
 
     retired: tuple[tuple[str, str, str], ...] = ()
     skipped: tuple[Problem, ...] = ()
@@ -74,7 +74,7 @@ class StageLeavers(NamedTuple):
 
 
 def leavers_of(project: Project, job: str, stage: str) -> StageLeavers:
-    """Plan what retires with a stage of a job."""
+    """Plan which entries retire with a stage of a job."""
     files = [
         file
         for file in project.listing.files
@@ -100,8 +100,9 @@ def leavers_of(project: Project, job: str, stage: str) -> StageLeavers:
 
 
 class Intent(NamedTuple):
-    """What an INTENT.md says: its text, the stage ("" when it names none), and what
-    named it. An unusable file is a problem and names no stage."""
+    """The content of an INTENT.md: its text, the stage ("" if it names none), and where
+    it says so. An unusable file is a problem and names no stage.
+    """
 
     text: str
     stage: str
@@ -110,8 +111,9 @@ class Intent(NamedTuple):
 
 
 def read_intent(project: Project, folder: Path) -> Intent:
-    """Read the INTENT.md of a job's folder or the root; without one the text is
-    empty."""
+    """Read the INTENT.md of a job's folder or the root; the text is empty if there is
+    none.
+    """
     path = folder / "INTENT.md"
     try:
         text = context.text_of(project, path, most=SMALL_BYTES) or ""
@@ -130,8 +132,9 @@ def read_intent(project: Project, folder: Path) -> Intent:
 
 
 def stage_patch(project: Project, folder: Path, stage: str) -> tuple[str, Patch]:
-    """The stage in `.current-stage` ("" without a known one), and the patch that writes
-    another."""
+    """The stage in `.current-stage` ("" if unknown), and the patch that writes a new
+    one.
+    """
     path = folder / ".current-stage"
     text = text_to_write(project, path, most=SMALL_BYTES)
     word = (text or "").strip()
@@ -140,9 +143,9 @@ def stage_patch(project: Project, folder: Path, stage: str) -> tuple[str, Patch]
 
 
 def stage_ends(app: App) -> tuple[StageEnd, ...]:
-    """The stages that INTENT.md has left, at the root and in the jobs in view.
-
-    No model is asked; what cannot be read is noted and says nothing."""
+    """The stages that ended according to INTENT.md, at the root and in the jobs in
+    view. Asks no model; unreadable files are noted and ignored.
+    """
     if app.project.root is None:
         return ()
     ends = []
@@ -164,7 +167,7 @@ def stage_ends(app: App) -> tuple[StageEnd, ...]:
 
 
 def jobs_of(project: Project) -> Sequence[str]:
-    """The jobs whose stage may move from here, and "" for the root."""
+    """The jobs whose stage may be changed from here, and "" for the root."""
     if project.view.inside:
         return [project.view.job]
     files = (file for file in project.listing.files if project.may_write(file))
@@ -178,9 +181,9 @@ def stages_now(project: Project) -> dict[str, str]:
 
 
 def move(app: App, end: StageEnd) -> StageLeavers:
-    """Write that a stage has ended: its entries are retired, `.current-stage` moves on.
-
-    Raises RefusedError where a file would lose too much."""
+    """End a stage: retire its entries and update `.current-stage`. Raises RefusedError
+    if a file would lose too much.
+    """
 
     def plan() -> StageLeavers:
         leaving = StageLeavers()

@@ -1,8 +1,7 @@
-"""What compaction does to a set of memory files: pure and deterministic, in whatever
-order the files come.
-
-Each step sees the entries as the earlier steps left them; whatever leaves goes to an
-archive."""
+"""The steps of compaction on a set of memory files: pure, and independent of the order
+of files. Each step sees the entries as earlier steps left them; what leaves goes to an
+archive.
+"""
 
 import datetime
 import re
@@ -58,9 +57,9 @@ def take_steps(
     wanted: CompactRequest,
     verdicts: Mapping[tuple[str, str], PairVerdict] = {},
 ) -> CompactOutcome:
-    """Compact the files of a run. A contradiction without a verdict, by its ids, is
-    flagged: of those that stood before, where they are known, else of what the steps
-    leave."""
+    """Compact the files of a run. Contradictions without a verdict are reported: those
+    known before the run, if given, else those that remain after the steps.
+    """
     _before_contradictions(work, wanted)
     pairs = opposites_of(work) if wanted.standing is None else wanted.standing
     settle(work, pairs, wanted.contradictions, verdicts)
@@ -69,8 +68,9 @@ def take_steps(
 
 
 def _drop_copies(work: Compaction) -> None:
-    """Keep each wording of an entry once in an archive, as it last left. When git
-    merges two branches by itself, it keeps both copies."""
+    """Keep each wording of an entry once in an archive, as it was last archived. Git
+    keeps both copies when it merges two branches on its own.
+    """
     for source in work.sources:
         path = archive_of(source.path)
         if not source.writable or path not in work.changes.files:
@@ -90,7 +90,7 @@ def _drop_copies(work: Compaction) -> None:
 
 
 def contradicting(work: Compaction, wanted: CompactRequest) -> list[Opposite]:
-    """The pairs that `take_steps` would name, of those that may be changed."""
+    """The pairs that `take_steps` would report, of entries that may be changed."""
     _before_contradictions(work, wanted)
     members = changeable(work)
     return [
@@ -133,12 +133,12 @@ def follow_renames(work: Compaction, moves: Mapping[str, Mapping[str, str]]) -> 
 
 
 def _renamed(work: Compaction, member: Member, names: Mapping[str, str]) -> bool:
-    """Write the new names into one entry. Returns whether that changes it."""
+    """Write the new names into one entry. Returns whether it changed."""
     before = member.entry
     paths = list(member.names("paths"))
     new_paths = [names.get(path.strip("/"), path) for path in paths]
     if new_paths != paths:
-        # What binds goes on to bind the old name, too.
+        # A guard continues to cover the old name, too.
         bound = paths if binds(before) else []
         member.set(paths=list(dict.fromkeys((*bound, *new_paths))))
     places = list(member.names("rests_on"))
@@ -154,8 +154,9 @@ def _renamed(work: Compaction, member: Member, names: Mapping[str, str]) -> bool
 
 
 def _renamed_in_code(body: str, names: tuple[str, str]) -> str:
-    """The body with a file's new name in each code span and link that has the old,
-    behind the same `./`."""
+    """The body with a file's new name in each code span and link that has the old one,
+    keeping a leading `./`.
+    """
     old, new = names
     bare = re.escape(old.removeprefix("./").rstrip("/"))
     name = re.compile(rf"(?<![\w./-])((?:\./)?){bare}(?!/?[\w-]|\.\w)")
@@ -183,12 +184,14 @@ def _merge_same_ids(work: Compaction) -> None:
 
 
 def _copy_order(member: Member) -> tuple[Any, ...]:
-    """Of the copies of one entry the more important first, then the longer body."""
+    """The sort order of copies of one entry: more important first, then longer body."""
     return -member.entry.importance, *body_order(member.entry), member.spot
 
 
 def _merge_duplicates(work: Compaction) -> None:
-    """Merge what says the same in one place; what only looks alike is told."""
+    """Merge entries that say the same in one place; report those that only look
+    alike.
+    """
     for group in work.groups(_mergeable_with):
         _merge_group(work, [member for member in group if member.writable])
 
@@ -207,7 +210,7 @@ def _merge_group(work: Compaction, group: Sequence[Member]) -> None:
 
 
 def _mergeable_with(member: Member) -> tuple[str, ...]:
-    """What two entries must share to be merged: their place, type and domain."""
+    """What two entries must share to be merged: place, type and domain."""
     place = member.place
     stands = (place.level, place.store, place.job, place.task)
     return (*stands, member.entry.type, member.entry.domain)
@@ -274,7 +277,9 @@ def _archive_stale(work: Compaction) -> None:
 
 
 def _take_back(work: Compaction, stones: Mapping[StoneKey, Entry]) -> None:
-    """Retire what was taken back elsewhere in its work tree: a merge left it live."""
+    """Retire entries that a merge left live although an archive of their work tree has
+    them as retired.
+    """
     for member in work.members:
         where = (member.place, member.source.tree)
         stone = stone_of(member.entry.id, *where, stones)
@@ -309,8 +314,9 @@ def is_stale(entry: Entry, now: datetime.date) -> bool:
 def has_faded(
     age: int, importance: float, count: int, kind: str, priority: object
 ) -> bool:
-    """Older than 90 days, importance x decay x (1 + n) below 0.1, no lasting kind or
-    priority."""
+    """Whether it is older than 90 days, with importance x decay x (1 + n) below 0.1,
+    and no lasting kind or priority.
+    """
     weight = importance * half_life_decay(age) * (1 + count)
     lasting = kind in LASTING_KINDS or priority in LASTING_PRIORITIES
     return age > STALE_DAYS and weight < STALE_BELOW and not lasting
@@ -332,16 +338,18 @@ def _promote_recurring(work: Compaction) -> None:
 
 
 def _may_rise(member: Member) -> bool:
-    """Whether an entry may be copied up to the project: from a job's or task's
-    memory."""
+    """Whether an entry may be promoted to the project: it is in a job's or task's
+    memory.
+    """
     place = member.place
     is_below = place.level in PASSING_LEVELS and place.store == "memory"
     return is_below and member.live and not member.entry.is_episode
 
 
 def _families(members: list[Member]) -> list[list[Member]]:
-    """The groups of entries that say the same; an entry that is like no other is a
-    group of its own."""
+    """The groups of entries that say the same; an entry unlike all others is its own
+    group.
+    """
     claims = [claim(member.entry.body) for member in members]
     families = [
         [members[place] for place in cluster.members]
@@ -417,6 +425,6 @@ def _copy_up(work: Compaction, family: list[Member], entry_ids: list[str]) -> No
 def _mark(family: Iterable[Member], target: str) -> None:
     for member in family:
         to = member.names("promoted_to")
-        # A mark lifts nothing: what binds gets it, too.
+        # The mark does not weaken a guard, so guards get it, too.
         if member.source.writable and target not in to:
             member.set(promoted_to=[*to, target])

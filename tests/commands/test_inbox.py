@@ -259,7 +259,9 @@ def test_the_next_start_names_two(project):
     given.user("No, the jquery plugin is not ours.").agent("Sorry.")
     project.mem("extract", saved(project, given, "s-1.jsonl"))
     told = started(project, "n-1")
-    lines = [line for line in told.splitlines() if "proposed last time, not kept" in line]
+    lines = [
+        line for line in told.splitlines() if "proposed last time, not kept" in line
+    ]
     assert len(lines) == 2
     assert all("mem keep" in line for line in lines)
     assert started(project, "n-2").count("proposed last time, not kept") == 1

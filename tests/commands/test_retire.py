@@ -99,7 +99,7 @@ def test_undo_takes_back_the_last_write_and_then_the_one_before(project):
     assert last.out.startswith("undid retire of ")
     assert last.out.endswith(
         ": MEMORY.md\n  Entry 1 (id a1)\n"
-        "the write before it, reinforce, is taken back by another mem undo\n"
+        "another mem undo undoes the write before it, reinforce\n"
     )
     first = project.ok("undo")
     assert path.read_bytes() == states[0]

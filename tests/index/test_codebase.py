@@ -340,7 +340,9 @@ def test_time_is_bounded(project):
         done = anchors.update(*place, seconds=-1)
         assert done.untold and not anchors.gone(app.index)
         said = index_text(IndexReport(where="x", names=done))
-        assert said.endswith("not checked against the code yet: mem doctor --stale continues")
+        assert said.endswith(
+            "not checked against the code yet: mem doctor --stale continues"
+        )
         assert anchors.update(*place, again=True).untold == 0
         assert told[-1][0] == "commit"
         assert not anchors.gone(app.index)
@@ -550,7 +552,7 @@ def test_a_partial_clone_says_what_it_cannot_tell(project, tmp_path):
     assert "src/old.py, gone since" in gone
     assert "e2e" not in gone
     assert (status, hint) == ("INFO", "git fetch --refetch --no-filter")
-    assert "what became of 2 names could not be told" in untold
+    assert "could not find out what became of 2 names" in untold
     project.git("-C", str(clone), *hint.split()[1:])
     ((_, gone, _),) = checks()
     assert all(name in gone for name in ("src/old.py", "e2e", "call_old_one"))

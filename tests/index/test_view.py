@@ -233,7 +233,7 @@ def test_an_id_twice_in_one_work_tree_is_reported_with_both_places(project):
         f"MEMORY.md:24: id {'d' * 8} is also in MEMORY.md:11",
         f"tasks/x.md:11: id {'d' * 8} is also in MEMORY.md:11",
     ]
-    listed = [p for p in result.json["problems"] if "stands already" in p["message"]]
+    listed = [p for p in result.json["problems"] if "is also in" in p["message"]]
     assert [(p["path"], p["line"]) for p in listed] == [
         ("MEMORY.md", 24),
         ("tasks/x.md", 11),

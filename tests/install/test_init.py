@@ -542,7 +542,8 @@ def test_ci_is_told_what_to_install(project, monkeypatch):
     done = project.ends(2, "init", "--ci")
     assert "--from" in done.err and snapshot(project.root) == before
     assert (
-        "no CI workflow was written: give what it installs" in project.mem("init", "--all").out
+        "no CI workflow was written: give what it installs"
+        in project.mem("init", "--all").out
     )
     project.mem("init", "--ci", "--from", "git+https://example.org/o/r@1")
     assert "'git+https://example.org/o/r@1'" in project.read(repository.WORKFLOW)

@@ -89,7 +89,7 @@ class HttpEmbedder:
         except RecursionError:
             raise self._failed("the reply is nested too deep") from None
         if len({len(row) for row in rows}) > 1:
-            raise self._failed("vectors of several dimensions")
+            raise self._failed("vectors with different dimensions")
         return rows
 
     def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
@@ -167,7 +167,7 @@ class HttpEmbedder:
                 return 0, {}, what
             raise self._failed(what, self.wire.hint_down) from None
         if data is None:
-            raise self._failed("the reply is too big")
+            raise self._failed("the reply is too large")
         reply = None
         with suppress(ValueError, RecursionError):
             reply = json.loads(data)
@@ -181,12 +181,12 @@ class HttpEmbedder:
             what = said
             hint = self.wire.hint_down
         elif status == 200:
-            what = "the reply is no JSON"
+            what = "the reply is not JSON"
         elif status in (401, 403):
             what = f"the key is refused ({what})"
             hint = f"check {variable}"
         elif spent:
-            hint = f"see the plan behind {variable}, or choose another embedder"
+            hint = f"check the plan of {variable}, or choose another embedder"
             what = f"the quota is used up ({what})"
         elif _may_pass(status):
             hint = "try again later"
@@ -223,14 +223,14 @@ class HttpEmbedder:
             rows = list(self.wire.rows(reply))
         if len(rows) != count or not _are_alike(rows):
             raise self._failed(
-                f"the reply does not hold {count} vectors of one dimension"
+                f"the reply does not have {count} vectors of one dimension"
             )
         if not rows[0] or not all(map(_is_numeric, rows)):
-            raise self._failed("a vector is no list of numbers")
+            raise self._failed("a vector is not a list of numbers")
         dimensions_asked = self.wire.dimensions
         dimensions_made = len(rows[0])
         if dimensions_asked and dimensions_made != dimensions_asked:
-            hint = "set embed_dimensions to what the model can, or to 0"
+            hint = "set embed_dimensions to one the model supports, or to 0"
             raise self._failed(
                 f"vectors of dimension {dimensions_made}, not {dimensions_asked} as asked for",
                 hint,

@@ -83,7 +83,7 @@ class Local:
         rows = self._select(select)
         made = self._select("SELECT digest FROM about")[0][0]
         if digest_of(rows) != made or self._all != {piece for piece, *_ in rows}:
-            raise self._unreadable("its rows are not those that were written")
+            raise self._unreadable("its rows do not match their checksum")
 
     def embed(
         self,

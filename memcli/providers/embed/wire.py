@@ -161,11 +161,11 @@ def _read_key(environ: Mapping[str, str], *variables: str) -> ApiKey:
         if secret := environ.get(variable, "").strip():
             if re.fullmatch(r"[!-~]+", secret):
                 return ApiKey(variable=variable, secret=secret)
-            what = f"{variable} is no key: it has blanks or other characters"
+            what = f"{variable} is not a key: it has blanks or other invalid characters"
             raise UsageError(what, f"set {variable}")
     names = " or ".join(variables)
     hint = f"set {names}, or --set embedder=none"
-    raise UsageError(f"no key of the embedder: {names} is not set", hint)
+    raise UsageError(f"no key for the embedder: {names} is not set", hint)
 
 
 def parse_url(text: str, origin: str) -> str:
@@ -181,7 +181,7 @@ def parse_url(text: str, origin: str) -> str:
         usable = False
     if not usable or not re.fullmatch(r"[!-~]+", text):
         hint = f"write {origin} as http://host:port/path or https://…"
-        raise UsageError(f"{origin} is no URL", hint)
+        raise UsageError(f"{origin} is not a URL", hint)
     return urlunsplit(
         (parts.scheme, parts.netloc, parts.path.rstrip("/"), parts.query, "")
     )

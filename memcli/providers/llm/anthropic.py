@@ -19,9 +19,9 @@ MOST_SAID = 16 << 20  # bytes of a reply
 TRIES = 4  # more, after the first that failed
 HURRY = 10.0  # seconds; who waits for less wants no second try
 _HINTS = {
-    **dict.fromkeys((401, 403), "check ANTHROPIC_API_KEY and what it may be used for"),
+    **dict.fromkeys((401, 403), "check ANTHROPIC_API_KEY and its permissions"),
     404: "check the model with --set model=…",
-    413: "give less to read",
+    413: "give it less to read",
 }
 
 
@@ -82,14 +82,14 @@ class Anthropic:
         except anthropic.APIError as error:
             raise self._failed(error) from None
         except (AttributeError, TypeError, ValueError, RecursionError):
-            what = f"{self._url} answered with something that is no message"
+            what = f"{self._url} did not answer with a message"
             raise ProviderError(what, "check ANTHROPIC_BASE_URL") from None
 
     def _failed(self, error: "anthropic.APIError") -> ProviderError:
         import anthropic
 
         if not isinstance(error, anthropic.APIStatusError):
-            hint = "check the network and ANTHROPIC_BASE_URL; run again to ask the rest"
+            hint = "check the network and ANTHROPIC_BASE_URL; run again for the rest"
             return ProviderError(
                 f"{self._url} cannot be reached: {excerpt(error.message)}", hint
             )

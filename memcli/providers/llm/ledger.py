@@ -22,7 +22,7 @@ class ReplyError(ProviderError):
 
     def __init__(self, what: str) -> None:
         super().__init__(
-            what, "nothing was taken from it; run again, or choose another model"
+            what, "nothing of it was used; run again, or choose another model"
         )
 
 
@@ -34,7 +34,7 @@ def parse_json(text: str, schema: Mapping[str, Any] | None = None) -> Any:
         value = json.loads(text, parse_constant=int, object_pairs_hook=_no_doubles)
         value = each_text(value, strip_controls)
     except (ValueError, RecursionError):
-        raise ReplyError(f"the model's reply is no JSON: {excerpt(text)!r}") from None
+        raise ReplyError(f"the model's reply is not JSON: {excerpt(text)!r}") from None
     if schema is not None:
         _check(value, schema, "reply")
     return value
@@ -73,13 +73,15 @@ def excerpt(text: str) -> str:
 def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key occurs twice")
     return found
 
 
 def _check(value: Any, schema: Mapping[str, Any], where: str) -> None:
     if unusual := _oddity(value, schema):
-        raise ReplyError(f"the model's reply is not as asked: {where} {unusual}")
+        raise ReplyError(
+            f"the model's reply does not have the requested form: {where} {unusual}"
+        )
     if isinstance(value, list) and "items" in schema:
         for place, item in enumerate(value):
             _check(item, schema["items"], f"{where}[{place}]")
@@ -116,7 +118,7 @@ def _odd_key(value: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     if schema.get("additionalProperties") is False:
         for key in value:
             if key not in schema.get("properties", {}):
-                return f"has a key that was not asked for: {excerpt(key)!r}"
+                return f"has an unexpected key: {excerpt(key)!r}"
     return ""
 
 
@@ -259,7 +261,7 @@ class Guarded:
                 raise _not_asked(key, f"{what}, this may cost {amount:.4f}")
         most_calls = self._limits["max_calls"]
         if calls + self._calls + 1 > most_calls:
-            what = f"max_calls is {most_calls:g}, and so many calls were made today"
+            what = f"max_calls is {most_calls:g}, and that many calls were made today"
             raise _not_asked("max_calls", what)
         self._calls += 1
         left = min(self._limits[key] - count for key, count in spent.items())

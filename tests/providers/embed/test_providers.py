@@ -151,9 +151,9 @@ def test_what_no_header_can_carry_is_no_key(key):
 def test_what_is_no_url_is_a_usage_error(url):
     """Only http and https, with a host."""
     for name in ("openai", "openai-compatible", "gemini", "ollama"):
-        with pytest.raises(UsageError, match="embed_url is no URL"):
+        with pytest.raises(UsageError, match="embed_url is not a URL"):
             made(name, {KEYS.get(name, "X"): "k"}, url=url, model="m")
-    with pytest.raises(UsageError, match="OPENAI_BASE_URL is no URL"):
+    with pytest.raises(UsageError, match="OPENAI_BASE_URL is not a URL"):
         made("openai", {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": url})
 
 

@@ -183,9 +183,9 @@ NOT_WHOLE = [
     (Step(stop="max_tokens", text='{"findings": ["Fre'), "cut off"),
     (Step(stop="refusal", text=""), "refused by the model"),
     (Step(stop="pause_turn", text="x"), "pause_turn"),
-    (Step(raw=b'{"content": 3, "usage": 4}'), "no message"),
-    (Step(raw=b'{"content": ' + b"[" * 100_000), "no message"),
-    (Step(text='{"findings": [], "path": "/etc/passwd"}'), "not asked for"),
+    (Step(raw=b'{"content": 3, "usage": 4}'), "with a message"),
+    (Step(raw=b'{"content": ' + b"[" * 100_000), "with a message"),
+    (Step(text='{"findings": [], "path": "/etc/passwd"}'), "unexpected key"),
 ]
 
 
@@ -228,7 +228,7 @@ def test_a_reply_without_an_end_is_not_read_to_it(packed, api, make):
     raw = message({"model": "m"}, "yes", "end_turn", {}) + spaces
     headers = {"content-encoding": "gzip"} if packed else {}
     api.steps.append(Step(raw=gzip.compress(raw) if packed else raw, headers=headers))
-    assert "no message" in refused(make().model).what
+    assert "with a message" in refused(make().model).what
     assert len(api.seen) == 1
 
 
