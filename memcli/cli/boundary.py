@@ -1,6 +1,5 @@
 """Read the arguments of a command line; report a failure as a line, a hint and an exit
-code. Without Typer.
-"""
+code. Without Typer."""
 
 import io
 import os
@@ -95,8 +94,7 @@ def name_unmatched(mem: "App", patterns: Iterable[str]) -> None:
 
 def say_notes(mem: "App") -> None:
     """Print what was noted during the run, each note once whichever tier it comes
-    from.
-    """
+    from."""
     for note in dict.fromkeys(mem.notes):
         say(f"mem: {note}", quiet=mem.options.quiet)
 
@@ -120,8 +118,7 @@ def key(option: str) -> Parser:
 
 def checked(option: str, check: Parser) -> Parser:
     """The parser of an option whose value `check` converts; its error says what is
-    allowed.
-    """
+    allowed."""
 
     def parse(value: Any) -> Any:
         try:
@@ -136,8 +133,7 @@ def checked(option: str, check: Parser) -> Parser:
 
 def read_words(words: Sequence[str]) -> str:
     """The words of a command line, or standard input for a lone `-`; invalid UTF-8 is
-    replaced.
-    """
+    replaced."""
     if list(words) == ["-"]:
         return read_stdin().decode("utf-8", "replace")
     text = " ".join(words)
@@ -146,8 +142,7 @@ def read_words(words: Sequence[str]) -> str:
 
 def read_entry(words: Sequence[str]) -> str:
     """The text of an entry: words, or standard input for a lone `-`, which must be
-    valid text.
-    """
+    valid text."""
     piped = list(words) == ["-"]
     return _decoded(read_stdin()) if piped else read_words(words)
 
@@ -187,8 +182,7 @@ def opened_file(path: str, read: Callable[[Any], T]) -> T:
 
 def read_file(path: str) -> str:
     """The contents of a file named on the command line, or of standard input for
-    `-`.
-    """
+    `-`."""
     if path == "-":
         return read_words(["-"])
     data = opened_file(path, lambda name: files.read_file(name).data)

@@ -188,8 +188,7 @@ def edit(
     """Change an entry in $VISUAL or $EDITOR, or with options.
 
     If the entry changed meanwhile, nothing is written; your text is kept, and mem says
-    where.
-    """
+    where."""
     from memcli.commands.edit import EditRequest, edit
 
     text = None if body is None else boundary.read_entry([body])
@@ -318,8 +317,7 @@ def browse(
 
     The page is one file that loads nothing from the network; it is in your cache
     folder, readable by you alone. With --serve it is served on loopback until it has
-    been closed for a minute; its address works once.
-    """
+    been closed for a minute; its address works once."""
     from memcli.commands.browse import browse as look
     from memcli.views import page
 
@@ -375,8 +373,7 @@ def retire(
     """Take entries out of recall.
 
     They stay in their file, marked retired, until mem compact moves them to the
-    archive.
-    """
+    archive."""
     from memcli.commands import retire as command
 
     report = command.retire(mem, ids, because)
@@ -427,8 +424,7 @@ def forget(
     this machine; mem names what it cannot reach. Of history, chats and commits are
     removed and not read again, together with proposals that wait; what was learned from
     them stays. To read commits again that --all or --before removed, run mem index
-    --history --rebuild.
-    """
+    --history --rebuild."""
     if not ids:
         from memcli.commands import history
 

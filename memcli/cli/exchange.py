@@ -1,6 +1,5 @@
 """Exchange with your other machines, with other tools, and with the target branch of a
-change.
-"""
+change."""
 
 import os
 from collections.abc import Sequence
@@ -64,8 +63,7 @@ def sync_(
 
     Covers ~/MEMORY.md and ~/institutional.md; run mem sync --git first. Commits,
     fetches, merges by entry, and pushes; refuses secrets. With sync = "session" in the
-    user's file it runs after every session.
-    """
+    user's file it runs after every session."""
     from memcli.commands.sync import HomeRepository
 
     repository = HomeRepository(mem.project, mem.workspace)
@@ -95,8 +93,7 @@ def import_(
     """Import from the memories of other tools.
 
     Reads Claude Code's auto memory, CLAUDE.md and similar files, and never changes
-    them. What memory knows already is not added, so a second run adds nothing.
-    """
+    them. What memory knows already is not added, so a second run adds nothing."""
     from memcli.commands.import_ import ImportRequest, run
 
     request = ImportRequest(paths=tuple(paths), form=form, level=level, again=again)
@@ -126,8 +123,7 @@ def export(
 
     claude and agents-md: a marked section with norms, rules and the strongest lessons.
     claude-rules: a file in .claude/rules for each set of paths, with what memory says
-    about those files. json: every live entry. The proxy store is never exported.
-    """
+    about those files. json: every live entry. The proxy store is never exported."""
     from memcli.commands.export import RULES_TARGET, TARGETS, export
 
     target = "json" if mem.options.json else target

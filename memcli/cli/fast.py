@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 
 class Output(NamedTuple):
     """How to answer a recall: the format, whether no hit means exit code 1, and as of
-    when.
-    """
+    when."""
 
     form: str = "auto"
     check: bool = False
@@ -46,8 +45,7 @@ class Output(NamedTuple):
 
 def recall(options: Options, request: RecallRequest, output: Output) -> int:
     """Print the answer and return the exit code. A lone `-` as the task reads standard
-    input.
-    """
+    input."""
     one_of("--format", output.form, ("auto", "text", "prompt", "json"))
     one_of("--history", request.history, ("auto", "only", "off"))
     with opened(options) as mem:
@@ -79,8 +77,7 @@ def _progress(mem: App) -> AbstractContextManager[object]:
 
 def _answered(mem: App, request: RecallRequest) -> RecallReport:
     """The answer from this project, or from several: those named, or, outside a
-    project, those in the configuration.
-    """
+    project, those in the configuration."""
     roots = []
     if mem.options.others:
         roots = [mem.options.root, *mem.options.others]
@@ -134,8 +131,7 @@ def _nothing(mem: App, report: RecallReport) -> str:
 
 def run_index(arguments: Sequence[str]) -> int | None:
     """Run a plain `mem index` without Typer and return its exit code; None if it needs
-    Typer.
-    """
+    Typer."""
     given = set(arguments)
     rebuild = "--rebuild" in given
     if not given <= {"-q", "--quiet", "--rebuild"}:
@@ -205,8 +201,7 @@ NUMBERS = {"--limit": "limit", "--max-tokens": "max_tokens"}
 
 def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
     """The options by name of a line that has only words and everyday options; None if
-    it needs Typer.
-    """
+    it needs Typer."""
     words: list[str] = []
     sets: list[str] = []
     options: dict[str, Any] = {"words": words, "sets": sets}
@@ -246,8 +241,7 @@ def _takes_value(option: str, value: str | None, given: dict[str, Any]) -> bool:
 
 def run_plain(arguments: Sequence[str]) -> int | None:
     """Run `mem recall` without Typer and return its exit code; None if the line needs
-    Typer.
-    """
+    Typer."""
     options_given = plain(arguments)
     if options_given is None:
         return None

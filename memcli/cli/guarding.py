@@ -31,8 +31,7 @@ def guard(
     """Enforce a lesson: refuse the commands and file changes it forbids, or ask first.
 
     Without an ID, list the guards. They work for agents that call mem before a tool
-    runs; a guard is a seat belt, not a sandbox.
-    """
+    runs; a guard is a seat belt, not a sandbox."""
     from memcli.commands import guard as command
 
     patterns = {

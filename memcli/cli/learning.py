@@ -1,6 +1,5 @@
 """Learning: from sessions, before and during work, and proposals that wait for a
-yes.
-"""
+yes."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -75,8 +74,7 @@ def extract(
 
     Finds corrections, preferences and pitfalls, and writes an episode of each session.
     Uses rules, or the language model that your own configuration enables. Secrets are
-    removed first. Nothing is learned twice.
-    """
+    removed first. Nothing is learned twice."""
     from memcli.extraction.extract import ExtractRequest
 
     # Check for options that exclude each other before any work.
@@ -220,8 +218,7 @@ def inbox(mem: App) -> None:
 
     Findings that the rules are not sure about wait here, on this machine, for 30 days.
     mem keep writes one to memory, mem drop deletes it. What a person says again in
-    another session is kept automatically.
-    """
+    another session is kept automatically."""
     from memcli.commands.inbox import inbox
 
     show(mem, inbox(mem), view.inbox_text, view.inbox_keys)
@@ -238,8 +235,7 @@ def keep(
     """Write proposals to memory.
 
     Each entry names the session and turn it comes from, and counts as confirmed by
-    you.
-    """
+    you."""
     from memcli.commands.keep import KeepRequest, keep
 
     request = KeepRequest(ids=tuple(ids), title=title, kind=kind, level=level)
@@ -260,8 +256,7 @@ def eval_(mem: App, progress: Progress) -> int:
 
     Past sessions are replayed: does a rule of memory say what the person said then,
     and would hooks have told it before, had it stood there? Was what they tell taken
-    up? Nothing is written.
-    """
+    up? Nothing is written."""
     from memcli.hooks import replay
 
     with progress:

@@ -12,8 +12,7 @@ It also gets --root, --set, --json and --quiet (`mem.options`); with `dry`, --dr
 with `trees`, the work trees to write to. A parameter of type `Filters` stands for the
 options that filter entries. One of type `Progress` adds no option: work inside `with
 progress:` shows a progress bar. A command that takes `Options` instead of an App opens
-the App itself; a `bare` command has its own options only.
-"""
+the App itself; a `bare` command has its own options only."""
 
 import functools
 import inspect
@@ -84,8 +83,7 @@ def option(
     **more: Any,
 ) -> Any:
     """An option with a value, shown as `metavar` in the help. The help of a command
-    lists the options of a `panel` only by name.
-    """
+    lists the options of a `panel` only by name."""
     more["rich_help_panel"] = more.pop("panel", None)
     return typer.Option(default, *names, metavar=metavar, help=help, **more)
 
@@ -197,8 +195,7 @@ def _chosen(given: Mapping[str, Any]) -> Filters:
 
 LIFTING = ("guard", "edit", "retire", "forget")
 """The commands with which a person changes or ends an entry; mem asks before an agent
-runs one on a guard.
-"""
+runs one on a guard."""
 
 
 def _parameters(work: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -207,8 +204,7 @@ def _parameters(work: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 def callback(made: Made) -> Callable[..., Any]:
     """The function whose signature Typer reads: the command's own options, the filters
-    and the shared options.
-    """
+    and the shared options."""
     if made.bare:
         return made.work
     first, *own = _parameters(made.work).values()
@@ -267,8 +263,7 @@ def show(
 
 def say_changes(mem: App, report: "Changes", *, remove: bool, of: str = "") -> None:
     """Print what was or would be set up, and what to do next; `of` names the part to
-    take back.
-    """
+    take back."""
     done = report.done
     if not done and remove:
         done = (f"nothing {of}is left to take back",)
@@ -289,8 +284,7 @@ def wrote(
     mem: App, report: P, words: Callable[[P], str], keys: Keys[P] | None = None
 ) -> None:
     """Print what was written, as text (nothing with --quiet) or JSON; for a dry run,
-    the diff.
-    """
+    the diff."""
     if mem.options.json:
         values = keys(report) if keys else {}
         put(json.of(report, **values, dry_run=mem.dry_run))

@@ -1,6 +1,5 @@
 """Send an answer that is longer than the terminal through the user's pager, as git
-does.
-"""
+does."""
 
 import os
 import shlex
@@ -13,8 +12,7 @@ from memcli.views.text import put
 USUAL = "less"
 LESS = "FRX"
 """The options of less when LESS is not set: quit if all fits, keep colours, do not
-clear the screen.
-"""
+clear the screen."""
 
 
 def put_paged(text: str) -> None:
@@ -40,8 +38,7 @@ def _is_too_long(text: str) -> bool:
 
 def _pager() -> list[str]:
     """GIT_PAGER, core.pager of the user's own git configuration (a repository must not
-    name a program), PAGER, or less; empty for none and for cat.
-    """
+    name a program), PAGER, or less; empty for none and for cat."""
     named = os.environ.get("GIT_PAGER")
     if named is None:
         named = git.global_setting("core.pager")

@@ -1,7 +1,6 @@
 """Plumbing: what git and agents call. `mem hook` and `mem merge-driver` run on every
 prompt and merge, so `__main__` calls them before Typer is imported; only their help
-comes from here.
-"""
+comes from here."""
 
 from memcli.cli.options import argument, command, option
 
@@ -17,8 +16,7 @@ def hook(event: list[str] = argument("EVENT [ARGUMENT]...", EVENTS)) -> int:
 
     Reads the agent's JSON from standard input and prints JSON or nothing. The exit
     status is always 0; failures are logged to hooks.log in the state folder.
-    MEM_HOOK=off switches every hook off.
-    """
+    MEM_HOOK=off switches every hook off."""
     from memcli.hooks import protocol
 
     return protocol.main(event)

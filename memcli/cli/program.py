@@ -28,8 +28,7 @@ GROUPS = {
     "Plumbing": "hook merge-driver mcp",
 }
 """The commands as `mem --help` lists them. Each group has a module of its name here,
-with the signatures, and one in `views`, with the texts.
-"""
+with the signatures, and one in `views`, with the texts."""
 LEAST_HELP = 52  # the least width that help is written for
 
 
@@ -43,8 +42,7 @@ def _root(
 
 def program(name: str = "") -> Any:
     """The program with only the command asked for: building all commands costs more
-    than a recall.
-    """
+    than a recall."""
     commands_wanted = {name} if name in commands() else set(commands())
     app = typer.Typer(
         name="mem",
@@ -77,8 +75,7 @@ def commands() -> Sequence[str]:
 
 def write_help(name: str = "") -> str:
     """Write the full help: what every command does, or everything that one command
-    takes.
-    """
+    takes."""
     whole_program = program(name)
     context = typer.Context(
         whole_program, info_name="mem", **whole_program.context_settings
@@ -130,8 +127,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _renewed(error: Any, arguments: Sequence[str]) -> list[str]:
     """The line with an option of an earlier version rewritten, with a note about it;
-    empty if the line failed for another reason.
-    """
+    empty if the line failed for another reason."""
     from memcli.cli import spellings
 
     option = getattr(error, "option_name", "")
@@ -171,8 +167,7 @@ def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
 
 def _help(error: Any, command: str, option: str, first: str) -> str:
     """The command that shows help, or the one with --json where that replaces the
-    option.
-    """
+    option."""
     if option == "--format" and "--json" in _options(error):
         return f"mem {command} --json"
     return f"mem {command} --help" if command == first else "mem --help"
@@ -229,8 +224,7 @@ class ProgramHelp(typer.core.TyperGroup):
 
 class CommandHelp(typer.core.TyperCommand):
     """A command; the help has a line for each of its own options and only names shared
-    ones.
-    """
+    ones."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments. Raises UsageError for an option with an empty value."""
@@ -251,8 +245,7 @@ class CommandHelp(typer.core.TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help of a command so that it fits one screen: the long description
-        is cut first.
-        """
+        is cut first."""
         help = (self.help or "").strip()
         page = self._page(ctx, help)
         if page.rstrip("\n").count("\n") >= SCREEN:

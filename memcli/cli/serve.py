@@ -1,7 +1,6 @@
 """mem browse --serve: the page on loopback, with buttons that run commands; it stops
 when the page is closed. It is the standard library's server, since one page of one
-person makes three kinds of request.
-"""
+person makes three kinds of request."""
 
 import hmac
 import json
@@ -40,8 +39,7 @@ Gather = Callable[[App], browse.BrowseReport]
 
 class PageServer(ThreadingHTTPServer):
     """Serves the page once to whoever has the address; after that answers only that
-    page.
-    """
+    page."""
 
     daemon_threads = True
 
@@ -76,8 +74,7 @@ class PageServer(ThreadingHTTPServer):
 
     def taken(self, token: str) -> str:
         """The page for the token in the address; "" for a wrong token or a second
-        request.
-        """
+        request."""
         with self.lock:
             if not _same(token, self.once):
                 return ""

@@ -51,8 +51,7 @@ def init(
     """Set up a repository.
 
     Creates MEMORY.md, makes git ignore derived files, and registers the merge driver
-    for memory files. On request, git, agents and CI call mem automatically.
-    """
+    for memory files. On request, git, agents and CI call mem automatically."""
     from memcli.commands.init import InitRequest, run
 
     asks = not (mem.dry_run or remove)
@@ -102,8 +101,7 @@ _RECEIVERS = {"claude": ("Claude", "Anthropic"), "codex": ("Codex", "OpenAI")}
 
 def _wanted_learner(mem: App) -> str:
     """The agent that the person wants to learn with: "rules" for none, "" if nobody
-    could be asked.
-    """
+    could be asked."""
     from shutil import which
 
     settings = mem.project.settings
@@ -219,8 +217,7 @@ def completion(mem: App, shell: str = argument("SHELL", "bash, zsh or fish.")) -
     """Print the completion script for a shell.
 
     Save it for bash as ~/.local/share/bash-completion/completions/mem, for zsh as _mem
-    in a folder of $fpath, for fish as ~/.config/fish/completions/mem.fish.
-    """
+    in a folder of $fpath, for fish as ~/.config/fish/completions/mem.fish."""
     from memcli.commands.completion import script
 
     keys = {"shell": shell, "script": script(shell)}

@@ -1,6 +1,5 @@
 """Options of earlier versions, and how each is written now. An old option still works,
-with a note.
-"""
+with a note."""
 
 import tomllib
 from collections.abc import Sequence

@@ -49,8 +49,7 @@ def reinforce_(
 
     HOW says how well it helped (FSRS): again, hard, good or easy; for a workflow:
     worked or failed; remember resets the decay clock without counting a use. Standard
-    input has one id a line.
-    """
+    input has one id a line."""
     from memcli.compaction.reinforce import reinforce
 
     if not (ids or session):
@@ -67,8 +66,7 @@ def reinforce_(
 
 def _request(words: Sequence[str], session: str) -> "ReinforceRequest":
     """Parse the arguments: ids, verdicts (`ID=good`), and `-` for ids on standard
-    input.
-    """
+    input."""
     from memcli.compaction.reinforce import ReinforceRequest
     from memcli.sessions.reader import spoken
 
@@ -125,8 +123,7 @@ def compact(
 
     Uses no network and no model unless an option says so: the result is the same on
     every machine, and safe in CI. What leaves a file is kept in the archive beside it.
-    Also counts which entries agents used.
-    """
+    Also counts which entries agents used."""
     from memcli.commands.compact import CompactRequest, run, run_due
 
     mem.options = mem.options._replace(dry_run=mem.dry_run or check)
@@ -178,8 +175,7 @@ def retire_stage(
     """Retire what was true only for a stage that ended.
 
     Retires the task entries of that phase; keeps team entries, and entries with a kind
-    at the project or global level. Without STAGE, uses the one in INTENT.md.
-    """
+    at the project or global level. Without STAGE, uses the one in INTENT.md."""
     from memcli.commands.retire_stage import StageRequest, retire_stage
 
     request = StageRequest(
@@ -254,8 +250,7 @@ def doctor(
     """Show what is broken, and fix it.
 
     Checks memory files, index, git settings and configuration, and names the command
-    that fixes each finding. Exit 1 if something is broken.
-    """
+    that fixes each finding. Exit 1 if something is broken."""
     from memcli.commands.doctor import check_stale, run
 
     dry_run = mem.dry_run

@@ -104,8 +104,7 @@ def _lifted(sides: Sequence[str], text: str) -> list[Binding]:
 
 def _merged(files: Sequence[Path], name: str, size: str) -> Merged:
     """The merged text. Raises for what is not a memory file: an attribute must not
-    merge code.
-    """
+    merge code."""
     if name and not memory_name().search(name):
         path = Path.cwd() / name
         project = Project(os.environ, path.parent)

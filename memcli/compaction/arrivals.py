@@ -1,6 +1,5 @@
 """Filter what a merge brings in: drop what was retired on this side or forgotten on
-this machine. Pure.
-"""
+this machine. Pure."""
 
 from collections.abc import Sequence
 
@@ -43,8 +42,7 @@ def _doors_for(
 
 def let_in(text: str, path: str, doors: Doors) -> str:
     """The merged file, with what was retired elsewhere retired, and what was forgotten
-    removed.
-    """
+    removed."""
     if not doors:
         return text
     memory = parse(text, path)

@@ -42,8 +42,7 @@ from memcli.similarity.taken_back import stones_by_id
 
 class CompactReport(NamedTuple):
     """What was or would be done, what was found and left alone, the patches, and how
-    many episodes wait.
-    """
+    many episodes wait."""
 
     done: tuple[Event, ...] = ()
     found: tuple[Event, ...] = ()
@@ -73,8 +72,7 @@ def compact(app: App, request: CompactRequest) -> CompactReport:
 
 def renamed_files(app: App) -> dict[str, dict[str, str]]:
     """The new names of files that git reports as renamed, by entry. Refreshes the index
-    first.
-    """
+    first."""
     if app.project.root is None or not app.project.listing.files:
         return {}
     app.refresh(embed=False)
@@ -119,8 +117,7 @@ def _written(
 
 def _meanings(app: App, request: CompactRequest) -> Meanings:
     """The vectors of entries that may be merged, except proxies. Made without holding a
-    lock.
-    """
+    lock."""
     from memcli.index.embedding import of_texts
     from memcli.index.vectors import embedded_text
 

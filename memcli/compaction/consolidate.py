@@ -1,6 +1,5 @@
 """Ask a language model what compaction needs to know, and carry out its answers. While
-it is asked, nothing is locked or written.
-"""
+it is asked, nothing is locked or written."""
 
 import datetime
 import re
@@ -105,8 +104,7 @@ def _settled_around(
     batch: EpisodeBatch, files: CompactFiles
 ) -> dict[str, dict[str, Entry]]:
     """The entries that may be shown with a batch, by path and id: those of the project
-    and of its episodes' place.
-    """
+    and of its episodes' place."""
     first = batch.episodes[0].path
     home = next(source.place for source in files.sources if source.path == first)
     around = {}
@@ -143,8 +141,7 @@ def ask_the_judge(
     model: Model, project: Project, files: CompactFiles, answers: ModelAnswers
 ) -> ModelAnswers:
     """Ask which of the project's entries hold everywhere, except those that name the
-    project.
-    """
+    project."""
     target = files.memory(EVERYWHERE, project.path_of(EVERYWHERE))
     if target is None or project.root is None:
         return answers
@@ -194,8 +191,7 @@ def _project_names(project: Project) -> list[str]:
 
 def _candidates(files: CompactFiles, everywhere: MemoryFile) -> list[QuotedEntry]:
     """The project's entries that a judge may see: live, not promoted, and unlike any
-    rejected entry.
-    """
+    rejected entry."""
     archive_path = archive_of(EVERYWHERE)
     archive = parse(files.archives.get(archive_path, ""), archive_path)
     everywhere_entries = (*everywhere.entries, *archive.entries)
@@ -226,8 +222,7 @@ def _is_settled(entry: Entry) -> bool:
 
 def names_project(entry: Entry, names: Iterable[str]) -> str:
     """The first of `names` that occurs in an entry's text or tags, in any spelling, or
-    "".
-    """
+    ""."""
     text = _copied_text(entry)
     for name in names:
         parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+", name)
@@ -258,8 +253,7 @@ class Consolidation:
 
     def learn(self, lesson: Lesson) -> None:
         """Apply a lesson and mark its episodes; do nothing if one of them has
-        changed.
-        """
+        changed."""
         batch = lesson.batch
         spots = [self._spot(item) for item in batch.episodes]
         entry_ids = [item.entry.id for item in batch.episodes]
@@ -327,8 +321,7 @@ class Consolidation:
 
     def _add(self, operation: Operation, batch: EpisodeBatch, ordinal: int) -> str:
         """Add a fact. Returns its id, or that of an entry that says the same, or "" if
-        it was rejected before.
-        """
+        it was rejected before."""
         body = body_of(operation.title, operation.body, self.today)
         path = batch.target
         others = [item for item in batch.related if item is not operation.target]
@@ -393,8 +386,7 @@ class Consolidation:
 
     def _known_everywhere(self, promoted: Entry, path: str) -> str | None:
         """Reinforce the global entry that says the same and return its id; None if
-        there is none.
-        """
+        there is none."""
         wanted = claim(promoted.body)
         for place, entry in enumerate(self.files[path].entries):
             live = entry.is_live

@@ -1,6 +1,5 @@
 """Entries that contradict each other: report them, lower their weight, or let one
-supersede the other, as a model or person decided.
-"""
+supersede the other, as a model or person decided."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -14,8 +13,7 @@ DECAY = 0.7  # factor for the importance of an entry that another contradicts
 class PairVerdict(NamedTuple):
     """A model's verdict on a pair, as earlier steps left it: `what` is new, reinforce,
     update, invalidate or unsure; `keep` is the id that stays, `body` its new text if it
-    changes.
-    """
+    changes."""
 
     pair: Opposite
     what: str = "unsure"
@@ -30,8 +28,7 @@ def settle(
     verdicts: Mapping[tuple[str, str], PairVerdict],
 ) -> None:
     """Report opposite claims; `decay` also lowers both weights, once; `resolve` carries
-    out verdicts.
-    """
+    out verdicts."""
     opposed = {frozenset(pair.ids) for pair in pairs}
     work.changes.found[:] = [
         event
@@ -78,8 +75,7 @@ def opposites_of(work: Compaction) -> list[Opposite]:
 
 def _decay(work: Compaction, pair: list[Member]) -> None:
     """Lower the importance of two contradicting entries, unless they are already
-    marked.
-    """
+    marked."""
     first, second = pair
     named = {*first.names("contradicts"), *second.names("contradicts")}
     if named & {first.entry.id, second.entry.id}:

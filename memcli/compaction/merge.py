@@ -44,8 +44,7 @@ class Unmergeable(Exception):
 
 class Asked(NamedTuple):
     """What a merge needs from git: the merge of prose that both sides changed, and the
-    archive beside a side's text.
-    """
+    archive beside a side's text."""
 
     merge_prose: MergeProse
     archive_beside: Callable[[str], str] = lambda side: ""
@@ -53,8 +52,7 @@ class Asked(NamedTuple):
 
 class Merged(NamedTuple):
     """The text with both sides' changes, the number of conflicts in its prose, and
-    notes about entries that one side had removed.
-    """
+    notes about entries that one side had removed."""
 
     text: str
     conflicts: int = 0
@@ -63,8 +61,7 @@ class Merged(NamedTuple):
 
 def merge(base: str, ours: str, theirs: str, *, path: str, asked: Asked) -> Merged:
     """Apply both sides' changes to `base`. If one side has no changes, the result is
-    the other side, byte for byte.
-    """
+    the other side, byte for byte."""
     if base in (ours, theirs) or ours == theirs:
         return Merged(_one_sided(base, ours, theirs, str))
     line_end = _line_end(base, ours, theirs)
@@ -108,8 +105,7 @@ def _first_line_end(text: str) -> str:
 
 class _Block(NamedTuple):
     """An entry's text: front matter with its delimiters, and the rest. `below` is the
-    prose before the next entry, `gap` the blank lines after both.
-    """
+    prose before the next entry, `gap` the blank lines after both."""
 
     id: str = ""
     front: str = ""
@@ -128,8 +124,7 @@ class _Block(NamedTuple):
     @property
     def binds(self) -> bool:
         """Whether it has a guard, so that a side which removes it does not simply
-        win.
-        """
+        win."""
         if "guard" not in self.front:
             return False
         return strictness_of(self.values) > 0 and self.entry.is_live
@@ -265,8 +260,7 @@ def _joined(head: str, blocks: Sequence[_Block], tail: str, line_end: str) -> st
 
 def _verify(file: MemoryFile, head: str, blocks: Sequence[_Block]) -> None:
     """Raise Unmergeable unless the merged text parses to the planned entries and
-    prose.
-    """
+    prose."""
     entries = [
         _trimmed(file.text[entry.start : entry.end])[0] for entry in file.entries
     ]
@@ -332,8 +326,7 @@ def _edited_on(
     base: _Blocks, merged: Mapping[tuple[str, int | str], list[_Block]]
 ) -> set[tuple[str, str]]:
     """Id and body of the second versions that equal the base: both sides were edited
-    from it.
-    """
+    from it."""
     stale = set()
     for key, versions in merged.items():
         if len(versions) > 1 and key in base:
@@ -363,8 +356,7 @@ def _merge_block(
 
 class _Removals:
     """What happens to an entry that one side removed: if that side's archive has it as
-    retired, no change brings it back; a guard that was only deleted stays.
-    """
+    retired, no change brings it back; a guard that was only deleted stays."""
 
     def __init__(self, ours: str, theirs: str, path: str, asked: Asked) -> None:
         self.ours = ours
@@ -377,8 +369,7 @@ class _Removals:
         self, base: _Block | None, ours: _Block | None, theirs: _Block | None
     ) -> list[_Block]:
         """What stays of an entry that one side lacks: everything if the other side
-        changed it or it is a guard, else only new prose below it.
-        """
+        changed it or it is a guard, else only new prose below it."""
         left = ours or theirs or _Block()
         if base is None:
             return [left]
@@ -470,8 +461,7 @@ def _with_values(
     values: Values, base: _Block | None, ours: _Block, theirs: _Block
 ) -> _Block:
     """The front matter of the side that keeps all comments, with missing values spliced
-    in.
-    """
+    in."""
     base_comments = _comments(base or ours)
     our_comments = _comments(ours)
     their_comments = _comments(theirs)

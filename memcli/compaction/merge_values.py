@@ -29,8 +29,7 @@ Values = Mapping[str, Any]
 
 def merge_values(base: Values | None, ours: Values, theirs: Values) -> dict[str, Any]:
     """Merge the front matter of both sides; without a base, both sides inserted the
-    entry.
-    """
+    entry."""
     base = _counted_by_both(ours, theirs) if base is None else base
     preferred = _reinforced_later(ours, theirs)
     merged = {
@@ -45,8 +44,7 @@ def merge_values(base: Values | None, ours: Values, theirs: Values) -> dict[str,
 def _strictest(ours: Values, theirs: Values, merged: Values) -> dict[str, Any]:
     """The strictest combination of guard values, whoever changed them: the stricter
     guard, the patterns of both sides, and only exceptions (`unless`) that both sides
-    have.
-    """
+    have."""
     binding = [side for side in (ours, theirs) if strictness_of(side)]
     if not binding:
         return {}
@@ -64,8 +62,7 @@ def _strictest(ours: Values, theirs: Values, merged: Values) -> dict[str, Any]:
 
 def _counted_by_both(ours: Values, theirs: Values) -> Values:
     """What both sides had counted before they diverged, say because of a squashed
-    merge.
-    """
+    merge."""
     counted = {}
     for key in COUNTS:
         if key in ours and key in theirs:
@@ -84,8 +81,7 @@ def _reinforced_later(ours: Values, theirs: Values) -> str:
 
 def _reasons(ours: Values, theirs: Values, merged: Values) -> dict[str, Any]:
     """Values that explain another value, from the side that it came from: why an entry
-    was retired or archived.
-    """
+    was retired or archived."""
     reasons = {}
     if (side := _deciding(ours, theirs, merged, "status")) is not None:
         reasons["retired_because"] = side.get("retired_because")
@@ -164,6 +160,5 @@ def as_list(key: str, value: Any) -> list[Any] | None:
 
 def same(value: Any, other: Any) -> bool:
     """Whether two values are the same: 1 is neither true nor 1.0, but NaN equals
-    NaN.
-    """
+    NaN."""
     return repr(value) == repr(other)

@@ -1,6 +1,5 @@
 """The memory files of a compaction run, and the state of their entries between
-steps.
-"""
+steps."""
 
 import datetime
 import os
@@ -43,8 +42,7 @@ Meanings = Mapping[tuple[str, str], bytes]
 
 class StageEnd(NamedTuple):
     """A stage that ended according to INTENT.md ("" for none), and the patch of
-    `.current-stage`.
-    """
+    `.current-stage`."""
 
     job: str
     ended: str
@@ -95,8 +93,7 @@ class CompactRequest(NamedTuple):
 
 class CompactFiles(NamedTuple):
     """The files of a run by name: sources, archive texts, absolute paths, original
-    texts; and problems.
-    """
+    texts; and problems."""
 
     project: Project
     sources: list[KnownFile]
@@ -114,8 +111,7 @@ class CompactFiles(NamedTuple):
 
     def memory(self, name: str, path: str) -> MemoryFile | None:
         """Read a file (empty if missing) and its archive; None and a problem if
-        unusable.
-        """
+        unusable."""
         archive = archive_of(name)
         paths = {name: path, archive: archive_of(path)}
         texts = {}
@@ -140,8 +136,7 @@ class CompactFiles(NamedTuple):
 
 def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:
     """Read the requested files. Raises UsageError for a name that is not a memory
-    file.
-    """
+    file."""
     files = CompactFiles(
         project=project,
         sources=[],
@@ -172,8 +167,7 @@ def read_files(project: Project, wanted: CompactRequest) -> CompactFiles:
 
 def _take_project_file(files: CompactFiles, wanted: CompactRequest) -> None:
     """Add the project's own file if it was not requested: to promote to it, or to see
-    which sections it already has.
-    """
+    which sections it already has."""
     project = files.project
     name = "MEMORY.md"
     is_new = wanted.promote and not wanted.files and project.found(name) is None
@@ -221,8 +215,7 @@ def _named(
 
 class CompactOutcome(NamedTuple):
     """New texts by path (including archives), what was done, what was found, and losses
-    to confirm.
-    """
+    to confirm."""
 
     texts: Mapping[str, str]
     done: tuple[Event, ...] = ()
@@ -302,8 +295,7 @@ class Compaction:
 
     def adopt(self, units: Sequence[str]) -> None:
         """Turn prose sections into entries with the same ids; copy sections from found
-        places instead.
-        """
+        places instead."""
         number_wanted = 0
         for number, source in enumerate(self.sources):
             if not source.writable or source.place.store == "institutional":
@@ -365,8 +357,7 @@ class Compaction:
 
     def edited(self, members: Sequence[Member]) -> bool:
         """Whether a person edited one of these bodies; it is then reported and left
-        unchanged.
-        """
+        unchanged."""
         touched = [member for member in members if member.original.touched]
         for member in touched:
             self.tell("skipped", [member], EDITED)
@@ -387,8 +378,7 @@ class Compaction:
 
 def _is_named(section: Entry, units: Sequence[str]) -> bool:
     """Whether a section is one of `units`, by heading or id prefix; true for all if
-    none is named.
-    """
+    none is named."""
     names = (section.title, section.title.rpartition(" > ")[2])
     for unit in units:
         is_beginning = len(unit) >= 4 and section.id.startswith(unit)
@@ -399,8 +389,7 @@ def _is_named(section: Entry, units: Sequence[str]) -> bool:
 
 def outcome_of(changes: ChangeSet) -> CompactOutcome:
     """The new texts, what was done and found, and a loss to confirm for each file that
-    loses too many entries.
-    """
+    loses too many entries."""
     losses = []
     for path, file in sorted(changes.files.items()):
         live = 0
@@ -428,8 +417,7 @@ def is_loss(gone: int, live: int) -> bool:
 
 def _is_lost(changes: ChangeSet, spot: Spot) -> bool:
     """Whether a live entry goes without a survivor: by age, with a stage, or
-    superseded.
-    """
+    superseded."""
     reason = changes.leaves(spot)
     return reason in ("stale", "superseded") or not changes.entry(spot).is_live
 

@@ -74,8 +74,7 @@ class _Home(NamedTuple):
 
 def due(sources: Sequence[KnownFile]) -> list[EpisodeBatch]:
     """The episodes to ask about, by job and task: if three wait, or a surprising
-    one.
-    """
+    one."""
     batches = []
     for home, unique in sorted(_waiting(sources).items()):
         waiting = sorted(unique.values(), key=lambda item: _began(item.entry))
@@ -197,8 +196,7 @@ def pairs_question(pairs: Sequence[Opposite]) -> str:
 
 def session_text(spoken: str) -> str:
     """A session as a model may see it: no secrets or private parts; the oldest text is
-    cut first.
-    """
+    cut first."""
     text = clean_text(spoken)
     if len(text) > LONGEST_SESSION:
         text = f"[the beginning is left out]\n{text[-LONGEST_SESSION:]}"
@@ -241,8 +239,7 @@ class Operation(NamedTuple):
 
 class Lesson(NamedTuple):
     """What a model learned from a batch, and how many of its proposals were dropped, by
-    reason.
-    """
+    reason."""
 
     batch: EpisodeBatch
     operations: tuple[Operation, ...]
@@ -289,8 +286,7 @@ def _operation(
 
 def _words(row: Mapping[str, Any]) -> tuple[str, str]:
     """Title and body of a proposal, made safe; both "" if there is no body. Raises
-    `Refused`.
-    """
+    `Refused`."""
     if row["body"].strip():
         return model_output.safe_text(row["title"], row["body"])
     model_output.check(row["title"])
@@ -337,8 +333,7 @@ def read_verdicts(
     text: str, pairs: Sequence[Opposite], today: str
 ) -> dict[tuple[str, str], PairVerdict]:
     """The verdict on each pair in a reply to `pairs_question`; unsure if missing or
-    invalid.
-    """
+    invalid."""
     verdicts = {pair.ids: PairVerdict(pair) for pair in pairs}
     for row in reversed(parse_json(text, SCHEMAS["resolve"])["verdicts"]):
         if 1 <= row["pair"] <= len(pairs):

@@ -116,8 +116,7 @@ def _checked(app: App, request: ReinforceRequest) -> ReinforceRequest:
 
 def _done(app: App, state: "State", session: str) -> set[str]:
     """The ids that a session has reinforced, including those in the note of a killed
-    run.
-    """
+    run."""
     if not session:
         return set()
     noted = (
@@ -294,8 +293,7 @@ def noted_uses(workspace: "Workspace") -> set[Use]:
 
 class WaitingUses:
     """The uses not yet counted in a memory file, read once. The journal of the write
-    names what it counts, so that nothing is counted twice.
-    """
+    names what it counts, so that nothing is counted twice."""
 
     def __init__(self, app: App) -> None:
         self.app = app
@@ -322,8 +320,7 @@ class WaitingUses:
 
     def count(self, sources: Sequence[KnownFile]) -> CompactOutcome:
         """Count them in these files, once per session and entry, without retired
-        entries.
-        """
+        entries."""
         changes = ChangeSet((source.memory for source in sources), self.app.today)
         spots = _spots(sources) if self.waiting else {}
         self.settled = [use for use in self.waiting if use[1] in spots]

@@ -1,6 +1,5 @@
 """End a stage: which entries leave with it, and the update of `.current-stage`. Only
-entries that belong to one piece of work leave with its stage.
-"""
+entries that belong to one piece of work leave with its stage."""
 
 import os
 from collections.abc import Sequence
@@ -30,8 +29,7 @@ PASSING_KINDS = ("", "episode")
 def outlasts(entry: Entry, place: Place) -> bool:
     """Whether an entry never leaves with a stage, whatever its domain. Earlier versions
     wrote `domain: task` on every entry; those with a kind at the project level or above
-    are permanent.
-    """
+    are permanent."""
     return place.level in LASTING_LEVELS and entry.kind not in PASSING_KINDS
 
 
@@ -44,8 +42,7 @@ def has_stage(place: Place, job: str) -> bool:
 
 def end_stage(work: Compaction, job: str, stage: str) -> list[Member]:
     """Retire the live task entries of a stage, and return all entries of it. An entry
-    that a person edited is reported and stays.
-    """
+    that a person edited is reported and stays."""
     passing = [member for member in work.members if _passes(member, job, stage)]
     for member in passing:
         if not work.edited([member]):
@@ -64,8 +61,7 @@ def _passes(member: Member, job: str, stage: str) -> bool:
 
 class StageLeavers(NamedTuple):
     """The entries that leave with a stage, as (id, path, title), and the patches.
-    `losses` names the files that lose too many live entries.
-    """
+    `losses` names the files that lose too many live entries."""
 
     retired: tuple[tuple[str, str, str], ...] = ()
     skipped: tuple[Problem, ...] = ()
@@ -101,8 +97,7 @@ def leavers_of(project: Project, job: str, stage: str) -> StageLeavers:
 
 class Intent(NamedTuple):
     """The content of an INTENT.md: its text, the stage ("" if it names none), and where
-    it says so. An unusable file is a problem and names no stage.
-    """
+    it says so. An unusable file is a problem and names no stage."""
 
     text: str
     stage: str
@@ -112,8 +107,7 @@ class Intent(NamedTuple):
 
 def read_intent(project: Project, folder: Path) -> Intent:
     """Read the INTENT.md of a job's folder or the root; the text is empty if there is
-    none.
-    """
+    none."""
     path = folder / "INTENT.md"
     try:
         text = context.text_of(project, path, most=SMALL_BYTES) or ""
@@ -133,8 +127,7 @@ def read_intent(project: Project, folder: Path) -> Intent:
 
 def stage_patch(project: Project, folder: Path, stage: str) -> tuple[str, Patch]:
     """The stage in `.current-stage` ("" if unknown), and the patch that writes a new
-    one.
-    """
+    one."""
     path = folder / ".current-stage"
     text = text_to_write(project, path, most=SMALL_BYTES)
     word = (text or "").strip()
@@ -144,8 +137,7 @@ def stage_patch(project: Project, folder: Path, stage: str) -> tuple[str, Patch]
 
 def stage_ends(app: App) -> tuple[StageEnd, ...]:
     """The stages that ended according to INTENT.md, at the root and in the jobs in
-    view. Asks no model; unreadable files are noted and ignored.
-    """
+    view. Asks no model; unreadable files are noted and ignored."""
     if app.project.root is None:
         return ()
     ends = []
@@ -182,8 +174,7 @@ def stages_now(project: Project) -> dict[str, str]:
 
 def move(app: App, end: StageEnd) -> StageLeavers:
     """End a stage: retire its entries and update `.current-stage`. Raises RefusedError
-    if a file would lose too much.
-    """
+    if a file would lose too much."""
 
     def plan() -> StageLeavers:
         leaving = StageLeavers()

@@ -1,7 +1,6 @@
 """The steps of compaction on a set of memory files: pure, and independent of the order
 of files. Each step sees the entries as earlier steps left them; what leaves goes to an
-archive.
-"""
+archive."""
 
 import datetime
 import re
@@ -58,8 +57,7 @@ def take_steps(
     verdicts: Mapping[tuple[str, str], PairVerdict] = {},
 ) -> CompactOutcome:
     """Compact the files of a run. Contradictions without a verdict are reported: those
-    known before the run, if given, else those that remain after the steps.
-    """
+    known before the run, if given, else those that remain after the steps."""
     _before_contradictions(work, wanted)
     pairs = opposites_of(work) if wanted.standing is None else wanted.standing
     settle(work, pairs, wanted.contradictions, verdicts)
@@ -69,8 +67,7 @@ def take_steps(
 
 def _drop_copies(work: Compaction) -> None:
     """Keep each wording of an entry once in an archive, as it was last archived. Git
-    keeps both copies when it merges two branches on its own.
-    """
+    keeps both copies when it merges two branches on its own."""
     for source in work.sources:
         path = archive_of(source.path)
         if not source.writable or path not in work.changes.files:
@@ -155,8 +152,7 @@ def _renamed(work: Compaction, member: Member, names: Mapping[str, str]) -> bool
 
 def _renamed_in_code(body: str, names: tuple[str, str]) -> str:
     """The body with a file's new name in each code span and link that has the old one,
-    keeping a leading `./`.
-    """
+    keeping a leading `./`."""
     old, new = names
     bare = re.escape(old.removeprefix("./").rstrip("/"))
     name = re.compile(rf"(?<![\w./-])((?:\./)?){bare}(?!/?[\w-]|\.\w)")
@@ -190,8 +186,7 @@ def _copy_order(member: Member) -> tuple[Any, ...]:
 
 def _merge_duplicates(work: Compaction) -> None:
     """Merge entries that say the same in one place; report those that only look
-    alike.
-    """
+    alike."""
     for group in work.groups(_mergeable_with):
         _merge_group(work, [member for member in group if member.writable])
 
@@ -278,8 +273,7 @@ def _archive_stale(work: Compaction) -> None:
 
 def _take_back(work: Compaction, stones: Mapping[StoneKey, Entry]) -> None:
     """Retire entries that a merge left live although an archive of their work tree has
-    them as retired.
-    """
+    them as retired."""
     for member in work.members:
         where = (member.place, member.source.tree)
         stone = stone_of(member.entry.id, *where, stones)
@@ -315,8 +309,7 @@ def has_faded(
     age: int, importance: float, count: int, kind: str, priority: object
 ) -> bool:
     """Whether it is older than 90 days, with importance x decay x (1 + n) below 0.1,
-    and no lasting kind or priority.
-    """
+    and no lasting kind or priority."""
     weight = importance * half_life_decay(age) * (1 + count)
     lasting = kind in LASTING_KINDS or priority in LASTING_PRIORITIES
     return age > STALE_DAYS and weight < STALE_BELOW and not lasting
@@ -339,8 +332,7 @@ def _promote_recurring(work: Compaction) -> None:
 
 def _may_rise(member: Member) -> bool:
     """Whether an entry may be promoted to the project: it is in a job's or task's
-    memory.
-    """
+    memory."""
     place = member.place
     is_below = place.level in PASSING_LEVELS and place.store == "memory"
     return is_below and member.live and not member.entry.is_episode
@@ -348,8 +340,7 @@ def _may_rise(member: Member) -> bool:
 
 def _families(members: list[Member]) -> list[list[Member]]:
     """The groups of entries that say the same; an entry unlike all others is its own
-    group.
-    """
+    group."""
     claims = [claim(member.entry.body) for member in members]
     families = [
         [members[place] for place in cluster.members]

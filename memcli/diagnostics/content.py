@@ -22,8 +22,7 @@ NAMES = """readable front-matter conflicts duplicate-ids secrets values dates id
 
 def key_line(memory: MemoryFile, entry: Entry, key: str) -> int:
     """The line of a key in an entry's front matter, or that of the body if it cannot be
-    found.
-    """
+    found."""
     pattern = re.compile(rf"(?<![^\r\n]){key}[ \t]*:")
     found = pattern.search(memory.text, entry.start, entry.end)
     return line_at(memory.text, found.start()) if found else entry.line
@@ -37,8 +36,7 @@ def line_at(text: str, offset: int) -> int:
 @lru_cache(maxsize=2)
 def _line_ends(text: str) -> list[int]:
     """The offsets of all line ends, computed once, since a file may have many
-    findings.
-    """
+    findings."""
     return [found.end() for found in re.finditer(r"\r\n|\n|\r(?!\n)", text)]
 
 
@@ -62,8 +60,7 @@ def content(
     others: Sequence[KnownFile] = (),
 ) -> list[Check]:
     """The rows for these documents, with a "PASS" for each check without findings; ids
-    are also compared with `others`.
-    """
+    are also compared with `others`."""
     rows = [_unread(problem) for problem in unreadable]
     for document in documents:
         for check in (_damaged, _conflicts, _unnamed, _secrets, _injections):
@@ -145,8 +142,7 @@ def _secrets(document: KnownFile) -> Iterator[Check]:
 
 def _injections(document: KnownFile) -> Iterator[Check]:
     """Sentences that try to command the agent. Archives are skipped: agents never see
-    them.
-    """
+    them."""
     text = document.memory.text if document.place.store != "archive" else ""
     hint = "reword or remove it; recall shows a notice in its place"
     for span in find_injections(text):
@@ -179,8 +175,7 @@ def _duplicates(
     documents: Iterable[KnownFile], others: Iterable[KnownFile]
 ) -> Iterator[Check]:
     """Ids that occur twice within one git work tree; an archive may repeat an id of its
-    file.
-    """
+    file."""
     first: dict[tuple[str, str], tuple[str, int]] = {}
     for document in others:
         for entry in _own_ids(document):
@@ -209,8 +204,7 @@ def _own_ids(document: KnownFile) -> list[Entry]:
 
 def _institutional(documents: Iterable[KnownFile], max_tokens: int) -> Iterator[Check]:
     """Institutional text that, with that of the levels above, takes more than half of
-    an answer.
-    """
+    an answer."""
     norms = [each for each in documents if each.place.store == "institutional"]
     norms.sort(key=lambda document: OUTERMOST[document.place.level])
     full = []

@@ -15,8 +15,7 @@ class Doubts(NamedTuple):
     """The ids of live entries in doubt, of `live` in all. `unconfirmed`: it comes from
     one session, and nobody used or repeated it in 90 days; `contradictions`: pairs that
     contradict each other; `gone`: it names code that is gone. `proposals` wait for a
-    yes; they are in no answer and cast no doubt.
-    """
+    yes; they are in no answer and cast no doubt."""
 
     live: int = 0
     unconfirmed: tuple[str, ...] = ()

@@ -42,8 +42,7 @@ OLD_LOCK = 600
 
 def mend(app: App, names: Sequence[str], remedies: Mapping[str, Remedy]) -> Mended:
     """Try every remedy; one that fails becomes a row, and the others are still
-    tried.
-    """
+    tried."""
     mended_lines: list[str] = []
     patches: list[Patch] = []
     failed: list[Check] = []
@@ -84,8 +83,7 @@ def check_leftovers(scene: Scene) -> Iterator[Check]:
 
 def _lock_of_git(app: App) -> Path | None:
     """The index lock that a killed git left. It is only reported, since only git knows
-    what it was for.
-    """
+    what it was for."""
     root = app.project.root
     folder = git.git_dir(root) if root else None
     with suppress(OSError):
@@ -97,8 +95,7 @@ def _lock_of_git(app: App) -> Path | None:
 
 def _leftovers(app: App) -> list[tuple[str, str]]:
     """Journals of this root or of an unknown one, and files of dead writers beside
-    memory.
-    """
+    memory."""
     root = app.project.root
     own_root = str(root.resolve() if root else "")
     leftovers = []

@@ -28,8 +28,7 @@ from memcli.storage.state import SessionLog, State
 ASKED = 20
 FIRST = 12
 """How many entries are recalled by their titles, and how many of the best chunks are
-examined.
-"""
+examined."""
 LOOKED = 1000  # how many entries without a reference are compared with all others
 LEDGER_DAYS = 30  # days over which calls of language models are summed
 PROVENANCE = ("session_id", "source", "merged_from", "promoted_from", "promoted_to")
@@ -47,8 +46,7 @@ class Snapshot(NamedTuple):
 
 class Spent(NamedTuple):
     """Usage of language models here in the last `days` days: tokens, and cost in
-    USD.
-    """
+    USD."""
 
     days: int
     calls: int = 0
@@ -66,8 +64,7 @@ class Spent(NamedTuple):
 
 class HealthReport(NamedTuple):
     """The score, what it is made of, and one snapshot per day. `unwritten` counts the
-    prompts since the last write to memory.
-    """
+    prompts since the last write to memory."""
 
     health: Health
     counts: Mapping[str, Any]
@@ -82,8 +79,7 @@ class HealthReport(NamedTuple):
 
 class _IndexContent(NamedTuple):
     """What the index contains. It is `broken` if rows are missing, so that a search
-    would be wrong.
-    """
+    would be wrong."""
 
     entries: Sequence[Candidate] = ()
     archived: Sequence[Candidate] = ()
@@ -99,8 +95,7 @@ class _IndexContent(NamedTuple):
 
 def health(app: App) -> HealthReport:
     """The health of the project and the global level; updates the index and stores one
-    snapshot per day.
-    """
+    snapshot per day."""
     if app.project.listing.files:
         app.refresh()
         return app.guarded(lambda: _health(app))
@@ -232,8 +227,7 @@ def _indexed(app: App, rows: Iterable[FileRow]) -> Indexed:
 
 def _embedded(app: App) -> tuple[int, int] | None:
     """(chunks with a vector of the embedder, chunks that should have one); None without
-    an embedder.
-    """
+    an embedder."""
     try:
         embedder = app.providers.embedder
     except MemError as error:
@@ -301,8 +295,7 @@ def _linked(live: Sequence[Candidate], known: set[str]) -> set[str]:
 
 def _reached(app: App, live: Sequence[Candidate], linked: set[str]) -> dict[str, float]:
     """For each entry, how certainly it can be reached from a named or similar entry. Of
-    those without a reference, a sample is compared with all others.
-    """
+    those without a reference, a sample is compared with all others."""
     alone = {entry.entry for entry in live} - linked
     asked = metrics.sample(alone, LOOKED)
     similar = neighbours.have_similar(app.index.db, asked)
@@ -349,8 +342,7 @@ def _items(
 
 def _shelf(content: _IndexContent, entry: Candidate) -> str:
     """The entries that compaction compares this one with; none for prose and
-    episodes.
-    """
+    episodes."""
     if not entry.values["written"] or entry.kind == "episode":
         return entry.entry
     level, store, job, task, _ = content.files[entry.source].place
@@ -365,8 +357,7 @@ def _named(entry: Candidate, key: str) -> list[str]:
 
 def _places(app: App, content: _IndexContent, promoted: set[str]) -> list[int]:
     """The rank of each entry of a sample when its title is searched; 0: not among the
-    first.
-    """
+    first."""
     live = [entry for entry in content.live if entry.entry not in promoted]
     titles = {entry.entry: entry.title for entry in live if entry.title}
     files = app.index.files().values()

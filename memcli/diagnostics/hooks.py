@@ -1,6 +1,5 @@
 """The hooks of agents and git: whether they are complete and trusted, find mem, and are
-called.
-"""
+called."""
 
 import datetime
 import re
@@ -95,8 +94,7 @@ def _unreachable() -> Iterator[Check]:
 
 def _uncalled(session: str, *, is_linked: bool) -> Check:
     """A row if no agent calls mem. `session` is the file of a session here;
-    `is_linked`: this is a linked work tree, which has its own settings.
-    """
+    `is_linked`: this is a linked work tree, which has its own settings."""
     detail = "no agent calls mem by itself"
     hint = "mem init --claude, or --codex"
     if is_linked:
@@ -158,8 +156,7 @@ def _untrusted(
     settings: harness.AgentSettings, root: Path | None, environ: Mapping[str, str]
 ) -> Iterator[str]:
     """What Codex silently skips: a project or hooks that the person has not
-    approved.
-    """
+    approved."""
     values = harness.values_of(harness.agent_home("codex", environ) / "config.toml")
     if settings.scope != "user" and not _trusts(values, root):
         yield "Codex does not trust this project yet and silently skips its hooks"

@@ -81,8 +81,7 @@ def _vectors(scene: Scene, name: str) -> Iterator[Check]:
 
 def check_embedder(scene: Scene) -> Iterator[Check]:
     """Which embedder is used, whether it answers, and whether the index has its
-    vectors.
-    """
+    vectors."""
     embedder = scene.app.providers.embedder
     config = scene.app.project.config
     if embedder is None:

@@ -51,8 +51,7 @@ def check_root(scene: Scene) -> Iterator[Check]:
 
 def check_configuration(scene: Scene) -> Iterator[Check]:
     """Errors in the configuration; each setting that is not a default, with its
-    origin.
-    """
+    origin."""
     settings = scene.app.project.settings
     for fault in settings.faults:
         place = re.fullmatch(r"(.*):(\d+)", fault.where, re.DOTALL)
@@ -132,8 +131,7 @@ def _auto_memory(path: Path) -> Iterator[Check]:
 
 def check_history(scene: Scene) -> Iterator[Check]:
     """This repository's history; if there is none, the history of missing repositories,
-    since this one may have been moved.
-    """
+    since this one may have been moved."""
     project = scene.app.project
     hint = "mem index --history"
     path = path_of(project.root)
@@ -202,8 +200,7 @@ def _root(path: Path) -> str:
 
 def check_llm(scene: Scene) -> Iterator[Check]:
     """Whether a key is in the environment; with `--online`, whether the model
-    answers.
-    """
+    answers."""
     from memcli.providers.llm import Ask
 
     environ = scene.app.project.environ

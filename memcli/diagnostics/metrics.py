@@ -1,6 +1,5 @@
 """The five metrics of health, their weighted score and its band (docs/guide.md).
-Pure.
-"""
+Pure."""
 
 import heapq
 import math
@@ -32,8 +31,7 @@ GREEN = 75
 EVIDENCE = 10
 RECENT = 1000
 """The least number of shown entries for the recall log to count, and the most recent
-ones used.
-"""
+ones used."""
 FOUND_AT = 3
 LIVE = ("live entry", "live entries")
 BEGIN = 'mem add "what you learned"'
@@ -43,27 +41,23 @@ CLOSE = 200  # the number of nearest by sign bits whose cosine is computed
 SAMPLE = 200
 POOL = 4000
 """How many entries are compared, and with how many: two samples, the first part of the
-second.
-"""
+second."""
 NEIGHBOURS = 3
 AKIN = 0.25
 """The weighted word overlap for which a neighbour earns a full point: unrelated texts
 have 0.06, the nearest in a well-kept store 0.15 to 0.25 (word-shuffled against real
-sets).
-"""
+sets)."""
 AKIN_COSINE = 0.8  # the same with vectors: the cosine of a `similar` edge
 NEAR = 12
 """How many of an entry's rarest words find its candidates, and how many candidates are
-compared.
-"""
+compared."""
 
 
 class LiveEntry(NamedTuple):
     """One live entry as the metrics see it. `decay` is its factor in recall (1.0 to
     0.1); `stale`: `mem compact --stale` would archive it; compaction merges
     near-duplicates on one `shelf`. If it is `promoted`, recall shows the promoted copy;
-    `outdated`: it names code that is gone.
-    """
+    `outdated`: it names code that is gone."""
 
     id: str
     title: str
@@ -79,8 +73,7 @@ class LiveEntry(NamedTuple):
 
 class Metric(NamedTuple):
     """`value` is from 0 to 100, or None if it cannot be computed; `raise_with` is a
-    command that raises it now, or "".
-    """
+    command that raises it now, or ""."""
 
     value: float | None
     reason: str
@@ -90,8 +83,7 @@ class Metric(NamedTuple):
 
 class Indexed(NamedTuple):
     """Entries indexed and on disk (an unreadable file counts as one), and chunks
-    embedded, of how many.
-    """
+    embedded, of how many."""
 
     entries: int
     eligible: int
@@ -113,8 +105,7 @@ class LoggedHit(NamedTuple):
 
 class Health(NamedTuple):
     """The score from 0 to 100, its band (red, yellow, green) and the metrics by
-    name.
-    """
+    name."""
 
     score: float
     band: str
@@ -130,8 +121,7 @@ def health(
 ) -> Health:
     """All metrics of the live entries, in any order. `places` are the ranks of a
     `sample` recalled by title (0: not found), None if the index cannot be searched;
-    `vectors` are by id, for a large memory only of a `sample`.
-    """
+    `vectors` are by id, for a large memory only of a `sample`."""
     items = sorted(items)
     if not items:
         unread = indexed.missing_files
@@ -206,8 +196,7 @@ def freshness(items: Sequence[LiveEntry]) -> Metric:
 
 def coverage(indexed: Indexed) -> Metric:
     """The share of entries on disk that are indexed, times the share of chunks with
-    vectors.
-    """
+    vectors."""
     value = 0.0
     if indexed.eligible:
         value = 100 * min(1.0, indexed.entries / indexed.eligible)
@@ -239,8 +228,7 @@ def reachability(items: Sequence[LiveEntry]) -> Metric:
 
 def efficiency(shown: Sequence[LoggedHit], places: Sequence[int] | None) -> Metric:
     """Whether recalls are distinct and relevant: from the log, or else from the titles
-    of a sample.
-    """
+    of a sample."""
     if len(shown) >= EVIDENCE:
         return _from_log(shown[-RECENT:])
     if places is None:
@@ -293,8 +281,7 @@ class _Neighbour(NamedTuple):
 
 class _NearestEntries(NamedTuple):
     """The nearest neighbours of the first `size` entries of a sample, the similarity
-    from which they count as related, and how it was measured.
-    """
+    from which they count as related, and how it was measured."""
 
     pool: Sequence[LiveEntry]
     pairs: Sequence[_Neighbour]
@@ -311,8 +298,7 @@ def coherence(
     """The mean similarity to the `NEIGHBOURS` nearest entries, over a sample.
     Similarity is the cosine if all have vectors, else the Jaccard overlap of content
     words weighted by idf; it is divided by the similarity that counts as related, and
-    capped at 1. A near-duplicate takes a neighbour's place and earns nothing.
-    """
+    capped at 1. A near-duplicate takes a neighbour's place and earns nothing."""
     by_id = {item.id: item for item in items if not item.promoted}
     if len(by_id) < 2:
         return Metric(None, "One entry has no neighbours to compare with.", "")
@@ -344,8 +330,7 @@ def _nearest(
     by_id: Mapping[str, LiveEntry], vectors: Mapping[str, bytes]
 ) -> _NearestEntries:
     """The nearest neighbours of each entry of a sample, by vectors if every entry has
-    one.
-    """
+    one."""
     pool = [by_id[name] for name in sample(by_id, POOL)]
     size = min(SAMPLE, len(pool))
     neighbours = min(NEIGHBOURS, len(pool) - 1)
@@ -453,8 +438,7 @@ def _likeness(
     bag: frozenset[str], other: frozenset[str], weights: Mapping[str, float]
 ) -> float:
     """The weight of the words in both texts, divided by the weight of the words in
-    either.
-    """
+    either."""
     both = math.fsum(weights[word] for word in bag & other)
     either = math.fsum(weights[word] for word in bag | other)
     return both / (either or 1.0)

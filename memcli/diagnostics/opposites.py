@@ -1,6 +1,5 @@
 """What `mem doctor` reports about contradictions, and about retired entries that came
-back.
-"""
+back."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,8 +12,7 @@ from memcli.similarity.taken_back import TakenBackDoor, tombstones_of
 
 def check_opposites(scene: Scene) -> Iterator[Check]:
     """A row for each pair that contradicts each other, and for each entry that a merge
-    brought back.
-    """
+    brought back."""
     live = list(standing_in(scene.documents))
     project = scene.app.project
     known = [*scene.documents, *lost_archives(project.root or project.home)]
@@ -41,8 +39,7 @@ def _opposed(live: Sequence[PlacedEntry]) -> Iterator[Check]:
 
 def _came_back(live: Sequence[PlacedEntry], stones: Sequence[Entry]) -> Iterator[Check]:
     """Live entries that a merge brought back: their archive has them as retired, or
-    they are older than the day when the same words were retired elsewhere.
-    """
+    they are older than the day when the same words were retired elsewhere."""
     ids = {stone.id for stone in stones}
     for path, entry in live if stones else ():
         last_confirmed = max(entry.created_at, entry.last_reinforced)

@@ -1,6 +1,5 @@
 """Git: what must not be tracked, what is ignored, how memory merges, and what is only
-in another work tree.
-"""
+in another work tree."""
 
 import os
 import shlex
@@ -89,8 +88,7 @@ def _merge_driver(scene: Scene) -> Iterator[Check]:
 
 def driver_fault(repository: Repository) -> str:
     """Why the driver named in .gitattributes cannot run; "" if it can or none is
-    named.
-    """
+    named."""
     if not repository.attribute:
         return ""
     if not repository.driver:

@@ -34,8 +34,7 @@ MALFORMED = "malformed"
 
 class Check(NamedTuple):
     """One row: what was checked, what was found, the command that fixes it, and the
-    verdict.
-    """
+    verdict."""
 
     name: str
     detail: str
@@ -57,8 +56,7 @@ failure = partial(Check, status="FAIL")
 
 class Repository(NamedTuple):
     """What git knows here; `bare` are derived or private files that git does not
-    ignore.
-    """
+    ignore."""
 
     top: Path | None = None
     fault: str = ""
@@ -95,8 +93,7 @@ def _is_ignored(root: Path, name: str) -> bool:
 
 class IndexState(NamedTuple):
     """The state of the index file: why it cannot be used, and which files it has not
-    seen.
-    """
+    seen."""
 
     path: Path
     there: bool = False

@@ -1,6 +1,5 @@
 """Compare memory with the code: entries that name what is gone or moved. For fading by
-age see `compaction.steps.has_faded`.
-"""
+age see `compaction.steps.has_faded`."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,8 +23,7 @@ _LOOKED = f"""SELECT (
     AND json_extract(value, '$.chunk') >= (SELECT coalesce(max(id), 0) FROM chunks)
 ) AND NOT EXISTS (SELECT 1 FROM anchors WHERE state = 'untold')"""
 """How many entries name what is gone, and whether the last check was at this commit, of
-every entry, and complete.
-"""
+every entry, and complete."""
 _Gone = Mapping[str, Sequence[tuple[Anchor, Fate]]]
 
 
@@ -91,8 +89,7 @@ def check_stale(scene: Scene) -> Iterator[Check]:
 
 def _way_on(entry: str, gone: Sequence[tuple[Anchor, Fate]]) -> str:
     """The command for an entry; if only the code it rests on has changed, it may be
-    confirmed as it is.
-    """
+    confirmed as it is."""
     rests_alone = all(anchor.kind == "lines" for anchor, _ in gone)
     return f"mem edit {entry[:8]}{' --confirm' if rests_alone else ''}"
 
@@ -101,8 +98,7 @@ def _why_untold(
     scene: Scene, unread: Sequence[str], *, is_in_none: bool
 ) -> tuple[str, str]:
     """Why it is unknown what became of names, and the command that helps; `is_in_none`:
-    no commit removed any of them.
-    """
+    no commit removed any of them."""
     top = scene.repository.top
     if lacking := git.lacking(top) if top is not None else "":
         return "this clone has only part of the history", lacking
@@ -122,8 +118,7 @@ def _head(scene: Scene) -> str:
 
 def _gone(scene: Scene) -> _Gone | None:
     """For each entry, its names that are gone, from an updated index; None without
-    git.
-    """
+    git."""
     app = scene.app
     if app.project.root is None or not _head(scene):
         return None

@@ -47,8 +47,7 @@ class EntryDiff(NamedTuple):
 
 class ProseDiff(NamedTuple):
     """How many sections of a file's prose were added, removed, or changed below their
-    heading.
-    """
+    heading."""
 
     path: str
     added: int
@@ -58,8 +57,7 @@ class ProseDiff(NamedTuple):
 
 class DiffReport(NamedTuple):
     """The difference between two states: `base` is a commit, `head` a commit or the
-    files.
-    """
+    files."""
 
     base: str
     head: str
@@ -137,8 +135,7 @@ def diff(app: App, revisions: str = "") -> DiffReport:
 
 def _names(project: Project, changed: Iterable[str]) -> list[str]:
     """The changed memory files and their archives. A restored entry also stays in its
-    archive, so the archive itself would show no change.
-    """
+    archive, so the archive itself would show no change."""
     names = set()
     for name in changed:
         place = placed(project, name)
@@ -258,8 +255,7 @@ _ANY = rf"(?:{_OWN}|(?P<folder>tasks)/[^/]+\.md)"
 
 def placed(project: Project, name: str) -> Place | None:
     """The place of a file from its name relative to the root; None if it is not a
-    memory file.
-    """
+    memory file."""
     job_pattern = f"(?:{'|'.join(map(re.escape, project.jobs_dirs))})/(?P<job>[^/]+)"
     patterns = [
         ("task", rf"{job_pattern}/tasks/(?P<task>[^/]+)/(?:worktree/)?{_OWN}"),
@@ -311,8 +307,7 @@ def version_of(
 
 def changes(before: BranchVersion, after: BranchVersion) -> Iterator[EntryDiff]:
     """The changes of entries. First match entries that stay in their file; the rest
-    were added, removed or moved.
-    """
+    were added, removed or moved."""
     old_entries = before.entries
     new_entries = after.entries
     for key in old_entries.keys() & new_entries.keys():
@@ -430,8 +425,7 @@ KEPT = 8  # the most commits that stay checked out
 def seen_at(app: App, moment: str) -> Iterator[App]:
     """The project with the memory files of a commit, or of the last commit of a day,
     and its date. The work tree is not touched; the user's own level is as it is today.
-    Raises UsageError.
-    """
+    Raises UsageError."""
     if not moment:
         yield app
         return

@@ -36,8 +36,7 @@ def _hashes() -> str:
 
 class ExportNote(NamedTuple):
     """One entry to export, or (with `group` norms) the text of an institutional
-    file.
-    """
+    file."""
 
     group: str
     title: str
@@ -47,8 +46,7 @@ class ExportNote(NamedTuple):
 
 class Handout(NamedTuple):
     """The section with its markers, how many notes are in it, and how many did not
-    fit.
-    """
+    fit."""
 
     text: str
     shown: int
@@ -57,8 +55,7 @@ class Handout(NamedTuple):
 
 def compose(notes: Sequence[ExportNote], *, lines: int, size: int) -> Handout:
     """The section with the notes that fit, best first: norms get half of the space,
-    rules half of the rest.
-    """
+    rules half of the rest."""
     frame = [BEGIN, *HEAD, "", _more(10**6), END]
     body: list[str] = []
     shown = 0

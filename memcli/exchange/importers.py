@@ -1,6 +1,5 @@
 """Read other tools' memories as drafts: rules for agents, and Claude Code's own
-memory.
-"""
+memory."""
 
 import os
 import re
@@ -84,8 +83,7 @@ class ImportDraft(NamedTuple):
 
 def split_front(text: str) -> tuple[dict[str, Any], str]:
     """The values of a text's front matter, and the rest; invalid YAML is read line by
-    line.
-    """
+    line."""
     front = _front_matter().match(text)
     if front is None:
         return {}, text.removeprefix("\ufeff")
@@ -116,8 +114,7 @@ TYPES = ("user", "feedback", "project", "reference")
 def rules(name: str, text: str, importing: str = "") -> Iterator[ImportDraft]:
     """The rules of one file, named from the root, without comments, imports and
     sections of `mem`; rules in a subfolder apply to its files. They hold where those of
-    the importing file do.
-    """
+    the importing file do."""
     values, body = split_front(text)
     paths = _bound_to(values) or rule_places.below_folder(importing or name)
     body = body.replace("\r\n", "\n")
@@ -144,8 +141,7 @@ def _drafts(form: str, name: str, body: str, text: str) -> Iterator[ImportDraft]
 
 def _bound_to(values: Mapping[str, Any]) -> tuple[str, ...]:
     """The globs of the files that the front matter limits rules to; none means all
-    files.
-    """
+    files."""
     listed = (values.get(key) for key in ("globs", "paths", "applyTo"))
     globs = words(next(filter(None, listed), ()))
     return tuple(glob for glob in globs if glob not in ("*", "**", "**/*"))
@@ -210,8 +206,7 @@ def _topic(name: str, values: Mapping[str, Any], body: str) -> ImportDraft:
 
 class ImportSource(NamedTuple):
     """The contents of one path: its format, its drafts in order, and files that could
-    not be read.
-    """
+    not be read."""
 
     form: str
     drafts: tuple[ImportDraft, ...]
@@ -220,8 +215,7 @@ class ImportSource(NamedTuple):
 
 def read(path: Path, form: str = "", inside: Path | None = None) -> ImportSource:
     """Read everything at `path`, in the given or detected format, without links that
-    lead out of `inside`. Raises UsageError.
-    """
+    lead out of `inside`. Raises UsageError."""
     if not path.exists():
         what = f"{path}: no such file or folder"
         raise UsageError(what, "give a file or folder to import")

@@ -1,6 +1,5 @@
 """Memory as rules that an agent loads for certain files: a Markdown file for each set
-of paths, which are listed in its front matter. Pure.
-"""
+of paths, which are listed in its front matter. Pure."""
 
 import hashlib
 import json
@@ -33,8 +32,7 @@ class RuleFile(NamedTuple):
 
     def put(self, before: str | None) -> str:
         """A file's text with these rules; text that a person wrote around them
-        stays.
-        """
+        stays."""
         text = self.front if before is None else before
         return git_hooks.put(text, self.lines, EXPORT, blank=True)
 

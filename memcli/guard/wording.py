@@ -12,8 +12,7 @@ LIFTED = "Only the person may do that: ask them first"
 
 def reason(verdict: Verdict) -> str:
     """Title, place, the match, what is allowed, and how a person removes the guard.
-    Text from files is put in backticks.
-    """
+    Text from files is put in backticks."""
     guard = verdict.guard
     if not guard.entry:
         return f"mem: {guard.title}. {LIFTED}"

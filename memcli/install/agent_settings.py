@@ -53,8 +53,7 @@ class Handler(NamedTuple):
 
 def groups(harness: str, *, by_server: bool = False) -> dict[str, dict[str, Any]]:
     """Mem's group for each event; the same in every version, since agents trust it by
-    its text. `by_server`: the session's own `mem mcp` answers where possible.
-    """
+    its text. `by_server`: the session's own `mem mcp` answers where possible."""
     listed = json.loads(table(f"install/{WIRINGS[harness]}"))["hooks"]
     wired = {event: group for event, (group,) in listed.items()}
     if not by_server or harness != "claude":
@@ -77,8 +76,7 @@ def _served(group: dict[str, Any]) -> dict[str, Any]:
 
 def is_ours(handler: object) -> str:
     """The program that a handler of mem runs, whichever mem that is; "" for other
-    handlers.
-    """
+    handlers."""
     if not isinstance(handler, Mapping):
         return ""
     if handler.get("type") == "mcp_tool":
@@ -91,8 +89,7 @@ def is_ours(handler: object) -> str:
 
 def handlers(text: str) -> list[Handler]:
     """Mem's handlers in a settings file, in order. Raises UsageError if it is not a
-    settings file.
-    """
+    settings file."""
     return [
         Handler(event, each.get("command", ""), is_ours(each))
         for event, listed in parse(text).get("hooks", {}).items()
@@ -134,8 +131,7 @@ def _handlers(group: object) -> list[Any]:
 
 def with_hooks(text: str | None, harness: str, *, by_server: bool = False) -> str:
     """The settings with mem's groups after those of others, each once; None if there is
-    no file yet.
-    """
+    no file yet."""
     values = parse(text or "")
     wanted_groups = groups(harness, by_server=by_server)
     ours = [
@@ -191,8 +187,7 @@ def _of_others(groups: list[Any]) -> Iterator[Any]:
 
 def _written(values: Mapping[str, Any], like: str) -> str:
     """The values as JSON, with the indentation, line ends and final newline of a
-    text.
-    """
+    text."""
     body = like.removeprefix(BOM)
     indents = re.findall(r"^([ \t]+)\S", body, re.MULTILINE)
     flat = "\n" not in body.strip()

@@ -1,7 +1,6 @@
 """mem's sections in other people's files, and the one in a git hook. Pure: text in,
 text out. In a hook it comes first, because an earlier `exec` or `exit` would skip
-it.
-"""
+it."""
 
 import re
 from collections.abc import Sequence
@@ -29,8 +28,7 @@ class Marks(NamedTuple):
 
     def begin(self, glue: int = 0, *, own: bool = False) -> str:
         """The first line of the section; `glue` counts the line ends added before it,
-        `own` says that mem created the file.
-        """
+        `own` says that mem created the file."""
         plus = " " + GLUE * glue if glue else ""
         return f"{self.open}{self.title}{OWN if own else ''}{plus}{self.close}"
 
@@ -43,8 +41,7 @@ EXPORT = HTML._replace(title=EXPORTED, last="mem: export end")
 
 class Found(NamedTuple):
     """The position of a section, from the line ends added before it to the end of its
-    last line.
-    """
+    last line."""
 
     start: int
     begin: int
@@ -95,8 +92,7 @@ def put(
     blank: bool = False,
 ) -> str:
     """`text` with one section of `lines`; a new one is inserted at offset `at`, else at
-    the end.
-    """
+    the end."""
     whole = text or ""
     line_end = "\r\n" if "\r\n" in whole else "\n"
     section = find(whole, marks)
@@ -124,8 +120,7 @@ def _glue(before: str, *, blank: bool) -> int:
 
 def drop(text: str, marks: Marks = HASH) -> str | None:
     """`text` as it was before `put`; None if the file was created for the section and
-    is empty.
-    """
+    is empty."""
     while (found := find(text, marks)) is not None:
         joined = text[found.end :] and not text.endswith("\n", 0, found.start)
         text = text[: found.begin if joined else found.start] + text[found.end :]
@@ -143,8 +138,7 @@ _PROGRAM = re.compile(r"^ {2}set -- (\S+) hook ", re.MULTILINE)
 
 def hook_lines(hook: str) -> tuple[str, ...]:
     """The lines of the section; it clears the variables by which git passes its
-    repository to a hook.
-    """
+    repository to a hook."""
     return (
         "(",
         f'  set -- mem hook git-{hook} "$@"',
@@ -169,8 +163,7 @@ def runs_shell(text: str) -> bool:
 
 def with_section(text: str | None, hook: str) -> str:
     """The hook with one section of mem below its first line; None if there is no hook
-    yet.
-    """
+    yet."""
     if text is None:
         return f"{SHEBANG}\n{put(None, hook_lines(hook))}"
     first = text.split("\n", 1)[0]
@@ -188,8 +181,7 @@ def without_section(text: str) -> str | None:
 
 def program_of(text: str) -> str | None:
     """The program that mem's section calls, None if there is no section or it was
-    changed.
-    """
+    changed."""
     found = find(text)
     named = _PROGRAM.search(text, found.begin, found.end) if found is not None else None
     return named[1] if named is not None else None

@@ -1,6 +1,5 @@
 """Where agents and git keep the hooks that call mem, and what mem init changes for
-agents.
-"""
+agents."""
 
 import importlib.util
 import json
@@ -68,8 +67,7 @@ def desktop_fault() -> str:
 
 class AgentSettings(NamedTuple):
     """A file through which an agent calls mem, of `scope` local, shared or user; it
-    must stay in `folder`.
-    """
+    must stay in `folder`."""
 
     harness: str
     scope: str
@@ -79,8 +77,7 @@ class AgentSettings(NamedTuple):
 
 class _Layout(NamedTuple):
     """An agent's home folder and the variable that moves it, its folder in a
-    repository, and the file name in both.
-    """
+    repository, and the file name in both."""
 
     home: str
     inner: str
@@ -109,8 +106,7 @@ def settings_of(
     harness: str, scope: str, root: Path, environ: Mapping[str, str]
 ) -> AgentSettings:
     """Where an agent reads its hooks. All but Claude Code have one file in a
-    repository.
-    """
+    repository."""
     layout = LAYOUTS[harness]
     if scope == "user":
         folder = agent_home(harness, environ)
@@ -157,8 +153,7 @@ def plugin(harness: str, root: Path | None, environ: Mapping[str, str]) -> str:
 
 def reach_fault(harness: str, scope: str, project: Project) -> str:
     """Why an agent started in the current folder might not read these settings, or "":
-    some versions of Claude Code do not read the root's settings in a subfolder.
-    """
+    some versions of Claude Code do not read the root's settings in a subfolder."""
     root = project.root
     if harness != "claude" or scope == "user" or root is None:
         return ""
@@ -198,8 +193,7 @@ def targets(
     remove: bool,
 ) -> list[Target]:
     """The files of agents at scopes; none if the plug-in is enabled, which already
-    calls mem.
-    """
+    calls mem."""
     targets_found = []
     root = project.root
     top = git.work_tree(project.root)
@@ -291,8 +285,7 @@ def calls_mem(each: AgentSettings) -> bool:
 
 class Hooks(NamedTuple):
     """A folder of hooks that other people (`shared`) or other repositories (`foreign`)
-    also run.
-    """
+    also run."""
 
     folder: Path
     shared: bool = False

@@ -73,8 +73,7 @@ def hooks(
 
 def _all_hooks(top: Path, folder: Path) -> list[Target]:
     """Every file that may call mem: the hooks in the configured folder and in git's
-    own.
-    """
+    own."""
     common = git.common_dir(top)
     folders = {folder, common / "hooks" if common else folder}
     names = [name for hook in git_hooks.HOOKS for name in (hook, f"{hook}.legacy")]
@@ -87,8 +86,7 @@ def _all_hooks(top: Path, folder: Path) -> list[Target]:
 
 def hook_file(folder: Path, hook: str) -> Path:
     """The file of a hook with mem's section, or the one that pre-commit moved aside and
-    calls.
-    """
+    calls."""
     moved = folder / f"{hook}.legacy"
     return moved if git_hooks.program_of(text_of(moved) or "") else folder / hook
 
@@ -141,8 +139,7 @@ def _includes(path: Path) -> bool:
 
 def excluded(top: Path, targets: Sequence[Target]) -> list[Target]:
     """Ignore derived and private files in `.git/info/exclude`, until everything is
-    removed.
-    """
+    removed."""
     common = git.common_dir(top)
     if common is None or not (common / "HEAD").is_file():
         return []
@@ -194,8 +191,7 @@ def workflow(top: Path, spec: str) -> Target:
 
 def workflow_text(spec: str) -> str:
     """The text of the workflow file; its first line shows whether it was changed
-    later.
-    """
+    later."""
     quoted = "'" + spec.replace("'", "'\\''") + "'"
     body = table("install/templates/ci.yml").replace("@SPEC@", quoted)
     for name in ("compact", "diff"):
@@ -235,8 +231,7 @@ def _is_untouched(old: str) -> bool:
 
 def refuse_linked_settings(tree_top: Path) -> None:
     """Raise RefusedError if git would write its settings through a link, say into the
-    user's own.
-    """
+    user's own."""
     folder = git.common_dir(tree_top) or tree_top
     refuse_links(folder / "config", folder)
 
@@ -245,8 +240,7 @@ def set_driver(
     tree_top: Path, *, remove: bool = False, dry_run: bool = False
 ) -> list[str]:
     """Register the merge driver in the repository's configuration, or remove it; return
-    what was done.
-    """
+    what was done."""
     refuse_linked_settings(tree_top)
     known = git.run(["config", "--local", "--get", git.DRIVER], tree_top).stdout.strip()
     if known == ("" if remove else git.DRIVER_COMMAND):

@@ -1,6 +1,5 @@
 """The files that mem init changes: planned together, written all or none, and restored
-on removal.
-"""
+on removal."""
 
 import hashlib
 import json
@@ -31,8 +30,7 @@ class Target(NamedTuple):
     says what to do after `put`. A file that is not text stops everything, unless
     `otherwise` is given: then it is left alone and this text is reported. A `private`
     file belongs to one person, so git must ignore it. Of a `copied` file the original
-    is kept, so that `drop` can restore every byte.
-    """
+    is kept, so that `drop` can restore every byte."""
 
     path: Path
     put: Callable[[str | None], str | None]
@@ -65,8 +63,7 @@ def apply(
     remove: bool,
 ) -> Changes:
     """Change every file to its new text, or with `remove` back to the original: all or
-    none.
-    """
+    none."""
     project = app.project
     targets = [_with_copy(target) if target.copied else target for target in targets]
     patches = _plan(targets, notes, remove=remove)
@@ -111,8 +108,7 @@ def wiring_again(
     project: Project, patches: Sequence[Patch], copied: Sequence[str]
 ) -> Iterator[None]:
     """After the block that undoes a removal with these patches, store again what the
-    removal forgot, so that the next removal finds the original text and the folders.
-    """
+    removal forgot, so that the next removal finds the original text and the folders."""
     new_folders = _new_folders(patches)
     yield
     texts = {Path(patch.path): patch.before for patch in patches}
@@ -141,8 +137,7 @@ def _write(app: "App", targets: Sequence[Target], *, remove: bool) -> None:
 
 def _resolved(project: Project, patch: Patch) -> Patch:
     """The patch; for a file outside of the project, with the user's own links
-    resolved.
-    """
+    resolved."""
     if _is_below(project, patch.path):
         return patch
     return patch._replace(path=os.path.realpath(patch.path))

@@ -229,8 +229,7 @@ def _parsed(text: str) -> dict[str, Any]:
 
 def with_value(text: str, key: str, value: str) -> str | None:
     """A TOML file with one key set to a text and the rest unchanged; None if that is
-    impossible.
-    """
+    impossible."""
     import tomllib
 
     mark = text[: text.startswith("\ufeff")]
@@ -256,8 +255,7 @@ def load(
     flags: Mapping[str, Any],
 ) -> Settings:
     """Read the files and the environment, and resolve them. Bad values raise
-    nothing.
-    """
+    nothing."""
     layers = []
     faults: list[Fault] = []
 

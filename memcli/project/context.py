@@ -89,8 +89,7 @@ class Project:
     @cached_property
     def root(self) -> Path | None:
         """The root, given or found from the working directory. Raises UsageError if it
-        is not a folder.
-        """
+        is not a folder."""
         if self._given:
             path = Path(os.path.realpath(self.cwd / os.path.expanduser(self._given)))
             if not path.is_dir():
@@ -126,8 +125,7 @@ class Project:
 
     def tolerate_configuration(self) -> None:
         """From now on, use the valid settings of a faulty configuration and defaults
-        for the rest.
-        """
+        for the rest."""
         self.__dict__["config"] = self.settings.config
 
     @cached_property
@@ -174,8 +172,7 @@ class Project:
     @cached_property
     def tree(self) -> str:
         """The git work tree of the working directory: "" for the root's own, else a
-        task's folder.
-        """
+        task's folder."""
         here = os.path.relpath(self.cwd, self.root) if self.root is not None else "."
         trees = {part.tree for part in self.listing.files.parts if part.tree}
         inside = [
@@ -185,8 +182,7 @@ class Project:
 
     def may_write(self, file: FoundFile, tasks: Sequence[str] = ()) -> bool:
         """Whether a command run here may change `file`: it is in this work tree, or in
-        that of a named task.
-        """
+        that of a named task."""
         return file.tree in ("~", self.tree) or file.place.task in (*self.tasks, *tasks)
 
     def read(self, file: FoundFile) -> "MemoryFile":
@@ -202,8 +198,7 @@ class Project:
 
     def read_to_write(self, file: FoundFile) -> "MemoryFile":
         """Like `read`, for a file about to be changed: also raises for conflict
-        markers.
-        """
+        markers."""
         from memcli.memory.grammar import conflict_lines
 
         memory = self.read(file)
@@ -226,8 +221,7 @@ class Project:
 
     def relative(self, path: str) -> str:
         """The path relative to the root of a file given absolutely or from the working
-        directory.
-        """
+        directory."""
         folder, name = os.path.split(os.path.normpath(self.cwd / path))
         absolute = os.path.join(os.path.realpath(folder), name)
         root = str(self.root or self.cwd)
@@ -255,8 +249,7 @@ def read_known(
     to_write: bool = False,
 ) -> "Iterator[KnownFile]":
     """Read memory files; one that cannot be read (`to_write`: or has conflict markers)
-    becomes a problem.
-    """
+    becomes a problem."""
     from memcli.memory.parser import KnownFile
 
     read = project.read_to_write if to_write else project.read
@@ -302,8 +295,7 @@ def unread(name: str, error: Unreadable) -> Problem:
 
 def hold(project: Project, changes: "ChangeSet", name: str) -> "MemoryFile":
     """Load the current text of a file, empty if it does not exist. Raises
-    `Unreadable`.
-    """
+    `Unreadable`."""
     file = project.found(name)
     if name not in changes.files and file is not None:
         changes.hold(project.read_to_write(file))
@@ -325,8 +317,7 @@ def patches_of(project: Project, changes: "ChangeSet") -> tuple[Patch, ...]:
 
 def own_tokens(project: Project) -> int:
     """The token limit of the user's own part of an answer if the project's file limits
-    the rest.
-    """
+    the rest."""
     settings = project.settings
     is_theirs = settings.origins["max_tokens"] == "project file"
     if not (is_theirs and settings.config.max_tokens):
@@ -337,8 +328,7 @@ def own_tokens(project: Project) -> int:
 
 class Survey(NamedTuple):
     """What an answer depends on besides memory: settings, place, day, fingerprint of
-    the files, and the token limit of the user's own part.
-    """
+    the files, and the token limit of the user's own part."""
 
     config: config.Config
     view: View
@@ -365,8 +355,7 @@ def moment(today: datetime.date) -> datetime.datetime:
 
 def base_of(project: Project, path: str | Path) -> str:
     """The folder that links on the way to a file must not leave: root or home, ""
-    elsewhere.
-    """
+    elsewhere."""
     named = os.path.abspath(path)
     for folder in filter(None, (project.root, project.home)):
         if named.startswith(os.path.join(folder, "")):
@@ -404,8 +393,7 @@ def text_to_write(
 @contextmanager
 def nothing_written(name: str) -> Iterator[None]:
     """The error for a memory file that cannot be read before a write: RefusedError for
-    conflict markers, else DataError.
-    """
+    conflict markers, else DataError."""
     try:
         yield
     except Unreadable as error:
@@ -435,8 +423,7 @@ def job_folder(project: Project, job: str) -> str:
 
 def task_folder(project: Project, job: str, task: str) -> str:
     """The folder to write a task of the job in folder `job` to. Raises UsageError if
-    there is none.
-    """
+    there is none."""
     folder = _named(project, "task", task, [f"{job}/tasks/{task}"])
     worktree = f"{folder}/worktree"
     return worktree if (need_root(project) / worktree).is_dir() else folder
@@ -468,8 +455,7 @@ def current_stage(project: Project, job: str = "") -> str:
 
 def write_blocker(project: Project) -> str:
     """Why automatic writers must wait: a git operation or a conflict; "" if they need
-    not.
-    """
+    not."""
     from memcli.memory.grammar import conflict_lines
 
     if project.root is None:

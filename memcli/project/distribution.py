@@ -16,8 +16,7 @@ NAME = "memfiles"  # the name of the distribution, which may differ from that of
 
 def hint(extra: str = "", *, anew: bool = False) -> str:
     """The command that installs this program again with an extra; `anew` reinstalls
-    everything.
-    """
+    everything."""
     spec = shlex.quote(requirement(extra))
     prefix = Path(sys.prefix)
     again = " --reinstall" if anew else ""
@@ -33,8 +32,7 @@ def hint(extra: str = "", *, anew: bool = False) -> str:
 
 def requirement(extra: str = "") -> str:
     """The pip requirement of this installation, with an extra: a URL, a folder, or its
-    name.
-    """
+    name."""
     ending = f"[{extra}]" if extra else ""
     address, folder = _origin()
     if address:
@@ -45,8 +43,7 @@ def requirement(extra: str = "") -> str:
 def for_ci(tree_top: Path) -> str:
     """What CI should install: a URL with a commit, or a folder of the tree. A checkout
     elsewhere is named by the URL it came from, if the checked-out commit was published
-    there. Raises UsageError if CI could not get it.
-    """
+    there. Raises UsageError if CI could not get it."""
     address, folder = _origin()
     # git+file: also means this machine
     if address and not urlsplit(address).scheme.endswith("file"):
@@ -66,8 +63,7 @@ def for_ci(tree_top: Path) -> str:
 def _published(folder: Path) -> str:
     """The URL and commit of a checkout, "" if others cannot get exactly that. Uses only
     what git knows without the network: a remote branch contains the commit, and no file
-    differs from it.
-    """
+    differs from it."""
     from memcli.project import git
 
     if git.work_tree(folder) != folder:

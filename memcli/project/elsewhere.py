@@ -26,8 +26,7 @@ def _words() -> re.Pattern[str]:
 
 def others(root: Path, listing: Listing) -> list[str]:
     """Patterns for `memory_files` that match tracked files which look like memory but
-    are not in view; without folders that were cut, which are reported elsewhere.
-    """
+    are not in view; without folders that were cut, which are reported elsewhere."""
     listed_names = {file.name for file in listing.files}
     cut = {problem.path for problem in listing.problems}
     patterns: dict[str, None] = {}
@@ -52,8 +51,7 @@ def others(root: Path, listing: Listing) -> list[str]:
 
 def _surplus(names: Iterable[str]) -> Counter[str]:
     """For each folder, with its subfolders, the number of Markdown files minus that of
-    others.
-    """
+    others."""
     surplus = Counter[str]()
     for name in names:
         for cut in re.finditer("/", name):
@@ -68,8 +66,7 @@ def _looks_like_memory(name: str) -> bool:
 
 def _pattern_for(name: str, surplus: Counter[str]) -> str:
     """A pattern for the outermost folder that looks like memory, else for the file, ""
-    if neither does; a folder with mostly other files is code.
-    """
+    if neither does; a folder with mostly other files is code."""
     *parts, base = name.split("/")
     for depth in range(1, len(parts) + 1):
         folder = "/".join(parts[:depth])

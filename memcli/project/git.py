@@ -55,8 +55,7 @@ def git_dir(tree_top: Path) -> Path | None:
 
 def read_first_line(path: Path) -> str:
     """The first line of a small file of git; "" if it is missing or has no usable
-    text.
-    """
+    text."""
     with suppress(Unreadable):
         line = read_file(path, most=SMALL_BYTES).data.partition(b"\n")[0]
         return "" if b"\0" in line else os.fsdecode(line).strip()
@@ -109,8 +108,7 @@ def packed_refs(common: Path) -> dict[str, str]:
 
 def under_way(tree_top: Path) -> str:
     """The operation git is in the middle of in a work tree ("merge", "rebase", ...), or
-    "".
-    """
+    ""."""
     folder = git_dir(tree_top)
     if folder is None:
         return ""
@@ -245,8 +243,7 @@ def ask(
 
 def global_setting(key: str) -> str | None:
     """A value of the user's own git configuration, not the repository's; None if not
-    set.
-    """
+    set."""
     with suppress(OSError):
         done = start(["config", "--global", "--get", key], Path("/"), 5)
         return done.stdout.rstrip("\n") if done.returncode == 0 else None
@@ -255,8 +252,7 @@ def global_setting(key: str) -> str | None:
 
 def lacking(top: Path) -> str:
     """The command that fetches what a shallow or partial clone lacks; "" if it is
-    complete.
-    """
+    complete."""
     if is_shallow(top):
         return "git fetch --unshallow"
     asked = "config", "--get-regexp", r"^remote\..*\.promisor$"
@@ -408,8 +404,7 @@ def merge_texts(base: str, ours: str, theirs: str, *options: str) -> tuple[str, 
 
 def tracked(root: Path, *patterns: str) -> list[str]:
     """The tracked files below a root that match, decoded as file names; none without
-    git.
-    """
+    git."""
     listed = ask(root, "ls-files", "-z", "--", *patterns) or ""
     return [name for name in listed.split("\0") if name]
 
@@ -427,8 +422,7 @@ def may_be_root(folder: Path, *marks: str) -> bool:
 @lru_cache
 def _safe_directories() -> tuple[str, ...]:
     """The safe.directory values of the user's and the system's git configuration, never
-    the repository's.
-    """
+    the repository's."""
     entries = {
         name: value
         for name, value in os.environ.items()
@@ -451,8 +445,7 @@ def _is_safe(folder: str) -> bool:
 
 def own_files(root: Path, paths: Sequence[str]) -> frozenset[str]:
     """The files that certainly belong to the person: in this work tree, and not
-    tracked.
-    """
+    tracked."""
     tree_top = work_tree(root)
     if tree_top is None:
         return frozenset()

@@ -1,6 +1,5 @@
 """Match patterns, and walk folders by patterns: bounded, without backtracking or
-following links.
-"""
+following links."""
 
 import os
 import re
@@ -24,8 +23,7 @@ Parts = Sequence[str | None]  # patterns for one name each; None is `**`
 
 def matches(pattern: str, text: str) -> bool:
     """Whether a whole text matches a pattern of `*`, `?`, `[a-z]`, `[!a]`; `*` matches
-    anything.
-    """
+    anything."""
     return len(pattern) <= LONGEST and _fits(_in_shell(pattern), text)
 
 
@@ -38,8 +36,7 @@ def _fits(pattern: str, text: str) -> bool:
 @lru_cache(2048)
 def _regex(pattern: str) -> re.Pattern[str]:
     """A shell pattern as a regex without backtracking: each `*` ends at the first match
-    of what follows.
-    """
+    of what follows."""
     return re.compile(translate(pattern))
 
 
@@ -108,8 +105,7 @@ def _parts(pattern: str) -> tuple[str | None, ...]:
 
 def named(patterns: Iterable[str], name: str) -> bool:
     """Whether patterns of the configuration match a file itself, not only its
-    folder.
-    """
+    folder."""
     folder = name.rpartition("/")[0]
     rules = [f"/{pattern.removeprefix('./')}" for pattern in patterns]
     return any(covers([rule], name) > covers([rule], folder) for rule in rules)
@@ -147,8 +143,7 @@ def _covers(rule: _Rule, names: Sequence[str]) -> bool:
 
 def follow(parts: Parts, names: Iterable[str]) -> bool:
     """Whether a sequence of names matches the parts of a pattern; None matches any
-    number.
-    """
+    number."""
     shell_parts = [part and _in_shell(part) for part in parts]
     reached = _past_stars({0}, shell_parts)
     for name in names:
@@ -158,8 +153,7 @@ def follow(parts: Parts, names: Iterable[str]) -> bool:
 
 def _step(parts: Parts, reached: set[int], name: str) -> set[int]:
     """The positions of a pattern that can be reached after one more name of the
-    path.
-    """
+    path."""
     step = set()
     for place in reached - {len(parts)}:
         part = parts[place]
@@ -177,8 +171,7 @@ def _past_stars(places: set[int], parts: Parts) -> set[int]:
 
 def unmatched(root: str, patterns: Iterable[str]) -> list[str]:
     """The gitignore patterns that match nothing below the root, as far as a bounded
-    walk can tell; none if there are only notes.
-    """
+    walk can tell; none if there are only notes."""
     lost = []
     for pattern in patterns:
         name = pattern.strip("/")
@@ -200,8 +193,7 @@ def _has_code(root: str) -> bool:
 
 class Ignored:
     """Whether git's ignore files cover a path; does not know which files are
-    tracked.
-    """
+    tracked."""
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -245,8 +237,7 @@ def _wanted(parts: Parts, places: Iterable[int]) -> set[str]:
 
 class Walk:
     """A bounded walk by patterns; `cut` says whether it was stopped, `links` are the
-    links it did not follow.
-    """
+    links it did not follow."""
 
     def __init__(self, root: str, most: int = ENTRIES) -> None:
         self.root = root
@@ -256,8 +247,7 @@ class Walk:
 
     def find(self, pattern: str) -> list[str]:
         """The paths below the root that match a pattern, sorted; `**` matches any
-        folders.
-        """
+        folders."""
         if len(pattern) > LONGEST:
             return []
         parts = list(map(_folder_name, _names(pattern)))

@@ -23,8 +23,7 @@ def _link() -> str:
 
 def linked(folder: str, base: str) -> Iterator[str]:
     """The files below `base` that the index in a folder links to, relative to that
-    folder.
-    """
+    folder."""
     try:
         with files.open_file(f"{folder}/MEMORY.md", base) as opened:
             begin = os.fsdecode(opened.read(LINKS_WITHIN))

@@ -134,8 +134,7 @@ CHECKS: Mapping[str, Callable[..., Check]] = {
 
 class Key(NamedTuple):
     """A configuration key: the values it accepts (see CHECKS), its meaning
-    (docs/commands.md), and whether any repository may set it or only the user.
-    """
+    (docs/commands.md), and whether any repository may set it or only the user."""
 
     takes: str
     meaning: str

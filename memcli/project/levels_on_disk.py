@@ -1,6 +1,5 @@
 """Find the memory files below the root and in the home folder: those of the levels, and
-those in found places.
-"""
+those in found places."""
 
 import os
 import re
@@ -57,8 +56,7 @@ def list_files(
     found: Environ = None,
 ) -> Listing:
     """Every memory file, global ones last; with `found` (the environment), also those
-    in found places.
-    """
+    in found places."""
     walks: list[_Walk] = []
     if root is not None:
         root_walk = _FoundWalk(str(root))
@@ -76,8 +74,7 @@ def list_files(
 
 class _Walk:
     """One listing of the files below a folder, by relative name; no file is listed
-    twice.
-    """
+    twice."""
 
     def __init__(self, base: str, prefix: str = "", tree: str = "") -> None:
         self.base = base
@@ -153,8 +150,7 @@ class _Walk:
 
     def globs(self, globs: Sequence[str], jobs_dirs: Sequence[str]) -> None:
         """Files that match the globs of the configuration, except those of jobs and
-        sessions.
-        """
+        sessions."""
         from memcli.project.globs import Walk
 
         elsewhere = tuple(f"{jobs}/" for jobs in jobs_dirs)
@@ -185,8 +181,7 @@ class _Walk:
 
     def folders(self, name: str) -> list[str]:
         """Names of the folders in a folder, sorted, links last; links that lead out are
-        reported.
-        """
+        reported."""
         listed_folders = self.look(
             name,
             lambda each: (
@@ -273,8 +268,7 @@ class _Walk:
 
     def stays(self, name: str) -> bool:
         """Whether the target of a link is below the folder and not inside .git;
-        otherwise it is reported.
-        """
+        otherwise it is reported."""
         resolved = os.path.realpath(f"{self.base}/{name}")
         base = os.path.realpath(self.base)
         inside = resolved == base or resolved.startswith(base.rstrip("/") + "/")
@@ -366,8 +360,7 @@ class _FoundWalk(_Walk):
 
     def _worded(self) -> Iterator[str]:
         """The files at the root and in `docs` that are named after a word of the
-        table.
-        """
+        table."""
         for folder in ("", "docs/"):
             there = self._names(folder)
             yield from (folder + name for name in _spelt() if name in there)
@@ -391,8 +384,7 @@ class _FoundWalk(_Walk):
 
     def find(self, name: str) -> None:
         """List a found file unless it belongs to another store, is ignored, or is too
-        large.
-        """
+        large."""
         if not os.path.lexists(f"{self.base}/{name}"):
             return
         is_other = name.lower().rpartition("/")[2] in NEVER or name.endswith(ARCHIVE)
@@ -473,8 +465,7 @@ def _spelt() -> Iterator[str]:
 
 def is_elsewhere(name: str) -> bool:
     """Whether a path belongs to another level, or to a store that links must not
-    include.
-    """
+    include."""
     parts = name.split("/")
     if parts[0] == "projects" and ".sessions" in parts:
         return True

@@ -14,8 +14,7 @@ ALWAYS = ("MEMORY.md", "institutional.md")
 
 class MemoryLink(NamedTuple):
     """A memory file that is a link: its target, and why mem must not write there ("" if
-    it may).
-    """
+    it may)."""
 
     name: str
     to: str

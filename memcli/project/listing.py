@@ -36,8 +36,7 @@ class FoundFile(NamedTuple):
     """A memory file: absolute `path`, `name` relative to the root (or `~/…`), and its
     stat. `tree` is its git work tree: "" for the root's own, "~" for the home folder,
     else the folder of the job's or task's tree. Links on the way must not leave `base`.
-    `found`: it is in a found place.
-    """
+    `found`: it is in a found place."""
 
     path: str
     name: str
@@ -51,8 +50,7 @@ class FoundFile(NamedTuple):
 
 class Folder(NamedTuple):
     """The regular `*.md` files of a folder, which may be thousands, as they were
-    read.
-    """
+    read."""
 
     path: str
     name: str
@@ -72,8 +70,7 @@ class Folder(NamedTuple):
 
     def take(self, entries: Iterator[os.DirEntry[str]]) -> Iterator[str]:
         """Read a folder in batches, without keeping an object per file; return the
-        names of `*.md` entries that are not regular files.
-        """
+        names of `*.md` entries that are not regular files."""
         while batch := list(islice(entries, _BATCH)):
             notes = [entry for entry in batch if entry.name.endswith(".md")]
             names = [entry.name for entry in notes]
@@ -204,8 +201,7 @@ def shown(name: str) -> str:
 
 def marks(files: Iterable[FoundFile]) -> dict[str, str]:
     """The marks that distinguish files of other repositories from the root's; see
-    `plain_id`.
-    """
+    `plain_id`."""
 
     @cache
     def repository(folder: str) -> str:

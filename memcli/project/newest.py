@@ -13,8 +13,7 @@ GIT_WAITS = 2.0  # seconds for git to date files
 
 def newest_first(names: Iterable[str], changed: Mapping[str, str]) -> list[str]:
     """File names by the date in name or path, else by the day git last `changed` them.
-    Among numbered files, the highest number gets the newest day of its neighbours.
-    """
+    Among numbered files, the highest number gets the newest day of its neighbours."""
     days = {}
     numbers = {}
     numbered = defaultdict(list)
@@ -39,8 +38,7 @@ def newest_first(names: Iterable[str], changed: Mapping[str, str]) -> list[str]:
 
 def changed_on(base: str) -> dict[str, str]:
     """The day of the last commit to each file below a folder, by relative name; empty
-    if git does not say.
-    """
+    if git does not say."""
     last_days: dict[str, str] = {}
     tree_top = Path(base)
     if work_tree(tree_top) is None:

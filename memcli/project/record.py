@@ -15,8 +15,7 @@ FOLDER = "history"  # the subfolder of the state folder with the history files
 def path_of(root: Path | None) -> Path | None:
     """The path of the history file of a root's repository, existing or not. None
     outside a repository, and if `.git` points to one that does not point back: it could
-    be any repository of this machine.
-    """
+    be any repository of this machine."""
     top = git.work_tree(root)
     is_own = top is not None and git.points_back(top)
     common = git.common_dir(top) if top is not None and is_own else None
@@ -39,8 +38,7 @@ def record_of(project: Project) -> Path | None:
 
 class KeptRecord(NamedTuple):
     """An existing history file, and the commit it should be up to; "" if new commits
-    are not searched.
-    """
+    are not searched."""
 
     path: Path
     head: str = ""

@@ -31,8 +31,7 @@ def find_root(cwd: Path, home: Path, jobs_dirs: Sequence[str] = ()) -> Path | No
 
 def roots_around(cwd: Path, home: Path) -> Iterator[Path]:
     """Every folder around a working directory that may be a root, nearest first, so
-    that a new mark in between cannot hide another root.
-    """
+    that a new mark in between cannot hide another root."""
     for folder in (cwd, *cwd.parents):
         is_marked = any(os.path.lexists(folder / mark) for mark in _MARKS)
         is_root = is_marked or _holds_job(folder, cwd, JOBS_DIRS)
@@ -42,8 +41,7 @@ def roots_around(cwd: Path, home: Path) -> Iterator[Path]:
 
 def stands(parts: tuple[str, ...], jobs_dirs: Sequence[str]) -> tuple[str, int]:
     """Whether a path leads into a job or a legacy session (a task), and with how many
-    parts.
-    """
+    parts."""
     if len(parts) >= 2 and parts[0] == ".sessions":
         return "task", 2
     if len(parts) >= 4 and parts[0] == "projects" and parts[2] == ".sessions":

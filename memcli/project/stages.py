@@ -1,7 +1,6 @@
 """Read the current stage from an INTENT.md. Pure. When in doubt the stage is unknown:
 if the text names two stages, refers to another day, or may describe the purpose of the
-product.
-"""
+product."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

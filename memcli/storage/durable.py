@@ -39,8 +39,7 @@ def write_output(
     """Write a file that the user named, completely or not at all; `mode` (minus the
     umask) is for a new file, an existing one keeps its permissions. Refuses a link, and
     below `root` a link in any part of the path. Writes directly to pipes and devices,
-    except below `root`.
-    """
+    except below `root`."""
     place = Path(os.path.abspath(path))
     below = path.parent
     with refusing(path):
@@ -82,8 +81,7 @@ def put(
 
 def _is_stream(path: Path) -> bool:
     """Whether it is /dev/stdout or the like: replacing its target would cut off the
-    reader.
-    """
+    reader."""
     if str(path).startswith(("/dev/fd/", "/dev/std", "/proc/")):
         return True
     return path.exists() and not (path.is_symlink() or path.is_file() or path.is_dir())
@@ -115,8 +113,7 @@ def create(
 
 def read_if_there(path: Path) -> bytes | None:
     """The content of a file about to be written, None if there is none. Raises
-    OSError.
-    """
+    OSError."""
     try:
         with open_file(path) as file:
             return file.read()
@@ -128,8 +125,7 @@ def read_if_there(path: Path) -> bytes | None:
 
 def is_plain(path: Path) -> bool:
     """Whether there is a regular file or nothing; links were already followed when the
-    step was planned.
-    """
+    step was planned."""
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except OSError:
@@ -169,8 +165,7 @@ def sweep(folders: Iterable[Path]) -> None:
 
 def is_stale(name: str) -> bool:
     """Whether a temporary file's writer is dead. Our own pid counts as dead: under the
-    lock we have no such file, and containers reuse pids.
-    """
+    lock we have no such file, and containers reuse pids."""
     pid = name.rpartition(MARK)[2].partition("-")[0]
     if not (name.startswith(".") and MARK in name and pid.isdecimal()):
         return False
@@ -200,8 +195,7 @@ def refusing(path: Path | str, hint: str = UNCHANGED) -> Iterator[None]:
 
 class LockNote(NamedTuple):
     """What the lock file says about its holder, dead or alive: the folders to sweep,
-    and the folders it made.
-    """
+    and the folders it made."""
 
     pid: int
     verb: str
@@ -221,8 +215,7 @@ class WriteLock:
     @contextmanager
     def taken(self, verb: str, wait: float) -> Iterator[LockNote | None]:
         """Hold the lock, and return the note that a killed holder left. Raises
-        RefusedError.
-        """
+        RefusedError."""
         with refusing(self.path.parent, NO_STATE):
             private_dir(self.path.parent)
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o600)
@@ -241,8 +234,7 @@ class WriteLock:
 
     def sign(self, verb: str, folders: Iterable[Path], created: Iterable[str]) -> None:
         """Write into the lock file who is writing, and which folders to sweep if we
-        die.
-        """
+        die."""
         note = LockNote(
             pid=os.getpid(),
             verb=verb,
@@ -292,8 +284,7 @@ def set_aside(folder: Path) -> Path | None:
 
 def is_sound(path: Path) -> bool:
     """Whether SQLite finds no fault in a state file; a busy or missing one counts as
-    sound.
-    """
+    sound."""
     if not path.exists():
         return True
     with closing(sqlite3.connect(path, timeout=BUSY)) as database:

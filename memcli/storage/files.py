@@ -1,6 +1,5 @@
 """Operating system differences, safe reading and writing of files, and transactions.
-Only Linux is tested.
-"""
+Only Linux is tested."""
 
 import errno
 import os
@@ -36,8 +35,7 @@ if sys.platform == "win32":
 
 def try_lock(file: int) -> bool:
     """Try to lock an open file for this process, without waiting; return whether that
-    worked.
-    """
+    worked."""
     try:
         if sys.platform == "win32":
             # Lock a byte far behind the text, since locked bytes cannot be read.
@@ -94,8 +92,7 @@ def sync(folder: str | Path) -> None:
 
 def is_mine(*found: os.stat_result, alone: bool = False) -> bool:
     """Whether files belong to this user, or under sudo to the caller; `alone`: nobody
-    else may write to them.
-    """
+    else may write to them."""
     if sys.platform == "win32":
         return True
     me = os.geteuid()
@@ -112,8 +109,7 @@ def _others_may_write(status: os.stat_result) -> bool:
 
 def _is_alone_in(group: int) -> bool:
     """Whether a group is the private group of a user, which by default may write to the
-    user's files.
-    """
+    user's files."""
     import grp
     import pwd
 
@@ -158,8 +154,7 @@ _BY_PARTS = os.open in os.supports_dir_fd and bool(NO_LINK)
 
 class Unreadable(OSError):
     """A file whose text cannot be read; `line` is that of the first bad byte, 1 if
-    unknown.
-    """
+    unknown."""
 
     severity = "unreadable"
 
@@ -170,8 +165,7 @@ class Unreadable(OSError):
 
 class Conflicted(Unreadable):
     """A file with conflict markers: mem leaves it alone until a person resolves
-    them.
-    """
+    them."""
 
     severity = "conflict"
 
@@ -181,8 +175,7 @@ class Conflicted(Unreadable):
 
 class Content(NamedTuple):
     """The content of a file; `mtime` is 0 if it is so recent that the next edit may
-    have the same.
-    """
+    have the same."""
 
     data: bytes
     mtime: int
@@ -194,8 +187,7 @@ def open_file(
 ) -> BinaryIO:
     """Open a regular file for reading, without ever waiting for a pipe or device. Links
     on the way must not leave the folder `inside`; without it (a file that the user
-    named) links are followed. Raises `Unreadable` and OSError.
-    """
+    named) links are followed. Raises `Unreadable` and OSError."""
     if not inside and not stat.S_ISREG(os.stat(path).st_mode):
         raise Unreadable("is not a regular file")
     fd = _below(os.fspath(path), os.fspath(inside)) if inside else os.open(path, _FLAGS)
@@ -250,8 +242,7 @@ def read_text(
 
 def decode(data: bytes) -> str:
     """Decode UTF-8, keeping BOM and line endings. Raises `Unreadable` at the first bad
-    byte.
-    """
+    byte."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -261,8 +252,7 @@ def decode(data: bytes) -> str:
 
 def decode_anyhow(data: bytes) -> str:
     """As much of the text as can be decoded; as UTF-16 if it begins with a UTF-16
-    BOM.
-    """
+    BOM."""
     is_wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     return data.decode("utf-16" if is_wide else "utf-8", "replace")
 
@@ -327,8 +317,7 @@ def refuse_links(path: Path, base: Path) -> None:
 
 def written_at(path: Path, base: Path) -> Path:
     """The path to write a memory file to: the target of a link that stays in `base`, as
-    dotfile managers make them. Raises RefusedError for any other link.
-    """
+    dotfile managers make them. Raises RefusedError for any other link."""
     try:
         refuse_links(path, base)
     except RefusedError:
@@ -344,22 +333,19 @@ def written_at(path: Path, base: Path) -> Path:
 
 def state_dir() -> Path:
     """The user's state folder, or one in the cache if others own it, may write to it,
-    or own a link to it. Raises RefusedError if that is true of both.
-    """
+    or own a link to it. Raises RefusedError if that is true of both."""
     return _private_one(folder_of("state"), folder_of("cache") / "state")
 
 
 def cache_dir() -> Path:
     """The user's cache folder for mem, as private as the state folder; in the state
-    folder if it cannot be.
-    """
+    folder if it cannot be."""
     return _private_one(folder_of("cache"), folder_of("state") / "cache")
 
 
 def data_dir(home: Path | None = None) -> Path:
     """The user's data folder for mem, or that of a separate `home`. Raises RefusedError
-    if others can change it.
-    """
+    if others can change it."""
     if home is None or os.environ.get("XDG_DATA_HOME"):
         return _private_one(folder_of("data"))
     return _private_one(home / ".local" / "share" / "mem")
@@ -367,8 +353,7 @@ def data_dir(home: Path | None = None) -> Path:
 
 def _private_one(folder: Path, otherwise: Path | None = None) -> Path:
     """A folder mem, or a folder inside it, that nobody else can change; otherwise the
-    alternative.
-    """
+    alternative."""
     above = [folder.parent] if folder.parent.name == "mem" else []
     try:
         for part in (*above, folder):
@@ -383,8 +368,7 @@ def _private_one(folder: Path, otherwise: Path | None = None) -> Path:
 
 def refuse_others(path: Path, *, by_root: bool = False) -> None:
     """Raise RefusedError if another user could change the content of a path; `by_root`:
-    trust what root owns.
-    """
+    trust what root owns."""
     if leads_through_others(path):
         raise RefusedError(
             f"{path}: is reached through another user's link",
@@ -408,8 +392,7 @@ def refuse_others(path: Path, *, by_root: bool = False) -> None:
 
 def leads_through_others(path: Path, most: int = 40) -> bool:
     """Whether a part of a path is, or leads to, a link that another user can
-    redirect.
-    """
+    redirect."""
     for part in (path, *path.parents):
         with suppress(OSError):  # it is still to be made
             status = os.lstat(part)
@@ -465,8 +448,7 @@ def moved_aside(path: Path, word: str) -> Path:
 
 def odd_companion(path: Path) -> str:
     """The name of a database's journal or log that is not a regular file, "" if none:
-    SQLite would wait for a pipe forever.
-    """
+    SQLite would wait for a pipe forever."""
     real = os.path.realpath(path)
     for ending in COMPANIONS:
         with suppress(OSError):
@@ -482,8 +464,7 @@ def make_private(path: Path) -> None:
     """Create an empty file for a database, readable by its owner alone, unless there is
     one. An existing file is not opened: closing any descriptor of a file releases all
     locks of the process on it, including SQLite's, and another process would then
-    delete a log in use.
-    """
+    delete a log in use."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:

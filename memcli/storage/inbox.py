@@ -10,8 +10,7 @@ DAYS = 30  # a proposal waits this long
 
 class Proposed(NamedTuple):
     """A lesson that waits for a yes: since when, and which session was told about it.
-    `became` is "" while it waits, else "kept", "dropped" or "over"; `text` is JSON.
-    """
+    `became` is "" while it waits, else "kept", "dropped" or "over"; `text` is JSON."""
 
     id: str
     session: str
@@ -23,8 +22,7 @@ class Proposed(NamedTuple):
 
 class Inbox(StatePart):
     """The proposals of one project's sessions. Changes are part of the running
-    transaction.
-    """
+    transaction."""
 
     def every(self) -> list[Proposed]:
         """All proposals still on record, newest first."""
@@ -35,8 +33,7 @@ class Inbox(StatePart):
 
     def untold(self, session: str, since: str, most: int) -> list[Proposed]:
         """The newest that have waited since a day or later, come from another session,
-        and were not told to any other.
-        """
+        and were not told to any other."""
         return [
             row
             for row in self.every()

@@ -1,6 +1,5 @@
 """Journals and undo records of writes, as files in the state folder, one folder per
-root.
-"""
+root."""
 
 import hashlib
 import json
@@ -50,8 +49,7 @@ class Step(NamedTuple):
 
 class WriteRecord(NamedTuple):
     """A write as journal and undo record: the directories it `made`, the record it
-    `undoes`. It has no steps if its texts were forgotten.
-    """
+    `undoes`. It has no steps if its texts were forgotten."""
 
     root: str
     verb: str
@@ -116,8 +114,7 @@ class Journals:
 
     def save(self, path: Path, data: bytes) -> None:
         """Create or replace a private state file atomically. For a journal, this is the
-        commit.
-        """
+        commit."""
         with refusing(self.state):
             self._trace("journal")
             private_dir(path.parent)
@@ -125,8 +122,7 @@ class Journals:
 
     def close(self, record: WriteRecord) -> None:
         """Make the journal the newest undo record; for an undo, delete it and the
-        record it undid.
-        """
+        record it undid."""
         journal = self.of(record.root)
         undo = self.state / "undo" / _key(record.root)
         hint = "the files are written; the next write of mem will clean up"
@@ -148,8 +144,7 @@ class Journals:
     def forget(self, needles: Sequence[str], clean: Callable[[str], str]) -> None:
         """Clean the texts of all undo records in which one of these occurs; delete
         unreadable records, and those left without text. The last record of a root
-        stays, so that an undo does not reach an older write instead.
-        """
+        stays, so that an undo does not reach an older write instead."""
         encoded = [needle.encode() for needle in needles]
         with refusing(self.state):
             for key in os.listdir(private_dir(self._undo.parent)):
@@ -183,8 +178,7 @@ class Journals:
 
     def legible(self, journal: Path) -> WriteRecord | None:
         """The record of a journal; None after moving an invalid one aside, so that it
-        cannot block later writes.
-        """
+        cannot block later writes."""
         try:
             record = unpacked(journal)
             if journal != self.of(record.root):
@@ -205,8 +199,7 @@ class Journals:
 
 def found(step: Step) -> str:
     """Which content the file has: "before", "after", or "other" if somebody else
-    changed it.
-    """
+    changed it."""
     with refusing(step.name):
         if not is_plain(step.path):
             return "other"

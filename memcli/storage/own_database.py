@@ -17,8 +17,7 @@ _NAMES = "SELECT iif(type IN ('table', 'index'), name, '<' || type || '>') FROM 
 
 class DatabaseIdentity(NamedTuple):
     """Application id and version of a database, and the names of its tables and
-    indexes.
-    """
+    indexes."""
 
     application: int
     version: int
@@ -40,8 +39,7 @@ Judge = Callable[[sqlite3.Connection, DatabaseIdentity], str]
 
 class OwnFile(NamedTuple):
     """The result of opening a file: device and inode, the connection, and why there is
-    none.
-    """
+    none."""
 
     inode: tuple[int, int]
     db: sqlite3.Connection | None = None
@@ -58,8 +56,7 @@ def inode_of(path: Path) -> tuple[int, int]:
 
 def open_own(path: Path, judge: Judge) -> OwnFile:
     """Connect to a database that only its owner may read, and create it if missing.
-    Raises OperationalError for temporary failures.
-    """
+    Raises OperationalError for temporary failures."""
     with suppress(FileExistsError):
         make_private(path)
     inode = inode_of(path)

@@ -1,6 +1,5 @@
 """Read other programs' databases within limits, and cache the owners of session
-files.
-"""
+files."""
 
 import os
 import sqlite3
@@ -29,8 +28,7 @@ def opened(
     path: Path, tables: Sequence[str], *, kind: str, hint: str
 ) -> Iterator[Database]:
     """Open a database of `kind`, which must have these tables. Raises DataError, also
-    for any failure of a damaged or hostile one inside the `with`.
-    """
+    for any failure of a damaged or hostile one inside the `with`."""
     try:
         with closing(_connected(path)) as database:
             # Not a view: the file size does not limit what a view reads.
@@ -51,8 +49,7 @@ def opened(
 
 def all_rows(database: Database, query: str, path: Path) -> list[tuple[Any, ...]]:
     """The rows of a query over one table; DataError for more rows than the file can
-    contain.
-    """
+    contain."""
     most = os.path.getsize(path) // BYTES_PER_ROW
     rows = database.execute(
         f"{query} LIMIT ?", (most + 1,)
@@ -65,8 +62,7 @@ def all_rows(database: Database, query: str, path: Path) -> list[tuple[Any, ...]
 
 def fault(database: Database, *, whole: bool = False) -> str:
     """What SQLite finds wrong with a database, or ""; `whole` also checks its indexes
-    against its tables.
-    """
+    against its tables."""
     check = "integrity_check" if whole else "quick_check"
     verdict = str(database.execute(f"PRAGMA {check}(1)").fetchone()[0])
     return "" if verdict == "ok" else " ".join(verdict.split())
@@ -74,8 +70,7 @@ def fault(database: Database, *, whole: bool = False) -> str:
 
 def _connected(path: Path) -> Database:
     """A read-only connection; without its log if the folder allows no shared memory
-    file.
-    """
+    file."""
     if name := odd_companion(path):
         raise sqlite3.DatabaseError(f"{name} is not a regular file")
     uri = path.absolute().as_uri()
@@ -112,8 +107,7 @@ _TABLE = (
 
 class Owner(NamedTuple):
     """The owner of a session file: the session, its working folder, and its parent
-    session.
-    """
+    session."""
 
     session: str
     cwd: str
@@ -134,8 +128,7 @@ class Owners:
 
     def of(self, path: Path, size: int, mtime: int) -> Owner | None:
         """The owner of a file that is unchanged or has grown, since its first records,
-        which name the owner, are then the same.
-        """
+        which name the owner, are then the same."""
         before, then, owner = self.known.get(str(path), (size + 1, 0, None))
         return None if size < before or (size == before and mtime != then) else owner
 

@@ -31,8 +31,7 @@ PAGES = 100  # of the log beside the file, from which on a writer empties it
 @contextmanager
 def alone(folder: Path, name: str, *, wait: float) -> Iterator[bool]:
     """Whether this is the only process holding that name; the system releases it when
-    the process ends.
-    """
+    the process ends."""
     path = private_dir(folder) / f"{name}.lock.db"
     with closing(sqlite3.connect(path, timeout=wait, isolation_level=None)) as database:
         try:
@@ -48,8 +47,7 @@ def open_state(
     project: str, *, wait: float, best_effort: str | None, notes: list[str]
 ) -> "Iterator[State]":
     """Open the state of one project. Raises RefusedError; with `best_effort`, a failure
-    ends the block with a note that begins with this text ("" for no note).
-    """
+    ends the block with a note that begins with this text ("" for no note)."""
     state = State(state_dir(), project, wait=wait)
     try:
         yield state
@@ -75,8 +73,7 @@ WORDS = {"news": "line", "told": "title || why", "proposals": "text"}
 class Extraction(NamedTuple):
     """How far a transcript was read: its size and mtime then, and where to continue
     (`end`). `head` is the hash of its first line, `last` the key of the last turn;
-    `session` and `task` are those of its last session.
-    """
+    `session` and `task` are those of its last session."""
 
     size: int
     mtime: int
@@ -90,8 +87,7 @@ class Extraction(NamedTuple):
 class State:
     """The state of one project (git common directory and root). With `lasting`, writes
     are on disk before the writer continues; without, a machine failure may lose the
-    last seconds, and nothing else.
-    """
+    last seconds, and nothing else."""
 
     def __init__(
         self, folder: Path, project: str, *, wait: float = 10.0, lasting: bool = True
@@ -159,8 +155,7 @@ class State:
 
     def recalls(self) -> list[tuple[str, str, str, int, float | None, str]]:
         """Everything that was shown, in order: (session, entry, layer, place from 1,
-        score, day).
-        """
+        score, day)."""
         columns = "session, entry, layer, place, score, day"
         query = f"SELECT {columns} FROM recalls WHERE project = ? ORDER BY rowid"
         return self.ask(query).fetchall()
@@ -179,8 +174,7 @@ class State:
 
     def calls(self, since: str = "") -> tuple[int, int, int, int, int, float]:
         """The calls since a day: (calls, input, cache_read, cache_write, output,
-        USD).
-        """
+        USD)."""
         columns = ("input", "cache_read", "cache_write", "output", "cost")
         totals = ", ".join(f"total({column})" for column in columns)
         query = f"SELECT count(*), {totals} FROM ledger WHERE project = ? AND day >= ?"
@@ -212,8 +206,7 @@ class State:
 
     def add_tombstones(self, marks: Iterable[tuple[bool, Mark]]) -> None:
         """Record that texts were forgotten, without their words, each for this project
-        or, if true, for the whole machine.
-        """
+        or, if true, for the whole machine."""
         rows = [("" if is_global else self.project, *mark) for is_global, mark in marks]
         with transaction(self.db):
             statement = "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)"
@@ -228,8 +221,7 @@ class State:
         self, entry_ids: Iterable[str], lines: Iterable[str], *, everywhere: bool
     ) -> None:
         """Delete what was told and proposed about entries, in this project or
-        `everywhere`, and every row with these words; the file is rewritten.
-        """
+        `everywhere`, and every row with these words; the file is rewritten."""
         here = "? IS NOT NULL" if everywhere else "project = ?"
         with transaction(self.db):
             self.db.execute("PRAGMA secure_delete = ON")
@@ -287,8 +279,7 @@ class StateCopy(State):
 
 def settled(state: State, work: Callable[[State], T]) -> T:
     """Run `work` in a transaction; if another process holds the file, run it on a copy
-    and store nothing.
-    """
+    and store nothing."""
     try:
         with state.transaction():
             return work(state)
@@ -329,8 +320,7 @@ class HookTelling(NamedTuple):
 
 class Turns(NamedTuple):
     """How many prompts a session had since the last write to memory (`newest`, an mtime
-    in ns).
-    """
+    in ns)."""
 
     prompts: int = 0
     newest: int = 0
@@ -339,8 +329,7 @@ class Turns(NamedTuple):
 
 class Spooled(NamedTuple):
     """A session, ended or not, that waits to be learned from: its transcript and its
-    size then.
-    """
+    size then."""
 
     session: str
     path: str
@@ -387,8 +376,7 @@ class SessionLog(StatePart):
 
     def told(self, session: str = "") -> list[HookTelling]:
         """What was told to one session or to all, in order; a prefix of its id names
-        one.
-        """
+        one."""
         where = "project = ? AND substr(session, 1, ?) = ? ORDER BY rowid"
         query = f"SELECT {', '.join(HookTelling._fields)} FROM told WHERE {where}"
         return list(map(HookTelling._make, self.ask(query, len(session), session)))
@@ -418,8 +406,7 @@ class SessionLog(StatePart):
 
     def prompts_since(self, newest: int) -> int:
         """The prompts of all sessions since the last write to memory (`newest`, an
-        mtime in ns).
-        """
+        mtime in ns)."""
         query = "SELECT total(count) FROM turns WHERE project = ? AND newest >= ?"
         return int(self.ask(query, newest).fetchone()[0])
 
@@ -461,8 +448,7 @@ class Spool(StatePart):
 
     def add(self, item: Spooled) -> None:
         """Queue a session to be learned from. An ended one stays ended, and is tried
-        again.
-        """
+        again."""
         statement = (
             "INSERT INTO spool VALUES (?, ?, ?, ?, ?, 0) ON CONFLICT DO UPDATE SET"
             " ended = max(ended, excluded.ended), size = excluded.size, tries = 0"
@@ -479,8 +465,7 @@ class Spool(StatePart):
 
     def remove(self, item: Spooled) -> None:
         """Remove a session from the queue, unless it was added again with a larger
-        transcript.
-        """
+        transcript."""
         where = "project = ? AND session = ? AND path = ? AND size = ?"
         self.ask(f"DELETE FROM spool WHERE {where}", item.session, item.path, item.size)
 

@@ -1,8 +1,7 @@
 """Write memory files and settings: all of a command's writes or none, and each can be
 undone. A write is prepared beside its targets, committed by one rename of a journal in
 the state folder, then carried out. The next writer finishes what a killed one left:
-forward if possible, else back.
-"""
+forward if possible, else back."""
 
 import os
 import stat
@@ -26,8 +25,7 @@ KEPT = "an unfinished write of"
 
 class LastWrite(NamedTuple):
     """The write that undo would undo; `patches` are those it would apply: none if the
-    texts of the write were forgotten.
-    """
+    texts of the write were forgotten."""
 
     verb: str
     time: str
@@ -40,8 +38,7 @@ class Workspace:
     (None: only the global level), without following links. `state` should be one folder
     per user: its lock orders all writes, so that two projects can write the same global
     file. `trace` is called just before each step: lock, recover, temp, fsync, journal,
-    commit, rename, sync, done; and finally end.
-    """
+    commit, rename, sync, done; and finally end."""
 
     def __init__(
         self,
@@ -79,8 +76,7 @@ class Workspace:
         `is_act`, undo also undoes it if no file changes. A new file that begins with
         `#!` is executable. Raises StaleError if a file is not what the plan was made
         from, else RefusedError. After an exception every file is as before, unless the
-        error says that the next write will finish.
-        """
+        error says that the next write will finish."""
         changed = [patch for patch in patches if patch.before != patch.after]
         if changed or is_act:
             with self.hold(verb, wait=wait):
@@ -121,8 +117,7 @@ class Workspace:
 
     def recover(self, *, wait: float = 10.0) -> list[str]:
         """Finish what a killed writer left (call it before planning), and return what
-        was done. With nothing to finish, this is one check without the lock.
-        """
+        was done. With nothing to finish, this is one check without the lock."""
         lock = self._lock.path
         if self._journals.pending() or (lock.exists() and lock.stat().st_size):
             with self.hold("recover", wait=wait):
@@ -131,8 +126,7 @@ class Workspace:
 
     def undo(self, *, wait: float = 10.0) -> list[str]:
         """Undo the last write, keeping edits of others; return the files. Raises
-        RefusedError.
-        """
+        RefusedError."""
         with self.hold("undo", wait=wait):
             newest = self._journals.newest()
             if newest is None:

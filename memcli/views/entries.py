@@ -1,6 +1,5 @@
 """How views show an entry: as a line of text, as a JSON object, and with its line
-number.
-"""
+number."""
 
 from __future__ import annotations
 

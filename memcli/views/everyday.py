@@ -1,6 +1,5 @@
 """Output of the everyday commands: entries that were added, shown, changed or retired,
-what agents were told, and what was forgotten.
-"""
+what agents were told, and what was forgotten."""
 
 from __future__ import annotations
 
@@ -187,8 +186,7 @@ def retire_keys(report: RetireReport) -> Keys:
 
 def retire_text(report: RetireReport) -> str:
     """One line for each entry: retired, restored or already so; and what was retired
-    with it.
-    """
+    with it."""
     status = "retired" if report.verb == "retired" else "active"
     lines = written_lines(report.verb, report.changed, report.patches)
     lines += written_lines(

@@ -85,8 +85,7 @@ def sync_text(report: SyncReport) -> str:
 
 def export_text(report: ExportReport, *, raw: bool = False) -> str:
     """The whole answer: the section, the rule files, or JSON with every live entry;
-    `raw` keeps secrets.
-    """
+    `raw` keeps secrets."""
     if report.target == "claude-rules":
         files = report.rules.items()
         return "\n".join(f"{name}\n\n{rule.put(None)}" for name, rule in files)
@@ -110,8 +109,7 @@ def export_text(report: ExportReport, *, raw: bool = False) -> str:
 
 def diff_text(report: DiffReport) -> str:
     """One line for each change, by file, then how much prose changed; the totals
-    last.
-    """
+    last."""
     lines = []
     for path, level, changes, prose in _by_file(report):
         head = styled(place(path), "bold")

@@ -55,8 +55,7 @@ def _listed(guard: ListedGuard) -> list[str]:
 
 def _pattern_lines(guard: ListedGuard | SetGuardReport | Suggested) -> list[str]:
     """A line each for its commands, its files, what it allows, and what of its text it
-    does not cover.
-    """
+    does not cover."""
     patterns = {
         "commands": guard.commands,
         "paths": guard.paths,

@@ -1,6 +1,5 @@
 """Reports as JSON. One writer walks the fields of a report; views name the values that
-differ.
-"""
+differ."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -14,8 +13,7 @@ from memcli.text.secrets import redact_secrets
 
 def of(report: object, **values: object) -> str:
     """A report as JSON: its fields, replaced by `values` (`...` leaves one out),
-    without secrets.
-    """
+    without secrets."""
     return json.dumps(safe(report, **values), ensure_ascii=False, indent=2)
 
 
@@ -42,8 +40,7 @@ def _document(report: object, values: Mapping[str, object]) -> dict[str, object]
 
 def _walked(value: Any, text: Callable[[str], str]) -> Any:
     """A value as JSON data, with `text` applied to each string: at least terminal
-    control characters are removed.
-    """
+    control characters are removed."""
     if isinstance(value, str):
         return text(value)
     if value is None or isinstance(value, (bool, int, float)):

@@ -1,6 +1,5 @@
 """Output of the learning commands: what was learned, what waits for a yes, what memory
-could have prevented, and who said what.
-"""
+could have prevented, and who said what."""
 
 from __future__ import annotations
 
@@ -173,8 +172,7 @@ def drop_text(report: DropReport) -> str:
 
 def eval_text(report: ReplayReport) -> str:
     """How many corrections could have been prevented, and what was known before
-    each.
-    """
+    each."""
     if not report.sessions:
         return "nothing to replay: mem index --history found no agent session"
     corrections = report.corrections
@@ -291,8 +289,7 @@ def _turn_words(turn: Turn) -> str:
 
 def looked_text(discovery: Discovery) -> str:
     """The places searched for sessions, and which sessions belong to this
-    repository.
-    """
+    repository."""
     lines = [
         f"{looked.agent:<9} {looked.found:>5} of {looked.files:>5}  {looked.folder}"
         for looked in discovery.looked

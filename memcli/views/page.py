@@ -1,7 +1,6 @@
 """The self-contained HTML page of mem browse. Memory text is untrusted: the page has it
 as JSON that cannot close its element, only the page's own script and style are allowed
-(by hash), and the script inserts everything as text.
-"""
+(by hash), and the script inserts everything as text."""
 
 import json
 import os
@@ -32,8 +31,7 @@ _SLOT = re.compile(r"<!--(\w+)-->")
 def write(project: "Project", report: "BrowseReport", path: str) -> Path:
     """Write the page to a file, or to the cache if none is given; below the root,
     follow no link. Raises if the file exists and is not such a page, or is inside
-    .git.
-    """
+    .git."""
     place = project.cwd / path
     root = project.root
     if not path:
@@ -62,8 +60,7 @@ def _is_page(place: Path) -> bool:
 
 def render(report: "BrowseReport", served: str = "") -> str:
     """The page; `served` is the token its requests must carry if a server is behind
-    it.
-    """
+    it."""
     return _framed(report.name, data(report, served), reaches=bool(served))
 
 
@@ -103,8 +100,7 @@ def data(report: "BrowseReport", served: str = "") -> str:
 
 def doorway(address: str) -> Path:
     """Write a file, readable by you alone, that redirects to an address: its token must
-    not appear in the browser's arguments, which every user of the machine can read.
-    """
+    not appear in the browser's arguments, which every user of the machine can read."""
     name = f"door-{digest(address.encode(), 8)}.html"
     place = private_dir(cache_dir() / "browse") / name
     text = f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'

@@ -10,14 +10,12 @@ SHOWN_AFTER = 0.5
 EVERY = 0.2
 WORTH_A_WORD = 10.0
 """Seconds before the bar is drawn, between two redraws, and of work worth a line in a
-pipe.
-"""
+pipe."""
 
 
 class Progress:
     """A progress bar on stderr, drawn by a thread, with count, total and time; removed
-    at the end. Without a total, or past it, the bar only moves.
-    """
+    at the end. Without a total, or past it, the bar only moves."""
 
     def __init__(self, name: str, *, quiet: bool = False) -> None:
         self._name = name
@@ -48,8 +46,7 @@ class Progress:
 
     def count(self, what: str, done: int, total: int = 0) -> None:
         """Report how much of something is done; leave out the total if it is not
-        known.
-        """
+        known."""
         self._what = what
         self._done = done
         self._total = total

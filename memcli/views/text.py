@@ -1,6 +1,5 @@
 """Print text: answers on stdout, messages on stderr; folded and styled on a
-terminal.
-"""
+terminal."""
 
 import os
 import re
@@ -24,8 +23,7 @@ NARROWEST = 20
 USUAL = 80
 TITLE = 30
 """The least width of a layout, the width of a terminal that does not tell it, and the
-least width of a table's title: other columns are dropped before it gets narrower.
-"""
+least width of a table's title: other columns are dropped before it gets narrower."""
 _STYLES = {"dim": 2, "bold": 1, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _STYLE = r"\x1b\[[0-9;]*m"
 _HANG = r"\s*(?:(?:[-*+=<>]|\d{1,3}[.)]|mem:|hint:|next:|note:)\s+)?"
@@ -39,8 +37,7 @@ _PIECE = rf" +|[{_WIDE}][{_CLOSING}]*|(?:(?![{_WIDE}])[^ ])+[{_CLOSING}]*"
 
 class Unread(Exception):
     """The reader of stdout has gone. Typer would turn a BrokenPipeError into exit code
-    1.
-    """
+    1."""
 
 
 def say(text: str, *, quiet: bool = False) -> None:
@@ -66,8 +63,7 @@ def put(text: str, end: str = "\n") -> None:
 
 def safe(text: str) -> str:
     """A text answer that is safe to print: without secrets; in a pipe also without
-    orders and harness tags.
-    """
+    orders and harness tags."""
     return redact_secrets(text) if columns(sys.stdout) else for_pipe(text)
 
 
@@ -96,8 +92,7 @@ def diff(patches: "Iterable[Patch]", root: str) -> str:
 
 def count_problems(problems: "Sequence[Problem]", *, quiet: bool) -> None:
     """Print how many problems the memory files have, and the first that keeps something
-    from being read.
-    """
+    from being read."""
     if problems:
         what = f"{count(len(problems), 'problem')} in the memory files"
         if unread := [
@@ -111,8 +106,7 @@ def how_to_begin(
     problems: "Iterable[Problem]", *, rooted: bool = True, history: bool = False
 ) -> str:
     """Print how to begin if there is no memory at all; `rooted`: in a project,
-    `history`: it has history.
-    """
+    `history`: it has history."""
     if any(problem.severity == "unreadable" for problem in problems):
         return ""
     level = "" if rooted else " --level global"
@@ -126,8 +120,7 @@ def name_problems(
     problems: "Sequence[Problem]", hint: str = "hint: mem doctor", *, done: bool = True
 ) -> int:
     """Print each problem on a line and return the exit code for unusable data, or that
-    of a refusal if conflicts kept everything from being `done`.
-    """
+    of a refusal if conflicts kept everything from being `done`."""
     if not problems:
         return 0
     severities = {problem.severity for problem in problems}
@@ -159,8 +152,7 @@ def in_one_line(text: str) -> str:
 
 def place(path: str, line: int = 0) -> str:
     """A file name made safe to print; every view uses this, since a name may contain
-    line breaks, secrets and tags.
-    """
+    line breaks, secrets and tags."""
     return safe(in_one_line(f"{path}:{line}" if line else path))
 
 
@@ -176,8 +168,7 @@ def values_text(values: Mapping[str, Any]) -> list[str]:
 
 def columns(stream: TextIO | None) -> int:
     """The width of the terminal `stream` (COLUMNS overrides it); 0 if it is not a
-    terminal.
-    """
+    terminal."""
     if stream is None or not stream.isatty():
         return 0
     try:
@@ -200,8 +191,7 @@ def styled(text: str, style: str) -> str:
 
 def cells(text: str) -> int:
     """The columns that a line takes: styles take none, Chinese, Japanese, Korean and
-    emoji two.
-    """
+    emoji two."""
     text = re.sub(_STYLE, "", text) if "\x1b" in text else text
     if text.isascii():
         return len(text)
@@ -216,8 +206,7 @@ def _character_cells(character: str) -> int:
 
 def fold(line: str, width: int, hang: int = 0) -> list[str]:
     """`line` folded between words at `width` columns; all lines but the first are
-    indented by `hang`.
-    """
+    indented by `hang`."""
     line = line.expandtabs(4) if width else line
     if not width or cells(line) <= width:
         return [line]
@@ -262,8 +251,7 @@ def fold_text(
 
 def _hang(line: str, more: int) -> int:
     """The column where the text of a list item begins, or `more` columns after a line's
-    indent.
-    """
+    indent."""
     found = re.match(_HANG, line)
     end = found.end() if found else 0
     return end if line[:end].strip() else end + more
@@ -289,8 +277,7 @@ def table(
     rows: Sequence[Sequence[str]], heads: Sequence[str], spare: Sequence[str] = ()
 ) -> str:
     """A table; a narrow terminal leaves out the columns `spare`. In a pipe, rows with
-    tabs and no header.
-    """
+    tabs and no header."""
     shown = [
         [redact_secrets(" ".join(for_display(cell).split())) for cell in row]
         for row in rows
@@ -332,8 +319,7 @@ def _drawn(
 
 def _cut(text: str, width: int) -> str:
     """Lines of at most `width` columns. Words that are too long are cut, paths after a
-    slash.
-    """
+    slash."""
     lines = []
     for part in fold(text, width):
         remainder = part

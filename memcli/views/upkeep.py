@@ -1,6 +1,5 @@
 """Output of the upkeep commands: reinforce, compact, retire-stage, doctor and
-health.
-"""
+health."""
 
 from __future__ import annotations
 
@@ -132,8 +131,7 @@ def doctor_summary(report: DoctorReport) -> str:
 
 def doctor_text(report: DoctorReport, *, whole: bool = False) -> str:
     """One line for each check, with tabs between the cells; on a terminal aligned, and
-    checks that pass only counted unless `whole`.
-    """
+    checks that pass only counted unless `whole`."""
     width = columns(sys.stdout)
     if not width:
         return table([_check_cells(row) for row in report.checks], ())
@@ -192,8 +190,7 @@ def health_keys(report: HealthReport, *, sparse: bool, history: bool = False) ->
 
 def health_text(report: HealthReport, *, sparse: bool) -> str:
     """Score, metrics with bars and reasons, and counts; fits 80 columns or the
-    terminal.
-    """
+    terminal."""
     from memcli.diagnostics.metrics import FEW
 
     # The score, and the size of the memory.
