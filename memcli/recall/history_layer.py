@@ -3,7 +3,7 @@ twice."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, compress
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from memcli.index import weights
@@ -41,7 +41,11 @@ class HistoryLayer:
                 self._evidence[handle] = max(found, self._evidence.get(handle, found))
         verdicts = self._sought.verdicts([*map(self._of, past.hits)], least)
         self.strong = verdicts[:1] == [evidence.TELL]
-        passing = list(compress(past.hits, map(evidence.SILENT.__ne__, verdicts)))
+        passing = [
+            hit
+            for hit, verdict in zip(past.hits, verdicts, strict=True)
+            if verdict != evidence.SILENT
+        ]
         if passing and passing[0] is not past.hits[0]:
             passing.insert(0, past.hits[0])  # where the record answers, by its best
         self.hits = passing
