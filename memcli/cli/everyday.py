@@ -284,11 +284,16 @@ def log(mem: App, progress: Progress, id: str = ID) -> None:
     from memcli.commands import log as command
 
     with progress:
-        story = command.log(mem, id)
-    if mem.options.json:
-        put(json.of(story))
-    else:
-        put_paged("\n".join(map(text.safe, view.log_lines(story))))
+        if mem.options.json:
+            put(json.of(command.log(mem, id)))
+            return
+        lines = map(text.safe, view.log_lines(command.follow(mem, id)))
+        if not text.columns(sys.stdout):
+            for line in lines:
+                put(line)
+            return
+        every_line = "\n".join(lines)
+    put_paged(every_line)
 
 
 @command("told")

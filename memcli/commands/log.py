@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ MOST_COMMITS = 2000  # that are looked at
 # characters of versions of memory files that are read for all lives together
 MOST_CHARACTERS = 12_000_000
 NOT_YET = "not committed"
+PARTS = (50, 400)  # so many commits are read first, and then up to so many
 
 
 class LogRow(NamedTuple):
@@ -44,7 +46,7 @@ class LogReport(NamedTuple):
 
     id: str
     title: str
-    rows: tuple[LogRow, ...]
+    rows: Iterable[LogRow]
     related: tuple[str, ...] = ()
 
 
@@ -62,6 +64,13 @@ class Revision(NamedTuple):
 def log(app: App, prefix: str) -> LogReport:
     """What was done to the entry whose id is or begins with `prefix`. Raises
     UsageError."""
+    story = follow(app, prefix)
+    return story._replace(rows=tuple(story.rows))
+
+
+def follow(app: App, prefix: str) -> LogReport:
+    """The same, the newest row at once, the others one by one while git is read. Raises
+    UsageError."""
     if git.work_tree(need_root(app.project)) is None:
         raise UsageError(
             "there is no git repository here", "mem show shows what the file says"
@@ -74,7 +83,7 @@ def log(app: App, prefix: str) -> LogReport:
     return LogReport(
         id=name,
         title=newest.title,
-        rows=(newest, *rows),
+        rows=chain([newest], rows),
         related=tuple(replacements(app, [name]).get(plain_id(name), ())),
     )
 
@@ -202,28 +211,39 @@ def _revisions(
     before = reader.files((path, committed[path]) for path in fresh)
     yield Revision(commit="", date="", author=NOT_YET, parents=(before,), files=fresh)
     short = len(git.run(["rev-parse", "--short", "HEAD"], root).stdout.strip())
-    commits = _logged(root, paths, most)
-    reader.read(blob for commit in commits for _, blob in _blobs_of(commit))
-    for commit in commits:
-        day, author, commit_id = commit.fields
-        *parents, files = _sides(reader, commit)
-        yield Revision(
-            commit=commit_id[:short],
-            date=day,
-            author=author,
-            parents=tuple(parents),
-            files=files,
-        )
+    for commits in _logged(root, paths, most):
+        reader.read(blob for commit in commits for _, blob in _blobs_of(commit))
+        for commit in commits:
+            day, author, commit_id = commit.fields
+            *parents, files = _sides(reader, commit)
+            yield Revision(
+                commit=commit_id[:short],
+                date=day,
+                author=author,
+                parents=tuple(parents),
+                files=files,
+            )
 
 
-def _logged(root: Path, paths: list[str], most: int) -> list[git.Logged]:
-    """The commits of these files, the newest first."""
+def _logged(root: Path, paths: list[str], most: int) -> Iterator[list[git.Logged]]:
+    """The commits of these files, read in parts, so that the first are told before the
+    last are read."""
     shape = git.log_format("%cs", "%an", "%H")
     how = ["log", *shape, "--raw", "--no-abbrev", "-c", "--no-renames", "--relative"]
     how.remove("--name-only")
-    logged = git.run([*how, f"--max-count={most}", "--", *paths], root).stdout
-    # Before the files of a merge git has one NUL more, and no line end.
-    return list(git.parse_log(logged.replace("\0\0::", "\0\n::"), 3))
+    already = 0
+    for upto in (*PARTS, most):
+        part = min(upto, most) - already
+        if part <= 0:
+            return
+        bounds = (f"--max-count={part}", f"--skip={already}")
+        logged = git.run([*how, *bounds, "--", *paths], root).stdout
+        # Before the files of a merge git has one NUL more, and no line end.
+        commits = list(git.parse_log(logged.replace("\0\0::", "\0\n::"), 3))
+        yield commits
+        already += part
+        if len(commits) < part:
+            return
 
 
 class _Blobs:

@@ -161,24 +161,23 @@ def test_what_fix_cannot_mend_names_what_can(project):
     assert rows == {"memory/own.md": f"mem edit {unit}"}
 
 
-RENAMED = """
-file | `src/cart/tax.py` rounds |  | `src/cart/vat.py` rounds |
-line | See `src/cart/tax.py:12` |  | See `src/cart/vat.py:12` |
-twice | `sh run.sh && sh ./run.sh` |  | `sh go.sh && sh ./go.sh` |
-base name | In `tax.py` |  | In `src/cart/vat.py` |
-link | See [setup](docs/a/setup.md) |  | See [setup](docs/install.md) |
-test | `tests/legacy/test_a.py::x` |  | `tests/old/test_a.py::x` |
-folder | `tests/legacy` is frozen |  | `tests/old` is frozen |
-folder/ | `tests/legacy/` is frozen |  | `tests/old/` is frozen |
-in a folder | `lib/util/x.ts` |  | `lib/helpers/x.ts` |
-paths | Here | src/cart/tax.py | Here | src/cart/vat.py
-./ | `./run.sh` | ./run.sh | `./go.sh` | go.sh
-folder in paths | Here | tests/legacy/ | Here | tests/old
-glob | Here | tests/legacy/** | Here | tests/old/**
-glob of files | Here | lib/util/*.ts | Here | lib/helpers/*.ts
-"""
-"""Of each entry its title, a body and `paths` before files moved, and after `mem doctor
---fix`."""
+RENAMED = {
+    "file": ("`src/cart/tax.py` rounds", [], "`src/cart/vat.py` rounds", []),
+    "line": ("See `src/cart/tax.py:12`", [], "See `src/cart/vat.py:12`", []),
+    "twice": ("`sh run.sh && sh ./run.sh`", [], "`sh go.sh && sh ./go.sh`", []),
+    "base name": ("In `tax.py`", [], "In `src/cart/vat.py`", []),
+    "link": ("See [setup](docs/a/setup.md)", [], "See [setup](docs/install.md)", []),
+    "test": ("`tests/legacy/test_a.py::x`", [], "`tests/old/test_a.py::x`", []),
+    "folder": ("`tests/legacy` is frozen", [], "`tests/old` is frozen", []),
+    "folder/": ("`tests/legacy/` is frozen", [], "`tests/old/` is frozen", []),
+    "in a folder": ("`lib/util/x.ts`", [], "`lib/helpers/x.ts`", []),
+    "paths": ("Here", ["src/cart/tax.py"], "Here", ["src/cart/vat.py"]),
+    "./": ("`./run.sh`", ["./run.sh"], "`./go.sh`", ["go.sh"]),
+    "folder in paths": ("Here", ["tests/legacy/"], "Here", ["tests/old"]),
+    "glob": ("Here", ["tests/legacy/**"], "Here", ["tests/old/**"]),
+    "glob of files": ("Here", ["lib/util/*.ts"], "Here", ["lib/helpers/*.ts"]),
+}
+"""A body and `paths` before files moved, and after `mem doctor --fix`."""
 
 
 def test_every_pure_rename_is_followed(project):
@@ -190,10 +189,9 @@ def test_every_pure_rename_is_followed(project):
     )
     for number, name in enumerate(files):
         project.write(name, "".join(f"line {number} {i}\n" for i in range(9)))
-    rows = [[*map(str.strip, row.split("|"))] for row in RENAMED.strip().splitlines()]
     project.memory(*(
-            project.entry(name, body, id=f"e{number}", **({"paths": [path]} if path else {}))
-            for number, (name, body, path, *_) in enumerate(rows)
+            project.entry(name, body, id=f"e{number}", **({"paths": paths} if paths else {}))
+            for number, (name, (body, paths, _, _)) in enumerate(RENAMED.items())
         ))  # fmt: skip
     project.commit("start")
     for old, new in (
@@ -208,9 +206,9 @@ def test_every_pure_rename_is_followed(project):
     project.mem("doctor", "--fix")
     memory = parse(project.read(), "MEMORY.md")
     entries = {entry.title: entry for entry in memory.entries}
-    for name, _, _, body, path in rows:
+    for name, (_, _, body, paths) in RENAMED.items():
         assert body in entries[name].body, name
-        assert entries[name].extra.get("paths", [""]) == [path], name
+        assert entries[name].extra.get("paths", []) == paths, name
     assert told(project) == {}
 
 

@@ -126,36 +126,34 @@ def test_a_manifest_of_a_test_case_does_not_speak_for_the_project(project):
     assert states(project) == {"Node 12": "says Node 12, package.json says >=20"}
 
 
-VERDICTS = {"agrees": True, "differs": False, "unknown": None}
-RANGES = """
-    Node 18 | >=18 | agrees
-    Node 20 | >=18 | agrees
-    Node 20+ | >=18 | differs
-    Node 16 | >=18 | differs
-    Node 18 | ^16 || ^18 | agrees
-    Node 17 | ^16 || ^18 | differs
-    Node 24 | >=18 <23 | differs
-    Node 18 | lts/* | unknown
-    Node 18 | 18-alpine | agrees
-    Go 1.2 | 1.22 | differs
-    Python 3.10 | ~=3.10 | agrees
-    Python 3.11 | 3.11.* | agrees
-    Python 3.13 | ~=3.10 | agrees
-    pnpm 9.4 | ^9.0.0 | agrees
-    pnpm 10 | ^9.0.0 | differs
-    Rust 0.9 | ^0.8.1 | differs
-    npm 9.1.4 | ~9.1.2 | agrees
-    npm 9.2 | ~9.1.2 | differs
-    Node 23 | >=18.0.0 <23.0.0 | differs
-    Node 20 | >=18 <20.5 | agrees
-"""
-
-
 @pytest.mark.unit
-@pytest.mark.parametrize("row", RANGES.strip().splitlines())
-def test_ranges(row):
-    stated, given, verdict = map(str.strip, row.split(" | "))
-    assert agrees(parse_statement(stated), given) is VERDICTS[verdict]
+@pytest.mark.parametrize(
+    ("stated", "given", "verdict"),
+    [
+        ("Node 18", ">=18", True),
+        ("Node 20", ">=18", True),
+        ("Node 20+", ">=18", False),
+        ("Node 16", ">=18", False),
+        ("Node 18", "^16 || ^18", True),
+        ("Node 17", "^16 || ^18", False),
+        ("Node 24", ">=18 <23", False),
+        ("Node 18", "lts/*", None),
+        ("Node 18", "18-alpine", True),
+        ("Go 1.2", "1.22", False),
+        ("Python 3.10", "~=3.10", True),
+        ("Python 3.11", "3.11.*", True),
+        ("Python 3.13", "~=3.10", True),
+        ("pnpm 9.4", "^9.0.0", True),
+        ("pnpm 10", "^9.0.0", False),
+        ("Rust 0.9", "^0.8.1", False),
+        ("npm 9.1.4", "~9.1.2", True),
+        ("npm 9.2", "~9.1.2", False),
+        ("Node 23", ">=18.0.0 <23.0.0", False),
+        ("Node 20", ">=18 <20.5", True),
+    ],
+)
+def test_ranges(stated, given, verdict):
+    assert agrees(parse_statement(stated), given) is verdict
 
 
 @pytest.mark.unit
