@@ -160,6 +160,7 @@ def _untrusted(
     values = harness.values_of(harness.agent_home("codex", environ) / "config.toml")
     if settings.scope != "user" and not _trusts(values, root):
         yield "Codex does not trust this project yet and silently skips its hooks"
+        return  # what is started there asks for the hooks, too
     names = harness.approvals(environ)
     own = [name for name in names if name.startswith(f"{settings.path}:")]
     handlers = agent_settings.handlers(text_of(settings.path) or "")

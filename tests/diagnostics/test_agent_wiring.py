@@ -22,12 +22,8 @@ def test_what_codex_does_not_trust_is_said(project):
     """The project, then each hook by its place in the file, as Codex keeps it."""
     project.mem("init", "--codex")
     path = project.root / ".codex/hooks.json"
-    first = rows(project)
-    assert (
-        "WARN",
-        "Codex does not trust this project yet and silently skips its hooks",
-    ) in first
-    assert any("does not trust these hooks yet" in what for _, what in first)
+    untrusted = "Codex does not trust this project yet and silently skips its hooks"
+    assert rows(project) == [("WARN", untrusted)]
     events = json.loads(path.read_text())["hooks"]
     snake = {
         "SessionStart": "session_start",
@@ -38,6 +34,8 @@ def test_what_codex_does_not_trust_is_said(project):
         "SessionEnd": "session_end",
     }
     lines = [f'[projects."{project.root}"]', 'trust_level = "trusted"']
+    project.write("~/.codex/config.toml", "\n".join(lines))
+    assert "does not trust these hooks yet" in rows(project)[0][1]
     for event in events:
         lines += [
             f'[hooks.state."{path}:{snake[event]}:0:0"]',
