@@ -104,7 +104,7 @@ def _why_untold(
         return "this clone has only part of the history", lacking
     if unread:
         return f"{unread[0]} may still declare it", f"fix {unread[0]}"
-    why = "git took too long; mem asks it again"
+    why = "git took too long; it will be asked again"
     if is_in_none:
         why = "no commit has removed it yet"
     return why, "mem doctor --stale"

@@ -109,12 +109,12 @@ def parse(text: str) -> dict[str, Any]:
         line = getattr(error, "lineno", 1)
         why = getattr(error, "msg", "").lower() or error
         what = f"{line}: not valid JSON ({why})"
-        raise UsageError(what, "mend that line first") from None
+        raise UsageError(what, "fix that line first") from None
     hooks = values.get("hooks", {}) if isinstance(values, dict) else None
     lists = hooks.values() if isinstance(hooks, dict) else [None]
     if not all(isinstance(listed, list) for listed in lists):
         what = '1: no settings (an object, with "hooks" an object of lists)'
-        raise UsageError(what, "mend that file first")
+        raise UsageError(what, "fix that file first")
     return values  # type: ignore[no-any-return]
 
 
