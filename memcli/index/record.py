@@ -186,6 +186,6 @@ def connected(path: Path, kind: type[Contents], wait: float) -> Iterator[Content
         busy = isinstance(
             error, sqlite3.OperationalError
         )  # the disk is full, say: no damage
-        hint = "move it away; mem index --history reads what agents still keep"
+        hint = "move it away; mem index --history reads what agents still have"
         hint = "mend that and try again: what is in it stays" if busy else hint
         raise DataError(f"{path}: cannot be used: {error}", hint) from None
