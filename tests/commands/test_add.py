@@ -218,7 +218,7 @@ def test_what_stands_elsewhere_or_was_retired_is_added_when_asked(project):
     project.git("init", "-q", str(project.root / tree))
     before = (project.root / tree / "MEMORY.md").read_bytes()
     refused = project.ends(5, "add", LOCK + "\nSo.")
-    assert "was taken back; nothing is written" in refused.err
+    assert "was taken back; nothing was written" in refused.err
     again = project.mem("add", "--again", LOCK + "\nSo.")
     assert again.out.startswith("added to MEMORY.md"), again.err
     assert (project.root / tree / "MEMORY.md").read_bytes() == before
