@@ -468,7 +468,7 @@ class ChangeSet:
 def came_back(changes: ChangeSet, id: str, live: Mapping[str, Any] = {}) -> bool:
     """Make an entry `live` in the files that are held, restored in their archives;
     whether it was retired in one or taken back."""
-    spots = []
+    is_found = False
     for path, file in changes.files.items():
         archived = path.endswith(ARCHIVE)
         values = {"archived_because": "restored"} if archived else live
@@ -477,10 +477,9 @@ def came_back(changes: ChangeSet, id: str, live: Mapping[str, Any] = {}) -> bool
                 is_tombstone(entry, archived=True) if archived else not entry.is_live
             )
             if entry.id == id and is_out:
-                spots.append(((path, number), values))
-    for spot, values in spots:
-        changes.set(spot, **values)
-    return bool(spots)
+                changes.set((path, number), **values)
+                is_found = True
+    return is_found
 
 
 def _add_event(

@@ -99,14 +99,16 @@ def _packed(given: _Given) -> Names:
         return ()
     has_letters = re.fullmatch("[cruvzjJapPh]+f[vzjJ]*", given.words[0])
     operands = given.operands[1:] if has_letters else given.operands
-    is_moved = any(map(_moves().fullmatch, given.words))
+    is_moved = any(re.fullmatch(_MOVES, word) for word in given.words)
     return operands if is_moved else operands[:1]
 
 
 def _unpacked(given: _Given) -> Names:
     """The folder into which an archive is unpacked."""
     options = (*given.words[:1], *filter(is_option, given.words))
-    return _folder(given) if any(map(_unpacks().fullmatch, options)) else ()
+    return (
+        _folder(given) if any(re.fullmatch(_UNPACKS, word) for word in options) else ()
+    )
 
 
 def _found(given: _Given) -> Names:
@@ -156,6 +158,10 @@ class Writer(NamedTuple):
     unless: str = "(?!)"
 
 
+_UNPACKS = "-[a-zA-Z]*x.*|--extract|--get|[zjJv]*x[a-zA-Z]*"
+"""What tells tar to unpack."""
+_MOVES = "-[a-zA-Z]*m[a-zA-Z]*|--move|--remove-files"
+"""An option by which files are moved into an archive."""
 _TARGET = "-[a-zA-Z]*t|--target-directory"
 _EDITOR = Writer(
     files=_edited, wholes=_edited, when=r"-[nErsuzlpaw0-9]*i.*|--in-place.*"
@@ -308,18 +314,6 @@ def _output() -> str:
         (?: --? (?: key )? out (?: put )? (?: -? file | -document )? =? | -[fkLqsS]*[oO] | of= )
         (.*)
     """
-
-
-@verbose
-def _moves() -> str:
-    """An option by which files are moved into an archive."""
-    return r"- [a-zA-Z]* m [a-zA-Z]* | --move | --remove-files"
-
-
-@verbose
-def _unpacks() -> str:
-    """What tells tar to unpack."""
-    return r"- [a-zA-Z]* x .* | --extract | --get | [zjJv]* x [a-zA-Z]*"
 
 
 @verbose
