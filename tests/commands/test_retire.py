@@ -167,3 +167,11 @@ def test_undo_of_nothing_clears_the_note_of_a_killed_one(project):
     lock.write_text('{"pid": 1, "verb": "undo", "since": "2026-11-21"}')
     project.ends(1, "undo")
     assert lock.read_text() == ""
+
+
+def test_a_reason_that_is_a_secret_is_not_written(project):
+    project.remembers("Herd", "zebra herds")
+    before = project.data()
+    entry = project.entries()[0].id
+    project.ends(5, "retire", entry, "--because", "the key was ghp_" + "a1B2" * 9)
+    assert project.data() == before
