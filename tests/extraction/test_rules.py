@@ -548,6 +548,19 @@ def test_a_session_leaves_seven_and_names_the_others():
     assert len(made.kept) == rules.MOST and len(made.more) >= 3
 
 
+def test_what_is_taken_back_is_not_learned():
+    """A decision that the person undoes later."""
+    first = human(
+        "We should always use the adze logger in our core module, it is the standard."
+    )
+    undone = human("Undo that, we do not use the adze logger in our core module.")
+    titles = [
+        lesson.body
+        for lesson in found(first, agent("Fine."), undone, agent("Reverted."))
+    ]
+    assert not any("it is the standard" in body for body in titles)
+
+
 def test_errors_that_were_got_over_are_learned_with_their_cause():
     """The command, the error and what helped; edit and run again is daily work."""
     fail = Turn(

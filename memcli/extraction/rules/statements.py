@@ -183,14 +183,26 @@ class _SaidSentence(NamedTuple):
 
 
 def stated(turns: Sequence[Turn]) -> list[Statement]:
-    """The rules for good and the likely ones, in order, without a turn that takes
-    something back."""
+    """The rules for good and the likely ones, in order; what the person took back
+    later is left out."""
     statements: dict[str, Statement] = {}
     for index, turn in enumerate(turns):
         if turn.human and turn.text and taken_back(turn.text) is None:
+            _undo(turn, statements)
             for new in _of_turn(turns, index):
                 statements.setdefault(new.text, new)
     return list(statements.values())
+
+
+def _undo(turn: Turn, statements: dict[str, Statement]) -> None:
+    """Take out what a turn undoes: "undo that, no adze logger"."""
+    low = words.fold(turn.text[:WHOLE])
+    if not words.begins("takes back", low):
+        return
+    said = content(low)
+    for text in [*statements]:
+        if len(content(words.fold(text)) & said) >= SHORTEST:
+            del statements[text]
 
 
 def standing(session: Session) -> Session:
