@@ -22,9 +22,8 @@ def script(shell: str) -> str:
     one_of("shell", shell, tuple(SCRIPTS))
     name, installed = SCRIPTS[shell]
     places = [CHECKOUT / name]
-    with suppress(
-        metadata.PackageNotFoundError
-    ):  # where the package's own record says it lies
+    # Where the package's own record says it lies.
+    with suppress(metadata.PackageNotFoundError):
         files = metadata.files(distribution.NAME) or ()
         places += (
             Path(str(each.locate())) for each in files if str(each).endswith(installed)

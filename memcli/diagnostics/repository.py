@@ -93,9 +93,8 @@ def driver_fault(repository: Repository) -> str:
         return ""
     if not repository.driver:
         return ".gitattributes names the merge driver, but the git configuration does not define it"
-    if (
-        repository.driver != git.DRIVER_COMMAND
-    ):  # without mem, it falls back to git's own merge
+    # Without mem, it falls back to git's own merge.
+    if repository.driver != git.DRIVER_COMMAND:
         return "the merge driver is not the one of this mem: it may leave no conflict markers"
     if not shutil.which("mem"):
         return "the merge driver cannot find mem on your PATH"

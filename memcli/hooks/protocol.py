@@ -302,9 +302,8 @@ def read_stdin() -> bytes:
     data = b""
     with suppress(OSError, ValueError, AttributeError):  # there may be no input at all
         read = sys.stdin.buffer.read
-        with suppress(
-            OSError
-        ):  # a buffer that is being read could not be closed at the end
+        # A buffer that is being read could not be closed at the end.
+        with suppress(OSError):
             read = partial(os.read, sys.stdin.fileno())
         while len(data) < MOST_BYTES and (part := read(1 << 20)):
             data += part

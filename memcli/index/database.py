@@ -137,9 +137,8 @@ class Index:
         )
 
     def _aside(self, why: str) -> None:
-        if (
-            inode_of(self.path) == self._seen != (0, 0)
-        ):  # else another process was quicker
+        # Else another process was quicker.
+        if inode_of(self.path) == self._seen != (0, 0):
             kept = moved_aside(self.path, "aside")
             self.notes.append(
                 f"the index was {why}: moved to {kept.name} and built anew"
@@ -294,9 +293,8 @@ def _fault(known: DatabaseIdentity) -> str:
 
 
 def _create(db: sqlite3.Connection) -> None:
-    with contextlib.suppress(
-        sqlite3.OperationalError
-    ):  # a file system without shared memory
+    # A file system without shared memory.
+    with contextlib.suppress(sqlite3.OperationalError):
         db.execute("PRAGMA journal_mode = WAL")
     with changing(db):
         if number_of(db, "PRAGMA user_version"):

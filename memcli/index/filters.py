@@ -71,9 +71,8 @@ class Entries:
         others = scope.files.of("institutional", "proxy")
         where = f"live = 1 AND source NOT {ONE_OF}"
         given = scope.files.hidden()
-        if scope.filters.archived or len(memory) < len(
-            given
-        ):  # the shorter list says the same
+        # The shorter list says the same.
+        if scope.filters.archived or len(memory) < len(given):
             where = f"source {ONE_OF}"
             given = memory
             where = where if scope.filters.archived else f"live = 1 AND {where}"
@@ -345,9 +344,8 @@ def read_chunks(
             if not sound or sealed(title, text, written) != seal:
                 raise ValueError
             candidates.append(tuple.__new__(Candidate, (*plain, metadata, around)))
-        if len({chunk.rowid for chunk in candidates}) < len(
-            candidates
-        ):  # by an index astray
+        # By an index astray.
+        if len({chunk.rowid for chunk in candidates}) < len(candidates):
             raise ValueError
     except (TypeError, ValueError, RecursionError):
         raise sqlite3.DatabaseError(FORGED) from None

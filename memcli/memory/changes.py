@@ -473,10 +473,8 @@ def came_back(changes: ChangeSet, id: str, live: Mapping[str, Any] = {}) -> bool
         archived = path.endswith(ARCHIVE)
         values = {"archived_because": "restored"} if archived else live
         for number, entry in enumerate(file.entries):
-            is_out = (
-                is_tombstone(entry, archived=True) if archived else not entry.is_live
-            )
-            if entry.id == id and is_out:
+            gone = is_tombstone(entry, archived=True) if archived else not entry.is_live
+            if entry.id == id and gone:
                 changes.set((path, number), **values)
                 is_found = True
     return is_found

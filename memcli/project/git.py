@@ -158,9 +158,8 @@ def exclude(root: Path, patterns: Sequence[str] = EXCLUDED) -> None:
     path = _exclude_file(root)
     if path is None:
         return
-    with suppress(
-        OSError
-    ):  # otherwise the files show up as untracked, which is harmless
+    # Otherwise the files show up as untracked, which is harmless.
+    with suppress(OSError):
         data = read_file(path, most=SMALL_BYTES).data if path.exists() else b""
         text = data.decode("utf-8", "surrogateescape")
         known = text.split("\n")

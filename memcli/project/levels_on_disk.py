@@ -228,9 +228,8 @@ class _Walk:
         opened = -1
         try:
             if self.is_folder(name):
-                if (
-                    os.scandir in os.supports_fd
-                ):  # then entries are examined without their full path
+                # Then entries are examined without their full path.
+                if os.scandir in os.supports_fd:
                     opened = files.open_folder(path)
                 with os.scandir(path if opened < 0 else opened) as entries:
                     return list(work(entries))
@@ -250,9 +249,8 @@ class _Walk:
     def status(self, name: str) -> os.stat_result | None:
         """The stat of a file, or of the target of a link that stays in the folder."""
         path = f"{self.base}/{name}"
-        if not self.prefix and name.startswith(
-            "~"
-        ):  # `~/MEMORY.md` is the home folder's
+        # `~/MEMORY.md` is the home folder's.
+        if not self.prefix and name.startswith("~"):
             self.refuse(name, "has the name of the home folder's file")
             return None
         try:

@@ -288,9 +288,8 @@ def _found(part: str, asked: Terms) -> dict[str, float]:
     # A stem keeps three letters: most texts, and most words of the others, need no
     # more.
     heads = {root[:3] for root in asked.stems if root in low}
-    for word in (
-        {*word_forms(part), *word_forms(low)} if heads else ()
-    ):  # an identifier as a whole
+    # An identifier as a whole.
+    for word in {*word_forms(part), *word_forms(low)} if heads else ():
         if word[:3].lower() in heads and (root := stem(word)) in asked.stems:
             found[root] = asked.stems[root]
     return found

@@ -143,9 +143,8 @@ def diversify(
     while rest and len(picked) < limit:
         _, _, i, seen, near = heappop(rest)
         hit, bag = kept[i]
-        if weight < 1 and seen < len(
-            picked
-        ):  # what is picked lowers others: they wait for it
+        # What is picked lowers others: they wait for it.
+        if weight < 1 and seen < len(picked):
             near = max(
                 near,
                 *((1 - weight) * overlap(bag, other) for _, other in picked[seen:]),

@@ -68,9 +68,8 @@ class WriteRecord(NamedTuple):
                 None if text is None else clean(text.decode()).encode()
                 for text in (step.before, step.after)
             )
-            if (before or b"") != (
-                after or b""
-            ):  # there is nothing to undo about an empty file
+            # There is nothing to undo about an empty file.
+            if (before or b"") != (after or b""):
                 steps.append(step._replace(before=before, after=after))
         return self._replace(steps=tuple(steps), temps=(), made=(), note=())
 

@@ -46,11 +46,27 @@ def rows():
     yield _row("– what `global` found, a second look", "those items", judge, found // 4)
     risks = Ask(prompts.RISKS, "", schema=prompts.schema(prompts.RISK))
     yield _row("`mem extract --premortem`", "the task, recalled pitfalls", risks, 1_000)
+    # Fmt: skip.
     for name, command, sends, entries in (
-        ("consolidate", "--due`, `consolidate", "episodes without details, related entries", questions.MOST_EPISODES + consolidate.MOST_RELATED),
-        ("resolve", "--set contradictions=resolve", "pairs of entries", 2 * consolidate.MOST_ASKED),
-        ("promote", "--set promote_global=true", "entries of the project", consolidate.MOST_ASKED),
-    ):  # fmt: skip
+        (
+            "consolidate",
+            "--due`, `consolidate",
+            "episodes without details, related entries",
+            questions.MOST_EPISODES + consolidate.MOST_RELATED,
+        ),
+        (
+            "resolve",
+            "--set contradictions=resolve",
+            "pairs of entries",
+            2 * consolidate.MOST_ASKED,
+        ),
+        (
+            "promote",
+            "--set promote_global=true",
+            "entries of the project",
+            consolidate.MOST_ASKED,
+        ),
+    ):
         yield _row(
             f"`mem compact {command}`", sends, _ask(name), entries * ENTRY // 4, 6_000
         )

@@ -739,9 +739,8 @@ def test_a_killed_hook_loses_nothing(shop, after):
     call(shop, "session-start", source="startup", session_id="next")
     until = time.monotonic() + PATIENT
     text = ""
-    while (
-        "pytest" not in text and time.monotonic() < until
-    ):  # a killed hook's child may be slow
+    # A killed hook's child may be slow.
+    while "pytest" not in text and time.monotonic() < until:
         settle(shop)
         text = shop.read()
     assert (

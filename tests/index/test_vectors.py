@@ -148,9 +148,8 @@ def test_damaged_rows_are_a_note_at_most_and_heal(project, vectors, damage):
     assert result.hits[0]["title"] == "Car"
     assert result.err.count("\n") <= 1
     assert "Traceback" not in result.err
-    if (
-        "FROM signs" not in damage
-    ):  # costs only what words do not find, until there is a write
+    # Costs only what words do not find, until there is a write.
+    if "FROM signs" not in damage:
         assert answer(project, "garage automobile") == wanted
     project.ok("index", "--rebuild")
     assert answer(project, "garage automobile") == wanted

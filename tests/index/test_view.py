@@ -138,6 +138,7 @@ def test_stores_are_kept_apart(project):
     for name in sorted(names):
         project.write(name, project.entry(name, f"The zebra of {name}."))
     project.write("proxy-tasks/p.md", project.entry("proxy-tasks", "A zebra."))
+    # Fmt: skip.
     for options, expected in (
         ([], {"MEMORY.md"}),
         (["--proxy"], {"MEMORY.md", "proxy.md", "proxy-tasks"}),
@@ -146,7 +147,7 @@ def test_stores_are_kept_apart(project):
         (["--store", "institutional"], {"institutional.md"}),
         (["--store", "proxy"], {"proxy.md", "proxy-tasks"}),
         (["--store", "archive"], {"MEMORY.archive.md"}),
-    ):  # fmt: skip
+    ):
         assert seen(project, "", *options) == expected, options
 
 

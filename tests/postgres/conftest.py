@@ -121,9 +121,8 @@ def scores(project: Project, task: str, *options: str) -> tuple[str, dict[str, f
 
 def found(project: Project, task: str, *options: str) -> list[str]:
     """The titles that a shared recall finds."""
-    with (
-        pytest.MonkeyPatch.context() as slow
-    ):  # what is asked is what is found, however slowly
+    # What is asked is what is found, however slowly.
+    with pytest.MonkeyPatch.context() as slow:
         slow.setattr(link, "PATIENCE", 60.0)
         result = project.mem(
             "recall", "--shared", "--json", "--max-tokens", "0", *options, task
