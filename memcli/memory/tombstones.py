@@ -4,7 +4,6 @@ A retired entry, or one in an archive for another reason than a stage or its age
 tombstone: what says the same is not written again by itself."""
 
 import datetime
-import hashlib
 import math
 import re
 import unicodedata
@@ -128,6 +127,8 @@ def mark_of(text: str, salt: str) -> str:
 
 
 def _mark(letters: str, salt: str) -> str:
+    import hashlib  # it loads OpenSSL, which no start needs
+
     whole = hashlib.sha256(f"{salt}\n{letters}".encode("utf-8", "replace"))
     return f"{_hint(letters)}:{len(letters)}:{whole.hexdigest()}"
 

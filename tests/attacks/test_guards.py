@@ -52,7 +52,7 @@ def test_more_patterns_than_are_judged_ask(project):
     assert decided(project) == "deny"
     answer = call(project, "ls")
     assert decision(answer) == "ask"
-    assert f"more than {MOST_PATTERNS:,} patterns" in reason(answer)
+    assert f"more than {MOST_PATTERNS:,} guard patterns" in reason(answer)
     project.write("MEMORY.md", text + junk(project, 30))
     assert call(project, "ls") == ""
 

@@ -291,7 +291,7 @@ def test_dry_run_is_a_diff_that_git_takes(project, before):
 def test_a_bracket_that_is_not_closed_is_no_glob(project, glob):
     """It would match nothing for ever; one that is closed or escaped is taken."""
     refused = project.ends(2, "add", "Freeze time", "--path", glob)
-    assert "covers no file" in refused.err
+    assert "matches no file" in refused.err
     for good in ("src/[ab].py", "[]a].py", "x\\[.py", "[!a]*"):
         project.ok("add", f"Freeze {good}", "--path", good)
 

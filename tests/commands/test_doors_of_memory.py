@@ -121,7 +121,7 @@ def test_a_merge_names_what_says_the_opposite(project):
     project.mem("add", "The gateway listens on port 9090")
     project.commit()
     process = finished("git", "merge", "--no-edit", "other", cwd=project.root)
-    assert "say the opposite" in process.stderr
+    assert "contradict each other" in process.stderr
     assert "8080" in process.stderr
 
 

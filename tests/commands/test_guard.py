@@ -323,7 +323,7 @@ def test_a_call_that_cannot_be_read_to_its_end_is_asked_about(project):
         assert decision(answer) == "ask", line
         assert "cannot be fully parsed" in reason(answer)
     assert ruled(project, "echo 'open") == "ask"
-    assert "cannot be read" in project.mem("guard", "--try", "echo 'open").out
+    assert "cannot be fully parsed" in project.mem("guard", "--try", "echo 'open").out
     assert call(project, f"cat > notes <<EOF\n{'x' * 30_000}\nEOF\nls") == ""
 
 

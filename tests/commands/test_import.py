@@ -129,8 +129,8 @@ def test_what_a_file_imports_comes_with_it(project):
         "Read @README.md before the first task.",
     }
     assert all("paths" not in entry.extra for entry in project.entries())
-    assert "CLAUDE.md:2: @~/own.md is not followed: it lies outside" in done.err
-    assert "CLAUDE.md:4: @README.md is not followed: it stands in a " in done.err
+    assert "CLAUDE.md:2: @~/own.md is not followed: it is outside" in done.err
+    assert "CLAUDE.md:4: @README.md is not followed: it is inside a " in done.err
     assert done.err.count("not followed") == 2
 
 

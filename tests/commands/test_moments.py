@@ -14,7 +14,7 @@ def test_a_job_is_named_by_its_folder_alone(project, verb, job):
     (project.root / ".mem/jobs/shop/tasks").mkdir(parents=True)
     before = sorted(project.root.rglob("*"))
     result = project.mem(*verb, "--job", job)
-    why = "no such job" if job == "none" else "no name of a job"
+    why = "no such job" if job == "none" else "not a name of a job"
     assert result.code == 2
     assert why in result.err
     written = {path.name for path in set(project.root.rglob("*")) - set(before)}

@@ -206,7 +206,7 @@ def test_a_secret_of_the_other_side_is_not_sent_on(pair, remote, project):
     with elsewhere(project, remote) as folder:
         (folder / "MEMORY.md").write_text(f"{two.text()}\nkey: {token}\n")
     done = two.ends(5, "sync")
-    assert "holds a secret" in done.err
+    assert "contains a secret" in done.err
     assert "the other side" in done.err
     assert token not in two.text()
 
@@ -320,7 +320,7 @@ def test_a_repository_with_another_branch_is_refused(pair, remote, project):
         (folder / "a.py").write_text("x = 1\n")
     laptop.mem("add", "--level", "global", "Prefer short branches")
     done = laptop.ends(5, "sync")
-    assert "holds a branch 'trunk'" in done.err
+    assert "has a branch 'trunk'" in done.err
     assert "main" not in project.git("branch", "-a", cwd=remote)
 
 

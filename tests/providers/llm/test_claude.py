@@ -180,7 +180,7 @@ def test_a_schema_is_asked_for_in_words_and_checked(fake):
     assert json.loads(fake.model().ask(Ask("s", "p", schema=schema)).text) == ["a"]
     assert json.dumps(schema) in fake.seen["stdin"]
     fake.says({**RESULT, "result": 'Sure:\n```json\n["a"]\n```'})
-    assert "no JSON" in refused(fake.model(), Ask("s", "p", schema=schema)).what
+    assert "not JSON" in refused(fake.model(), Ask("s", "p", schema=schema)).what
 
 
 FAILING = [
