@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from fnmatch import translate
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice, takewhile
+from pathlib import Path
 
 from memcli.named import NamedTuple
-from memcli.storage.files import ENTRIES, SMALL_BYTES, Unreadable, read_text
+from memcli.storage.files import ENTRIES, SMALL_BYTES, Unreadable, read_file, read_text
 
 LONGEST = 1024  # A longer pattern matches nothing
 MOST = 200  # patterns of one entry that are tried
@@ -192,8 +193,7 @@ def _has_code(root: str) -> bool:
 
 
 class Ignored:
-    """Whether git's ignore files cover a path; does not know which files are
-    tracked."""
+    """Whether git ignores a path: its ignore files cover it, and it is not tracked."""
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -207,7 +207,23 @@ class Ignored:
             ignored = _decided(
                 self._of("/".join(parts[:depth])), parts[depth:], decided=ignored
             )
-        return ignored
+        return ignored and not self._is_tracked(path)
+
+    def _is_tracked(self, path: str) -> bool:
+        """Whether git's index has a path: there it stands between its length and NUL,
+        but for version 4, which cuts off how the path before it begins."""
+        name = os.fsencode(path)
+        return len(name).to_bytes(2, "big") + name + b"\0" in self._index
+
+    @cached_property
+    def _index(self) -> bytes:
+        """Git's index; empty if there is none or it is too large."""
+        from memcli.project import git  # few files are ignored
+
+        with suppress(Unreadable):
+            folder = git.git_dir(Path(self.root)) or Path(os.devnull)
+            return read_file(folder / "index").data
+        return b""
 
     def _of(self, folder: str) -> list[_Rule]:
         if folder not in self._rules:

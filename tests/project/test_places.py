@@ -80,6 +80,15 @@ def test_what_git_ignores_is_left_out(root):
     assert names(root) == ["memory-bank/d.md"]
 
 
+def test_what_git_tracks_is_not_left_out_though_it_is_ignored(root):
+    """As git has it: an ignore file speaks of files that are not tracked."""
+    put(root, "memory/a.md", "memory/b.md", "docs/memory/a.md")
+    put(root, ".gitignore", text="memory/\n")
+    for line in ("git init -q", "git add --force docs/memory/a.md memory/b.md"):
+        finished(*line.split(), cwd=root)
+    assert names(root) == ["docs/memory/a.md", "memory/b.md"]
+
+
 @pytest.mark.unit
 def test_a_link_of_the_memory_file_brings_its_target_one_hop(root):
     put(root, "notes/a.md", text="[b](b.md)")
