@@ -309,7 +309,9 @@ def told(found: OwnMatching, text: str, amended: Collection[str] = ()) -> Bearin
             speaks = sought.evidence(chosen.title, part, cosine=hit.vector or 0.0)
             # What only stands beside a match is not told by itself.
             met[hit.item.id] = speaks if hit.own else speaks._replace(strong=0.0)
-    verdicts = sought.verdicts([*met.values()], found.config.inject_min)
+    # One bar: told is what reaches it by words, too, pointed at what does by both.
+    bar = found.config.inject_min
+    verdicts = sought.verdicts([*met.values()], bar, bar)
     # In the order of the search: by strength alone the right one is first less often.
     verdict_of = dict(zip(met, verdicts, strict=True))
 

@@ -79,13 +79,17 @@ class Sought(NamedTuple):
             is_more = met > 1 or len(self.weights) < 2
             return Evidence(strong, share * met if is_more else 0.0, share)
         said = said_by_words(found, asked)
-        likely = max(strong, said + cosine - self.chance)
+        # Likeness alone is enough only for who asks, not for "go on".
+        near = cosine if said or self.asks else 0.0
+        likely = max(strong, said + near - self.chance)
         return Evidence(likely if said else 0.0, likely, share)
 
-    def verdicts(self, found: Sequence[Evidence], least: float) -> list[str]:
+    def verdicts(
+        self, found: Sequence[Evidence], least: float, likely: float = weights.LIKELY
+    ) -> list[str]:
         """TELL, POINT or SILENT of each hit of a search: told is what reaches `least`;
-        once one is likely, half of that bar is enough for what stands beside it."""
-        enough = weights.LIKELY - (weights.QUESTION if self.asks else 0)
+        once one is `likely`, half of that bar is enough for what stands beside it."""
+        enough = likely - (weights.QUESTION if self.asks else 0)
         answers = any(each.likely >= enough for each in found)
 
         def verdict(each: Evidence) -> str:
