@@ -33,6 +33,7 @@ from memcli.storage.durable import write_output
 from memcli.storage.files import Unreadable, read_text
 
 _HEADING = re.compile(r"\A(#{1,6}[ \t]+(?:\[\d{4}-\d\d-\d\d\][ \t]*)?)[^\r\n]*")
+_WRITTEN = re.compile(r"^written:[^\n]*\n", re.MULTILINE)
 _FIELDS = "type domain importance phase status kind priority title body".split()
 
 
@@ -265,7 +266,7 @@ def _spliced(app: App, before: _Standing, text: str) -> EditReport:
         raise RefusedError(f"{before.entry.id[:8]}: changed while you edited it")
     refuse_secrets(text)
     entry = standing.entry
-    after = _with_text(standing, text)
+    after = _with_text(standing, _as_whole(standing, text))
     number = standing.number
     if number is None:
         units = (unit for unit in sections(after) if unit.start == entry.start)
@@ -282,6 +283,16 @@ def _spliced(app: App, before: _Standing, text: str) -> EditReport:
         change = EntryChange(number, body=after.entries[number].body)
         after = edited(after, [change])
     return _report(standing, after, after.entries[number])
+
+
+def _as_whole(standing: _Standing, text: str) -> str:
+    """The text as all of the entry: what a person added below it is part of it."""
+    if "written" not in standing.entry.extra:
+        return text
+    alone = parse(_WRITTEN.sub("", text, count=1), standing.path)
+    if len(alone.entries) != 1 or alone.entries[0].body == standing.entry.body:
+        return text
+    return edited(alone, [EntryChange(0, body=alone.entries[0].body)]).text
 
 
 def _with_text(standing: _Standing, text: str) -> MemoryFile:

@@ -1,6 +1,7 @@
 """`mem edit`: an entry or a section of prose changed in place, and nothing beside
 it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,18 @@ def test_what_the_editor_changed_is_spliced_back(project, copies):
     assert after.startswith(text[: text.index("id: bbbb2222")])
     project.ok("undo")
     assert project.read() == text
+
+
+def test_what_is_added_in_the_editor_belongs_to_the_entry(project, copies):
+    """Not what a person wrote below it in the file."""
+    project.ok("add", "Alpha\nBody.")
+    project.write("MEMORY.md", project.read() + "\nBy hand.\n")
+    (alpha,) = re.findall("^id: (.*)$", project.read(), re.MULTILINE)
+    done = edited(project, 'printf "\\nSecond paragraph.\\n" >> "$1"\n', alpha)
+    assert "body" in done.out, (done.out, done.err)
+    shown = project.ok("show", alpha).out
+    assert "Second paragraph." in shown and "By hand." not in shown
+    assert project.read().endswith("\nSecond paragraph.\n\nBy hand.\n")
 
 
 def test_an_editor_that_changes_nothing_writes_nothing(project, copies):
