@@ -80,9 +80,9 @@ class GuardsReport(NamedTuple):
 
 
 class SetGuardReport(NamedTuple):
-    """An entry whose guard was switched on or off ("off"), and the patches. `missed` is
-    what of its words the patterns cannot match, `closer` what they forbid where the
-    patterns stop more."""
+    """An entry whose guard was switched on or off ("off"; "none": it had none), and the
+    patches. `missed` is what of its words the patterns cannot match, `closer` what they
+    forbid where the patterns stop more."""
 
     id: str
     title: str
@@ -215,7 +215,7 @@ def set_guard(
             id=entry.id,
             title=entry.title,
             place=f"{path}:{written.line}",
-            mode=str(values["guard"] or "off"),
+            mode=str(values["guard"] or ("off" if "guard" in entry.extra else "none")),
             commands=commands,
             paths=texts_of(after.get("paths")),
             unless=texts_of(after.get("unless")),

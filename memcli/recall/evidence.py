@@ -85,7 +85,7 @@ class Sought(NamedTuple):
         return Evidence(likely if said else 0.0, likely, share)
 
     def verdicts(
-        self, found: Sequence[Evidence], least: float, likely: float = weights.LIKELY
+        self, found: Sequence[Evidence], least: float, likely: float
     ) -> list[str]:
         """TELL, POINT or SILENT of each hit of a search: told is what reaches `least`;
         once one is `likely`, half of that bar is enough for what stands beside it."""

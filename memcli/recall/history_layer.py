@@ -39,7 +39,8 @@ class HistoryLayer:
             # What amends another bears on all that it does.
             for handle in filter(None, (hit.doc.handle, hit.newer)):
                 self._evidence[handle] = max(found, self._evidence.get(handle, found))
-        verdicts = self._sought.verdicts([*map(self._of, past.hits)], least)
+        speaking = [*map(self._of, past.hits)]
+        verdicts = self._sought.verdicts(speaking, least, weights.LIKELY)
         self.strong = verdicts[:1] == [evidence.TELL]
         passing = [
             hit

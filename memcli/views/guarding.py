@@ -69,8 +69,9 @@ def _pattern_lines(guard: ListedGuard | SetGuardReport | Suggested) -> list[str]
 def set_text(report: SetGuardReport) -> str:
     """What was turned on or off."""
     title = in_one_line(report.title)
-    if report.mode == "off":
-        return f"guard removed: {title} ({place(report.place)})"
+    if report.mode in ("off", "none"):
+        done = "guard removed" if report.mode == "off" else "no guard to remove"
+        return f"{done}: {title} ({place(report.place)})"
     verb = "denied" if report.mode == "deny" else "asked about"
     lines = [f"from now on {verb}: {title} ({place(report.place)}, id {report.id[:8]})"]
     lines += _pattern_lines(report)

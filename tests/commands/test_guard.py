@@ -182,6 +182,8 @@ def test_a_guard_that_a_person_set_here_is_trusted_here(project):
     project.write("docs/MEMORY.md", double)
     project.commit()
     project.ok("guard", "abcd1234", "--off")
+    again = project.ok("guard", "abcd1234", "--off").out
+    assert again.startswith("no guard to remove"), again
     project.ok("guard", "abcd1234", "--command", "git push -f*")
     assert decided(project) == "deny"
     below = str(project.root / "docs")

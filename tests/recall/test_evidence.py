@@ -65,12 +65,12 @@ def test_one_gate_decides_of_memory_and_history():
     texts = ("Checkout tests at midnight", "Checkout at midnight", "Checkout")
     history = [here.evidence(text, "", met=3 - at) for at, text in enumerate(texts)]
     memory = [here.evidence(text, "") for text in texts]
-    assert here.verdicts(history, 0.5) == ["tell", "point", "silent"]
-    assert here.verdicts(memory, 0.5) == ["tell", "tell", "silent"]
+    assert here.verdicts(history, 0.5, 0.34) == ["tell", "point", "silent"]
+    assert here.verdicts(memory, 0.5, 0.34) == ["tell", "tell", "silent"]
     assert foreign.evidence(texts[0], "").strong < memory[0].strong
     beside = evidence.Evidence(0.0, 0.3, 1.0)
-    assert here.verdicts([beside], 0.5) == ["silent"]
-    assert here.verdicts([beside, memory[0]], 0.5) == ["point", "tell"]
+    assert here.verdicts([beside], 0.5, 0.34) == ["silent"]
+    assert here.verdicts([beside, memory[0]], 0.5, 0.34) == ["point", "tell"]
 
 
 def test_the_sentence_that_matters_is_searched():
