@@ -89,7 +89,7 @@ def known() -> str:
 def code() -> str:
     """What has signs and digits in it and is code, a version or an address."""
     return r"""
-        [\w.+-]+ @ (?: [A-Za-z][\w-]* (?: \. .* )? | \d{1,2} | \d+ \. .* )  # name@host
+        [\w.+-]+ (?: \[bot\] )? @ (?: [A-Za-z][\w-]* (?: \. .* )? | \d{1,2} | \d+ \. .* )  # name@host
       | [a-z][a-z_.-]+ [=?] .*                               # key=value, page?id=3
       | [\^~<>=v]* \d+ (?: \. [\dx*]+ )+ .*                  # a version or an address
       | (?: HEAD | main | master ) [~^@] .*

@@ -74,8 +74,12 @@ def _public() -> str:
 
 @verbose
 def _word() -> str:
-    """What stands between blanks, quotes and brackets."""
-    return r"""[^\s"'`“”„«»「」『』<>(){}\[\],;|\\，。：；（）]{7,400}+"""
+    """The address of a robot at GitHub, or what stands between blanks, quotes and
+    brackets."""
+    return r"""
+        \d{1,12} \+ [\w-]{1,39} \[bot\]@users\.noreply\.github\.com (?![\w.-])
+      | [^\s"'`“”„«»「」『』<>(){}\[\],;|\\，。：；（）]{7,400}+
+    """
 
 
 @verbose

@@ -16,11 +16,24 @@ import pytest
 
 from memcli.text.chosen import looks_random
 from memcli.text.secrets import find_secrets, redact_secrets
+from tests.docs.generate import ROOT
 from tests.text.layouts import ALPHABETS, PLACE, layouts, lines, made
 from tests.text.test_secret_forms import BODY, PEM
 from tests.work import ends
 
 pytestmark = pytest.mark.unit
+
+
+def test_what_mem_writes_is_shown_as_it_is():
+    """The addresses of robots in it, too, which are no names with passwords."""
+    for path in (ROOT / "memcli/install/templates").iterdir():
+        assert find_secrets(path.read_text()) == [], path
+
+
+def test_no_secret_passes_as_the_address_of_a_robot():
+    """It is a number and a name, at that host alone."""
+    assert find_secrets("users: 41898282+github-actions[bot]@example.com")
+    assert find_secrets("users: tr0ub4dor+git!x[bot]@users.noreply.github.com")
 
 
 @pytest.mark.parametrize(
