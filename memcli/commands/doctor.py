@@ -1,13 +1,14 @@
 """mem doctor: say whether memory and installation are in order, and mend what can be
 made anew."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memcli.app import App
 from memcli.diagnostics.content import check_content
-from memcli.diagnostics.scene import Check, Scene, failure
-from memcli.errors import MemError
+from memcli.diagnostics.scene import Check, Scene, absolute, failure
+from memcli.errors import MemError, UsageError
 from memcli.memory.values import Patch
 
 Section = Callable[[Scene], Iterable[Check]]
@@ -40,7 +41,12 @@ def run(
     online: bool = False,
 ) -> DoctorReport:
     """Check all, or the content of `files`; `fix` mends first; `online` may cost
-    money."""
+    money. Raises UsageError for a file that is not there."""
+    for name in files:
+        if not os.path.lexists(absolute(app, name)):
+            raise UsageError(
+                f"{name}: no such file", "give its path from the current folder"
+            )
     # a faulty one is a row here, no reason to stop
     app.project.tolerate_configuration()
     fixed: Sequence[str] = ()

@@ -34,7 +34,9 @@ from memcli.storage.files import Unreadable, read_text
 
 _HEADING = re.compile(r"\A(#{1,6}[ \t]+(?:\[\d{4}-\d\d-\d\d\][ \t]*)?)[^\r\n]*")
 _WRITTEN = re.compile(r"^written:[^\n]*\n", re.MULTILINE)
-_FIELDS = "type domain importance phase status kind priority title body".split()
+_FIELDS = (
+    "type domain importance phase status kind priority title body last_reinforced"
+).split()
 
 
 class EditRequest(NamedTuple):

@@ -45,12 +45,14 @@ class WhyRow(NamedTuple):
 
 
 class WhyReport(NamedTuple):
-    """`within` are the names that are defined around the line, the innermost first."""
+    """`within` are the names that are defined around the line, the innermost first;
+    `more` commits touched the file than are shown."""
 
     path: str
     line: int
     within: tuple[str, ...]
     rows: tuple[WhyRow, ...]
+    more: int = 0
 
 
 def why(app: App, place: str) -> WhyReport:
@@ -72,11 +74,19 @@ def why(app: App, place: str) -> WhyReport:
     within = _names_around(lines[:line])
     rows = list(_memory(app, path, within))
     top = git.work_tree(app.project.root)
+    more = 0
     if top is not None:
-        rows += _committed(top, os.path.relpath(root / path, top), line)
+        in_git = os.path.relpath(root / path, top)
+        commits = list(_committed(top, in_git, line))
+        rows += commits
+        if len(commits) >= MOST:
+            all_of_file = ["log", "--follow", "--format=%h", "HEAD", "--", in_git]
+            more = git.run(all_of_file, top).stdout.count("\n") - len(commits)
     rows += _said(app, path)
     rows.sort(key=lambda row: (row.line, row.date), reverse=True)
-    return WhyReport(path=path, line=line, within=within, rows=tuple(rows))
+    return WhyReport(
+        path=path, line=line, within=within, rows=tuple(rows), more=max(0, more)
+    )
 
 
 @verbose

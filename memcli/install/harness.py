@@ -245,7 +245,7 @@ def _target(
     if settings.harness == "codex":
         next = "approve the hooks in Codex, once: /hooks"
     if shared:
-        next += f"; commit {path.name}"
+        next += f"; commit {path.relative_to(settings.folder)}"
     target = Target(
         path=path,
         put=partial(

@@ -75,7 +75,8 @@ def apply(
         _remember(project, made, remove=remove)
     patched = {patch.path: patch for patch in patches}
     changed = [target for target in targets if str(target.path) in patched]
-    next = dict.fromkeys(target.next for target in changed if target.next)
+    joined = "; ".join(target.next for target in changed if target.next)
+    next = dict.fromkeys(filter(None, joined.split("; ")))
     return Changes(
         done=tuple(_done(project, changed, patched, remove=remove)),
         patches=tuple(patches),

@@ -139,8 +139,7 @@ def _judged(origin: str, key: str, written: Any) -> Any:
         from difflib import get_close_matches
 
         near = get_close_matches(key, KEYS, 1)
-        meant = f"did you mean {near[0]!r}? " if near else ""
-        hint = f"{meant}docs/commands.md#configuration lists the keys"
+        hint = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(KEYS)}"
         raise UsageError(f"unknown key {key[:60]!r}", hint)
     if origin == "project file" and not KEYS[key].anyone:
         hint = "set it in ~/.config/mem/config.toml or with --set, and remove it here"
@@ -222,7 +221,7 @@ def _parsed(text: str) -> dict[str, Any]:
     values = tomllib.loads(text)
     if len(values) > MOST_KEYS:
         raise UsageError(
-            f"has more than {MOST_KEYS} keys", "keep only keys from docs/commands.md"
+            f"has more than {MOST_KEYS} keys", "keep only those that mem has"
         )
     return values
 

@@ -298,6 +298,9 @@ def why_text(report: WhyReport) -> str:
             lines.append(styled(f"            {cut_words(text, 40)}", "dim"))
     if not report.rows:
         lines.append("nothing is known about it")
+    if report.more:
+        known = count(report.more, "more commit")
+        lines.append(f"... and {known} (git log --follow -- {place(report.path)})")
     return for_display("\n".join(lines))
 
 

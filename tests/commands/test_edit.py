@@ -125,6 +125,14 @@ def test_options_change_values_without_an_editor(project):
     project.ends(2, "edit", "bbbb", "--command", "!make")
 
 
+def test_a_confirmed_entry_says_what_changed(project):
+    """Its date alone, and nothing the second time."""
+    project.memory(project.entry("Old", last_reinforced="2025-01-01", id="cccc3333"))
+    for changed in (["last_reinforced"], []):
+        done = project.ok("edit", "cccc", "--confirm", "--json")
+        assert done.json["changed"] == changed
+
+
 def test_a_kind_brings_its_type_and_importance(project):
     """But for those that a person chose."""
     project.ok("add", "Plain")

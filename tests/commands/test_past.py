@@ -167,6 +167,12 @@ def test_why_a_file_is_as_it_is(project):
     commits = project.mem("why", "src/cart.py", "--json").json["rows"]
     alike = [row["text"] for row in commits if row["title"].startswith("Round the")]
     assert alike == ["The bank does."]  # as a branch's commit and its merge
+    assert "more commit" not in project.mem("why", "src/cart.py").out
+    for number in range(6):
+        project.write("src/cart.py", f"# {number}\n")
+        project.commit(f"Count to {number}")
+    out = project.mem("why", "src/cart.py").out
+    assert "\n... and 4 more commits (git log --follow -- src/cart.py)" in out
     # What stands behind such a word in a line of configuration is a password.
     project.write("src/cart.py", "login = 1\n")
     project.commit("AWS SSO re-auth")

@@ -175,7 +175,7 @@ def test_settings_in_twice_and_out_are_as_before(project, options, name):
 
 def test_all_of_it_comes_out_again(project):
     """Every target at once, in a repository that has some of each already: nothing is
-    left."""
+    left. Each step that follows is said once, and what git has by its path."""
     project.write("CLAUDE.md", "# Rules\n\nBe kind.")
     project.write("AGENTS.md", "Be quick.\r\n")
     project.write(".claude/settings.local.json", PREPARED["tabs"] or "")
@@ -183,7 +183,9 @@ def test_all_of_it_comes_out_again(project):
     project.write(".git/info/exclude", "*.log")
     project.commit()
     before = snapshot(project.root, project.home)
-    project.ok("init", "--all")
+    steps = project.ok("init", "--all").err
+    assert steps.count("start a new session") == 1
+    assert "commit .claude/settings.local.json" in steps
     once = snapshot(project.root, project.home)
     assert "already in place" in project.mem("init", "--all").out
     assert snapshot(project.root, project.home) == once
