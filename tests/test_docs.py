@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from memcli import Memory
 from memcli.cli.program import GROUPS, commands, write_help
 from memcli.errors import MemError
 from memcli.memory.entry_values import CORE_KEYS
@@ -75,6 +76,13 @@ def test_configuration_key_is_documented(key):
 def test_exit_code_is_documented(error):
     """Every error's code has a row."""
     assert f"\n| {error.code} | " in text("commands.md")
+
+
+def test_the_guide_names_the_methods_of_python():
+    """All of them, and no other."""
+    [line] = re.findall(r"\*\*Python\.\*\* (.*) are methods", text("guide.md"))
+    public = [method for method in vars(Memory) if not method.startswith("_")]
+    assert re.findall(r"`(\w+)`", line) == public
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name)
