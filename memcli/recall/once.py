@@ -41,15 +41,15 @@ def _unsaid(item: Hit, seen: set[str]) -> str:
     """The sentences of an item that were not `seen`, and now are; code stays whole."""
     if item.layer == "institutional" or "```" in item.text:
         return item.text
-    every = [(_bare(each), each) for each in sentence_parts(item.text)]
+    every = sentence_parts(item.text)
     said = list(dropwhile(_answers, every)) or every
-    kept = [sentence for bare, sentence in said if bare not in seen]
-    seen.update(bare for bare, _ in said if len(bare.encode()) >= FEWEST)
+    kept = [sentence for sentence in said if _bare(sentence) not in seen]
+    seen.update(bare for bare in map(_bare, said) if len(bare.encode()) >= FEWEST)
     return "".join(kept).strip()
 
 
-def _answers(part: tuple[str, str]) -> bool:
-    return _ANSWERS.issuperset(part[0].replace(",", " ").split())
+def _answers(sentence: str) -> bool:
+    return _ANSWERS.issuperset(_bare(sentence).replace(",", " ").split())
 
 
 def _bare(sentence: str) -> str:

@@ -111,6 +111,10 @@ def positional(words: Sequence[str]) -> Values:
     return {**numbered, "@": words[1:], "*": words[1:]}
 
 
+FED = "/dev/stdin"
+"""What stands for the file of what another program prints."""
+
+
 class SimpleCommand:
     """A simple command as it stands there, wrappers and all: `given` is the text on its
     standard input, where the line says it; `before` what it has its input from;
@@ -126,6 +130,16 @@ class SimpleCommand:
         self.given: str | None = None
         self.before = before
         self.is_run = False
+
+    def redirect(self, redirection: str, word: str) -> None:
+        """Note what a redirection reads from a word, or writes to it."""
+        if redirection == "<<<":
+            self.given = word
+        elif ">" not in redirection:
+            self.given = None if word in ("$()", FED) else ""
+        elif not (redirection.endswith("&") and word.strip("-").isdigit()):
+            at_end = redirection.endswith(">>")
+            (self.appends if at_end else self.writes).append(word)
 
     def variants(self) -> Iterator["SimpleCommand"]:
         """The command for each choice of what its variables may be."""

@@ -10,6 +10,7 @@ from itertools import chain, dropwhile
 from memcli.named import NamedTuple
 from memcli.text.matching import verbose
 from memcli.text.shell_values import (
+    FED,
     MOST_COMMANDS,
     EndlessError,
     SimpleCommand,
@@ -31,10 +32,6 @@ READERS = frozenset({"read", "mapfile", "readarray"})
 """What sets variables to what it reads."""
 DECLARING = frozenset("export local readonly declare typeset".split())
 """What stands before variables that are set."""
-
-
-FED = "/dev/stdin"
-"""What stands for the file of what another program prints."""
 
 
 @verbose(dot_all=True)
@@ -298,30 +295,25 @@ class CommandList:
         word = self.word
         if word is None:
             return
-        redirection = self.redirection
-        if word == "{" and not (redirection or self.is_quoted):
-            # a block, whatever stands before it: a loop, a coprocess, a function
-            self.word = None
-            self._end_command()
-        elif word in ("$@", "$*") and not redirection and self.values.get("@"):
-            self.command.words += self.values["@"]
-        elif not redirection:
-            self.command.words.append(word)
-        elif redirection in ("<<", "<<-"):
+        is_given = word in ("$@", "$*") and self.values.get("@")
+        if self.redirection in ("<<", "<<-"):
             heredoc = _Heredoc(
                 end=word,
-                indented=redirection == "<<-",
+                indented=self.redirection == "<<-",
                 expands=not self.is_quoted,
                 command=self.command,
             )
             self.source.heredocs.append(heredoc)
-        elif redirection == "<<<":
-            self.command.given = word
-        elif ">" not in redirection:
-            self.command.given = None if word in ("$()", FED) else ""
-        elif not (redirection.endswith("&") and word.strip("-").isdigit()):
-            at_end = redirection.endswith(">>")
-            (self.command.appends if at_end else self.command.writes).append(word)
+        elif self.redirection:
+            self.command.redirect(self.redirection, word)
+        elif word == "{" and not self.is_quoted:
+            # a block, whatever stands before it: a loop, a coprocess, a function
+            self.word = None
+            self._end_command()
+        elif is_given:
+            self.command.words += self.values["@"]
+        else:
+            self.command.words.append(word)
         self.redirection = ""
         self.word = None
         self.is_quoted = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memcli.commands.history import Correction, ReplayReport
     from memcli.commands.inbox import InboxReport
     from memcli.commands.keep import KeepReport
-    from memcli.extraction.extract import Learned
+    from memcli.extraction.extract import ExtractReport, Learned
     from memcli.extraction.placement import PlacedFinding
     from memcli.extraction.proposals import Proposal
     from memcli.sessions.discover import Discovery
@@ -70,19 +70,32 @@ def extract_text(done: AfterSession) -> str:
     if report.more:
         number = count(len(report.more), "older session")
         lines.append(f"{number} not read: --all reads them all, --json lists them")
+    lines += _afterwards(done)
+    if engine := _engine_line(report):
+        lines.append(engine)
+    return for_display("\n".join(lines))
+
+
+def _afterwards(done: AfterSession) -> Iterator[str]:
+    """What was done with memory after the sessions were read."""
     if done.reinforced:
         number = count(len(done.reinforced), "entry", "entries")
-        lines.append(f"reinforced {number} that the sessions recalled")
+        yield f"reinforced {number} that the sessions recalled"
     if done.compacted:
         counts = sorted(Counter(event.what for event in done.compacted).items())
         merged = ", ".join(f"{what} {number}" for what, number in counts)
-        lines.append(f"compacted: {merged}")
+        yield f"compacted: {merged}"
+
+
+def _engine_line(report: ExtractReport) -> str:
+    """What learned, where a person may want the other; "" if nothing was read, or
+    rules found something."""
     read = [session for session in report.sessions if not session.note]
     if read and report.engine != "rules":
-        lines.append("by a language model: --engine rules does without")
-    elif read and not any(each.events for each in read):
-        lines.append(f"by rules: {_MORE}")
-    return for_display("\n".join(lines))
+        return "by a language model: --engine rules does without"
+    if read and not any(each.events for each in read):
+        return f"by rules: {_MORE}"
+    return ""
 
 
 def proposed_lines(done: AfterSession) -> list[str]:
