@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from functools import partial
 from heapq import nlargest
 from itertools import chain, islice
@@ -14,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from memcli.errors import DataError, ProviderError, UsageError
 from memcli.index import fusion, lexical, weights
+from memcli.index.fulltext import KnownTerm
 from memcli.index.record import BUSY, RecordContents, connected
 from memcli.index.view import words_alone
 from memcli.memory.docs import (
@@ -25,6 +33,7 @@ from memcli.memory.docs import (
     events_of,
     touches,
 )
+from memcli.memory.words import stem, word_forms
 from memcli.named import NamedTuple
 from memcli.text.sentences import sentences
 
@@ -104,7 +113,22 @@ def _matched(record: RecordContents, task: str) -> tuple[Rarity, list[Exchange]]
     # of the parts of one exchange the best counts: it comes last
     fair = {part // PARTS: score for part, score in sorted(scored, key=itemgetter(1))}
     asked = {each.term: each.rarity for each in known}
-    return asked, _together(record.places(fair), fair, has)
+    places = record.places(fair)
+    for place, rarity in _in_subjects(places, telling):
+        fair[place] += rarity
+    return asked, _together(places, fair, has)
+
+
+def _in_subjects(
+    places: Iterable[DocPlace], terms: Iterable[KnownTerm]
+) -> Iterator[tuple[int, float]]:
+    """Commits, and how rare the terms are that stand in their subjects: a subject says
+    what the commit is about, its body also names what it touches."""
+    rarity = {stem(each.term): each.rarity for each in terms}
+    for place in places:
+        if place.source == "commit":
+            subject = frozenset(map(stem, word_forms(place.title)))
+            yield place.id, sum(rarity[word] for word in rarity if word in subject)
 
 
 def _together(

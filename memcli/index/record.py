@@ -79,7 +79,8 @@ class RecordContents:
 
     def places(self, ids: Collection[int]) -> list[DocPlace]:
         """Where docs stand: those that count."""
-        query = f"SELECT id, source, unit, turn, date, who FROM docs WHERE live AND id {ONE_OF}"
+        names = ", ".join(DocPlace._fields)
+        query = f"SELECT {names} FROM docs WHERE live AND id {ONE_OF}"
         return [DocPlace(*row) for row in self.rows(query, json.dumps(list(ids)))]
 
     def docs(self, ids: Sequence[int]) -> dict[int, Doc]:

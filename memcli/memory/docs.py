@@ -96,7 +96,7 @@ Rarity = Mapping[str, float]
 
 
 class DocPlace(NamedTuple):
-    """Where a doc stands, without its words."""
+    """Where a doc stands, without the words of its body."""
 
     id: int
     source: str
@@ -104,6 +104,7 @@ class DocPlace(NamedTuple):
     turn: int
     date: str
     who: str
+    title: str
 
 
 def events_of(values: Mapping[str, object]) -> list[str]:

@@ -221,6 +221,18 @@ def test_a_reason_goes_before_a_bare_subject(record):
     assert [hit.doc.unit for hit in hits] == ["reason", "pr"]
 
 
+def test_a_subject_goes_before_a_body_that_names_all_it_touches(record):
+    """Although the body has one of the task's words more."""
+    record.add(NOISE)
+    touched = "Options of transform that were ignored are rename, drop, types; also redundant lookup of indexes of a table."
+    texts = {"subject": "Transform keeps the indexes", "body": f"Match names of columns in any case\n\n{touched}"}  # fmt: skip
+    for name, text in texts.items():
+        about = name, 0, f"c:{name}", "Ana", "2026-01-01", text.partition("\n")[0]
+        record.add([Doc("commit", *about, (("person", text),))])
+    _, hits = search(record, "transform drops the indexes of a table")
+    assert [hit.doc.unit for hit in hits] == ["subject", "body"]
+
+
 def test_handles_are_as_long_as_they_have_to_be(record):
     """Names of some agents begin with the time, so that neighbours share more than
     seven digits."""
