@@ -12,7 +12,7 @@ from memcli.index.view import BULLETS
 from memcli.memory.docs import Doc, PastStretch, Rarity
 from memcli.memory.words import stem
 from memcli.text.matching import verbose
-from memcli.text.sentences import sentences
+from memcli.text.sentences import sentence_parts
 
 LONGEST = 420  # characters of the longest sentence that is shown whole
 MOST = 5  # words of each kind that count in one sentence
@@ -34,6 +34,12 @@ def _code() -> str:
         ^ (?: ``` | ~~~ ) .*? (?: ^ (?: ``` | ~~~ ) \s* $ | \Z )
       | <!-- .*? -->
     """
+
+
+@verbose
+def _reference() -> str:
+    """An address, or the number of an issue."""
+    return r" https?://\S+ | \#\d+ "
 
 
 @verbose
@@ -75,6 +81,7 @@ class SaidSentence(NamedTuple):
     speaker: str
     text: str
     place: tuple[int, int, int]
+    begins: bool = False  # whether it begins a line
     last: bool = False  # whether it stands at the end of what is said in one go
     recap: bool = False  # whether what is said in one go begins as what sums up does
 
@@ -92,7 +99,7 @@ def excerpt(
     about = _about(asked, doc)
     scored = ((_weight(each, about), each) for each in sentences)
     weighed = sorted(scored, key=lambda item: (-item[0], item[1].place))
-    chosen = _within(room, weighed, [content_stems(text) for text in known])
+    chosen = _within(room, weighed, [(content_stems(text), ()) for text in known])
     runs = groupby(chosen, lambda each: (each.speaker, each.place[:2]))
     return [(speaker, _joined(run)) for (speaker, _), run in runs]
 
@@ -100,32 +107,40 @@ def excerpt(
 def _within(
     room: int,
     weighed: Iterable[tuple[float, SaidSentence]],
-    seen: list[set[str]],
+    seen: list[tuple[set[str], tuple[int, ...]]],
 ) -> list[SaidSentence]:
     """The weightiest sentences for so many characters, in the order in which they were
-    said, none whose words are `seen`; one always."""
+    said, none whose words are `seen` in another text: the items of one list may well
+    be alike; one always."""
     chosen: list[SaidSentence] = []
     used = 0
     for weight, each in weighed:
         if chosen and weight <= 0:
             break
         words = content_stems(each.text)
+        text = each.place[:2]
         fits = not chosen or used + len(each.text) <= room
-        if fits and all(
-            len(words & other) <= weights.SAID * len(words) for other in seen
+        if fits and not any(
+            len(words & other) > weights.SAID * len(words)
+            for other, where in seen
+            if where != text
         ):
             chosen.append(each)
-            seen.append(words)
+            seen.append((words, text))
             used += len(each.text) + 2
     return sorted(chosen, key=lambda each: each.place)
 
 
 def _joined(sentences: Iterable[SaidSentence]) -> str:
-    """Sentences as one text, an item of a list on a line of its own."""
+    """Sentences as one text with the lines that it had, a mark where it had more."""
     text = ""
+    behind = None
     for each in sentences:
-        between = "\n" if each.text[:2] in BULLETS else " "
-        text += f"{between}{each.text}"
+        is_next = behind in (None, each.place[2] - 1)
+        text += "" if is_next else " …"
+        text += "\n" if each.begins or each.text[:2] in BULLETS else " "
+        text += each.text
+        behind = each.place[2]
     return text.strip()
 
 
@@ -140,37 +155,58 @@ def _about(asked: Rarity, doc: Doc) -> dict[str, float]:
 def _sentences(docs: Sequence[Doc]) -> Iterator[SaidSentence]:
     for number, doc in enumerate(docs):
         for which, (speaker, text) in enumerate(doc.said):
-            parts = list(_split(text))
-            recap = speaker != "person" and bool(parts and _recap().match(parts[0]))
-            for at, part in enumerate(parts):
+            parts = _split(text)
+            recap = speaker != "person" and bool(
+                parts and _recap().match(parts[0].text)
+            )
+            for each in parts:
                 yield SaidSentence(
                     speaker=speaker,
-                    text=part,
-                    place=(number, which, at),
-                    last=at >= len(parts) - 2,
+                    text=each.text,
+                    place=(number, which, each.at),
+                    begins=each.begins,
+                    last=each in parts[-2:],
                     recap=recap,
                 )
 
 
 def _below_subject(message: str) -> Iterator[SaidSentence]:
     body = message.partition("\n")[2]
-    for at, part in enumerate(_split(_wrapped().sub(" ", body))):
-        if len(content_stems(part)) > 2:  # "Fixes #12" alone says nothing
+    for each in _split(_wrapped().sub(" ", body)):
+        # "Fixes #12" alone says nothing
+        if len(content_stems(_reference().sub("", each.text))) > 2:
             yield SaidSentence(
                 speaker="person",
-                text=part,
-                place=(0, 0, at),
+                text=each.text,
+                place=(0, 0, each.at),
+                begins=each.begins,
             )
 
 
-def _split(text: str) -> Iterator[str]:
-    for part in sentences(_code().sub("\n", text)):
-        if len(part) > 2 and not set(part) <= set("-=*_#|` "):
-            yield (
-                part
-                if len(part) <= LONGEST
-                else part[:LONGEST].rsplit(" ", 1)[0] + " …"
-            )
+class SentencePart(NamedTuple):
+    """A sentence, the how manyth of its text it is, and whether it begins a line."""
+
+    text: str
+    at: int
+    begins: bool
+
+
+def _split(text: str) -> list[SentencePart]:
+    """The sentences of a text that say something, long ones cut."""
+    parts = []
+    number = 0
+    begins = True
+    # the mark counts as a sentence between those before and after the code
+    for part in sentence_parts(_code().sub("\n…\n", text)):
+        said = part.strip()
+        if not set(said) <= set("-=*_#|` "):
+            number += 1
+            if len(said) > LONGEST:
+                said = said[:LONGEST].rsplit(" ", 1)[0] + " …"
+            if len(said) > 2:
+                parts.append(SentencePart(text=said, at=number, begins=begins))
+        begins = part.endswith("\n")
+    return parts
 
 
 def _weight(each: SaidSentence, about: Mapping[str, float]) -> float:

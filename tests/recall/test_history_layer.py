@@ -191,3 +191,24 @@ def test_an_exchange_in_which_an_entry_was_said_is_left_out(record):
     told = {str(item.id).partition(".")[0] for item in layer.items(900, [entry])}
     assert told == {"s:two", "s:three"}
     assert len(layer.items(900)) == 3
+
+
+def test_what_is_left_out_of_a_commit_is_marked(record):
+    """Its lines stay lines, and alike items of a list are all told."""
+    body = """Two options of the metrics exporter take the port of another:
+- `--no-port` of the exporter, which overrides `--port`
+- `--no-host` of the exporter, which overrides `--host`
+
+Everything else stays as it was.
+
+The port of the metrics exporter is told in its manual."""
+    noted = commit("1" * 40, "Opposing options", "a.py")
+    noted = noted._replace(said=(("person", f"Opposing options\n\n{body}"),))
+    record.add([noted])
+    (item,) = layer_of(record).items(120)
+    assert item.text.split("\n") == [
+        "Two options of the metrics exporter take the port of another:",
+        "- `--no-port` of the exporter, which overrides `--port`",
+        "- `--no-host` of the exporter, which overrides `--host` …",
+        "The port of the metrics exporter is told in its manual.",
+    ]
