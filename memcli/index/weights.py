@@ -59,7 +59,8 @@ BEST = 0.2  # of what the best term says: the second says all, one alone nothing
 MORE = 0.05  # of what all of them say, where sentences are compared
 ASKED = 0.5  # power of a word's rarity in other projects where a sentence asks
 STATED = 1.25  # and in others; one power for both tells 20 of 121 less
-FEW = 10  # texts more, as it were: in a memory of five no word is rare
+FEW = 10  # texts more, as it were: in a memory of five no word is rare; in fewer than
+# these less is met by chance
 WORTH = 0.5  # share of the best one's strength that what stands beside it must have: a
 # sentence, a commit, what lends; of the bar beside what reaches it; and of a hit's
 # score, what is left one edge away from it

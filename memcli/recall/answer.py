@@ -296,7 +296,8 @@ def told(found: OwnMatching, text: str, amended: Collection[str] = ()) -> Bearin
     """What of a search bears on a prompt by itself, by its evidence, but what was
     learned in a session among the `amended`."""
     words = found.source
-    sought = evidence.sought(text, words.counts, words.size())
+    texts = words.size()
+    sought = evidence.sought(text, words.counts, texts, evidence.crowd_of(texts))
     if not sought.text:
         return Bearing([], [])
     found.look(sought.text)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from heapq import nlargest
 from itertools import compress, dropwhile, pairwise
-from math import log2
+from math import log, log2
 from operator import not_
 
 from memcli.index import lexical as query
@@ -48,12 +48,14 @@ class Evidence(NamedTuple):
 
 class Sought(NamedTuple):
     """The sentences of a prompt that are searched for, what each of their terms says,
-    what all say with those that stand nowhere, and whether they ask."""
+    what all say with those that stand nowhere, whether they ask, and how much of what
+    is met by chance in many texts is met in these (0 to 1)."""
 
     text: str
     weights: Mapping[str, float]
     whole: float
     asks: bool
+    crowd: float = 1.0
 
     @property
     def chance(self) -> float:
@@ -73,7 +75,7 @@ class Sought(NamedTuple):
         found = together(title, text, asked)
         share = sum(found.values()) / (self.whole or 1.0)
         terms_met = len(found) if met is None else met
-        strong = weights.EACH * share * (terms_met - weights.OTHERS)
+        strong = weights.EACH * share * (terms_met - weights.OTHERS * self.crowd)
         if met is not None:
             # one word alone is enough only where it is all that is asked
             is_more = met > 1 or len(self.weights) < 2
@@ -81,16 +83,30 @@ class Sought(NamedTuple):
         said = said_by_words(found, asked)
         # Likeness alone is enough only for who asks, not for "go on".
         near = cosine if said or self.asks else 0.0
-        likely = max(strong, said + near - self.chance)
-        return Evidence(likely if said else 0.0, likely, share)
+        beyond = near - self.chance
+        likely = max(strong, said + beyond)
+        # A line may lead to what one term alone speaks for.
+        return Evidence(
+            strong=likely if said else 0.0,
+            likely=max(likely, self._said_alone(found, share) + beyond),
+            share=share,
+        )
+
+    def _said_alone(self, found: Mapping[str, float], share: float) -> float:
+        """How much the best term says by itself: where few texts could have it by
+        chance, the share of the task that is met stands for a second one."""
+        best_said = max(found.values(), default=0.0)
+        return strength((best_said, best_said * share * (1 - self.crowd)))
 
     def verdicts(
         self, found: Sequence[Evidence], least: float, likely: float
     ) -> list[str]:
         """TELL, POINT or SILENT of each hit of a search: told is what reaches `least`;
-        once one is `likely`, half of that bar is enough for what stands beside it."""
+        once one is `likely`, half of that bar is enough for what stands beside it, and
+        among few texts for any."""
         enough = likely - (weights.QUESTION if self.asks else 0)
-        answers = any(each.likely >= enough for each in found)
+        first = enough * max(weights.WORTH, self.crowd)
+        answers = any(each.likely >= first for each in found)
 
         def verdict(each: Evidence) -> str:
             if each.strong >= least:
@@ -101,7 +117,18 @@ class Sought(NamedTuple):
         return list(map(verdict, found))
 
 
-def sought(prompt: str, counts: Callable[..., Sequence[int]], total: int) -> Sought:
+def crowd_of(texts: int) -> float:
+    """How much of what is met by chance in many texts is met in so many: the best of
+    one is no better than any."""
+    return min(log(max(texts, 1), weights.FEW), 1.0)
+
+
+def sought(
+    prompt: str,
+    counts: Callable[..., Sequence[int]],
+    total: int,
+    crowd: float = 1.0,
+) -> Sought:
     """What of a prompt is looked for, whose question may be about what it says before:
     the sentences that say most; nothing of one without words."""
     asks = bool(questions(prompt))
@@ -120,7 +147,9 @@ def sought(prompt: str, counts: Callable[..., Sequence[int]], total: int) -> Sou
     said = {term: weighed[term] * rare[term] for term in weighed if term in named}
     unmet = (term for term in missing if " " not in term and term in named)
     whole = sum(said.values()) + sum(map(rare.__getitem__, unmet))
-    return Sought(text="\n".join(kept), weights=said, whole=whole, asks=asks)
+    return Sought(
+        text="\n".join(kept), weights=said, whole=whole, asks=asks, crowd=crowd
+    )
 
 
 def _telling(

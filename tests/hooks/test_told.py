@@ -374,6 +374,16 @@ def test_the_likely_is_pointed_at_by_meaning(project):
     assert heard(project, "prompt", prompt=unrelated) == ""
 
 
+def test_a_memory_of_one_note_answers_by_one_word(project):
+    """By a line that leads to it; beside many notes one word is no evidence."""
+    asked = {"prompt": "how do I deploy this site?"}
+    project.remembers("Deploys go through the staging branch", "", id="staging")
+    assert "id staging" in heard(project, "prompt", **asked)
+    others = [project.entry(f"Room {n}", f"Holds {n} chairs.") for n in range(12)]
+    project.write("tasks/rooms.md", "".join(others))
+    assert not heard(project, "prompt", session_id="of another", **asked)
+
+
 def test_a_failure_is_told_how_it_was_got_over(project):
     """By its error, once; a failure that memory knows nothing of, and a call that is
     none, bring nothing."""

@@ -56,6 +56,18 @@ def test_the_more_terms_the_more_is_met_by_chance():
     assert not evidence.sought("", counts, 100).text
 
 
+def test_among_few_texts_one_term_is_pointed_at():
+    """It is met by chance the less, the fewer there are; it is never told."""
+    asked = evidence.Sought("", {"deploy": 0.8}, 1.2, asks=True)
+    verdicts = []
+    for texts in (0, 1, 4, 10, 1000):
+        sought_of_few = asked._replace(crowd=evidence.crowd_of(texts))
+        found = sought_of_few.evidence("Deploys go to staging first", "")
+        verdicts += sought_of_few.verdicts([found], 0.5, 0.5)
+    few, many = evidence.POINT, evidence.SILENT
+    assert verdicts == [few, few, few, many, many]
+
+
 def test_one_gate_decides_of_memory_and_history():
     """By the share that stands together, against which a word counts that stands
     nowhere; in memory two rare words are enough, too. What stands beside a hit that
