@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
 from memcli.exchange.rule_units import titled
+from memcli.extraction.rules.statements import states_rule
 from memcli.index import lexical
 from memcli.index.citations import Citation, parse_citation, renewed, with_sketch
 from memcli.index.database import Index
@@ -68,7 +69,7 @@ class AddRequest(NamedTuple):
 
 class AddReport(NamedTuple):
     """Where the entry went, or which one (`reinforced`) says the same; `by_kind`: its
-    kind set the importance."""
+    kind set the importance; `as_rule`: it binds by what it says."""
 
     id: str
     path: str
@@ -77,6 +78,7 @@ class AddReport(NamedTuple):
     importance: float
     by_kind: bool
     patches: tuple[Patch, ...]
+    as_rule: bool = False
     superseded: tuple[tuple[str, str], ...] = ()
     """(id, title) of what had another value for the same thing."""
     opposed: tuple[tuple[str, str], ...] = ()
@@ -223,6 +225,11 @@ def _plan(app: App, request: AddRequest) -> AddReport:
     similar = _near(app, request)
     if known := _reinforced(app, similar, title, body):
         return known._replace(opposed=_opposed(request, similar, known.id))
+    as_rule = not (request.type or request.kind) and any(
+        map(states_rule, (request.title, request.text))
+    )
+    if as_rule:
+        request = request._replace(type="directive")
     values = _values(project, request, today)
     if not request.again:
         refuse_taken_back(app, body)
@@ -244,6 +251,7 @@ def _plan(app: App, request: AddRequest) -> AddReport:
         reinforced=False,
         importance=new.entry.importance,
         by_kind=request.importance is None and request.kind in IMPORTANCE_OF_KIND,
+        as_rule=as_rule,
         patches=context.patches_of(project, changes),
         superseded=((outdated.entry.id, outdated.entry.title),) if outdated else (),
         opposed=() if outdated else _opposed(request, [*similar, new], new.entry.id),

@@ -68,6 +68,8 @@ def add_text(report: AddReport) -> str:
         (line,) = added_lines([row], report.patches)
     if report.by_kind:
         line += f", importance {report.importance:g} from its kind"
+    if report.as_rule:
+        line += ", as a rule: told when a session starts"
     for old, title in report.superseded:
         line += f"\nsupersedes: {title} (id {old[:8]}; --beside keeps both)"
     for old, title in report.opposed:

@@ -42,6 +42,40 @@ def test_a_first_entry_creates_the_file(project):
     assert re.fullmatch(said, plain)
 
 
+RULES = """
+Never use npm here
+Use pnpm, not npm
+Don't touch the vendored folder
+pytest must be run from the root
+Niemals auf main pushen
+永远不要直接修改生产数据库
+""".strip()
+FACTS = """
+The build takes ten minutes
+Why must the tests run twice?
+It never worked on Windows
+E2E tests use the seeded user
+""".strip()
+
+
+@pytest.mark.parametrize(
+    ("note", "given", "type_"),
+    [(note, (), "directive") for note in RULES.splitlines()]
+    + [(note, (), "declarative") for note in FACTS.splitlines()]
+    + [
+        ("Never use npm here", ("--kind", "fact"), "declarative"),
+        ("Never use npm here", ("--type", "procedural"), "procedural"),
+    ],
+)
+def test_a_note_that_is_a_rule_is_a_directive(project, note, given, type_):
+    """By what it says, where no kind or type does: it is told at each start."""
+    said = project.mem("add", note, *given).out
+    assert last(project).type == type_
+    assert said.endswith(", as a rule: told when a session starts\n") == (
+        type_ == "directive"
+    )
+
+
 def test_every_option_is_written(project):
     """Without --type and --importance the kind decides."""
     project.mem(

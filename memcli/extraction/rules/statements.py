@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from memcli.bans.clauses import is_rule as forbids_or_demands
 from memcli.extraction.rules import words
 from memcli.extraction.rules.words import SpokenSentence, content, sentences
 from memcli.memory.tombstones import meant
@@ -241,6 +242,17 @@ def is_rule(shows: frozenset[str]) -> bool:
     if "uses" in shows:
         return bool(shows & _CHOOSES)
     return {"general", "requires", "whole"} <= shows
+
+
+def states_rule(note: str) -> bool:
+    """Whether a note begins with a rule. Who writes a note means it for good and for
+    all, which a turn of a session has to say itself."""
+    said = own_sentences(note)
+    shows = shown(said[0]) if said else frozenset[str]()
+    is_order = bool(shows & {"forbids", "uses"}) and not shows & _IDLE
+    return is_rule(shows | {"general", "whole"}) or (
+        is_order and forbids_or_demands(said[0].text)
+    )
 
 
 def likeliness(shows: frozenset[str], low: str) -> int:
