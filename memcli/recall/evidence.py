@@ -77,8 +77,9 @@ class Sought(NamedTuple):
         terms_met = len(found) if met is None else met
         strong = weights.EACH * share * (terms_met - weights.OTHERS * self.crowd)
         if met is not None:
-            # one word alone is enough only where it is all that is asked
-            is_more = met > 1 or len(self.weights) < 2
+            # One word alone is enough where the others say half as much at the most:
+            # "why was chardet replaced".
+            is_more = met > 1 or 1 - share <= weights.WORTH * share
             return Evidence(strong, share * met if is_more else 0.0, share)
         said = said_by_words(found, asked)
         # Likeness alone is enough only for who asks, not for "go on".

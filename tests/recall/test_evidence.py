@@ -68,6 +68,17 @@ def test_among_few_texts_one_term_is_pointed_at():
     assert verdicts == [few, few, few, many, many]
 
 
+def test_one_name_is_enough_for_who_asks_history_about_it():
+    """Where all other words of the question say half as much at the most."""
+    known = {"chardet": 31, "replaced": 320, "dropped": 12}
+    verdicts = []
+    for task in ("why was chardet replaced", "replaced", "why was chardet dropped"):
+        asked = sought(task, lambda words: [known.get(w, 0) for w in words], 4800)
+        found = asked.evidence("Switch from chardet", "", met=1)
+        verdicts += asked.verdicts([found], 0.5, weights.LIKELY)
+    assert verdicts == [evidence.POINT, evidence.SILENT, evidence.SILENT]
+
+
 def test_one_gate_decides_of_memory_and_history():
     """By the share that stands together, against which a word counts that stands
     nowhere; in memory two rare words are enough, too. What stands beside a hit that
