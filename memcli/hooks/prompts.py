@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from memcli.recall.history_layer import HistoryLayer
 
 PROMPT_TOKENS = 200  # what the hits may take; the lines around them come to it
-KEPT_TOKENS = 500
-"""Of what a session may be told, so much is kept for lines that point."""
 OF_SESSION = 3
-"""A prompt takes at most this part of what is left beside it, so that less is told the
-longer a session goes on."""
+"""One part in so many of what a session may still be told is kept for lines that point,
+and a prompt takes at most such a part of the rest, so that less is told the longer a
+session goes on."""
 LEAST_TOKENS = 60  # below which nothing is told, only pointed at
 PROMPT_HITS = 3
 FAILURE_HITS = 2
@@ -122,7 +121,7 @@ def _bearing(
         seen=frozenset(known.whole.union(loaded)),
         read=app.instructions(log, call),
         left=told.tokens_left(log, call.context),
-        kept=KEPT_TOKENS if call.prompt else 0,  # a failure is not pointed at
+        is_failure=not call.prompt,
     )
     telling = Telling(app, text, context)
     items = in_time(app.half, telling.items, telling.items_in_a_hurry)
@@ -172,19 +171,20 @@ class Past(NamedTuple):
 
 class PromptContext(NamedTuple):
     """What bounds a telling: what the context holds that is `outdated`, what it has
-    `seen`, what the agent has `read` by itself, how many tokens are `left`, and how many
-    of them are `kept` for lines that point."""
+    `seen`, what the agent has `read` by itself, how many tokens are `left`, and whether
+    it is about a failure, for which nothing is kept: it is not pointed at."""
 
     outdated: Sequence[Hit] = ()
     seen: frozenset[str] = frozenset()
     read: Instructions | None = None
     left: int = told.SESSION_TOKENS
-    kept: int = KEPT_TOKENS
+    is_failure: bool = False
 
     @property
     def room(self) -> int:
         """The tokens that texts may take, 0 for pointers alone."""
-        room = min(PROMPT_TOKENS, (self.left - self.kept) // OF_SESSION)
+        kept = 0 if self.is_failure else self.left // OF_SESSION
+        room = min(PROMPT_TOKENS, (self.left - kept) // OF_SESSION)
         return room if room >= LEAST_TOKENS else 0
 
     @property
@@ -354,7 +354,7 @@ def _decided(
     """The best excerpt of what was said or committed, when it is clearly about a
     prompt."""
     # Of a command that failed history knows what mended it: `mended_before`.
-    if not (context.kept and layer.strong) or room < LEAST_EXCERPT:
+    if context.is_failure or not layer.strong or room < LEAST_EXCERPT:
         return None
     best = layer.hits[0]
     if best.doc.handle in context.seen or layer.gone(best.doc) is not None:

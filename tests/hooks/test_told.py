@@ -15,6 +15,7 @@ from memcli.compaction.reinforce import WaitingUses
 from memcli.extraction.extract import ExtractRequest
 from memcli.hooks import pipeline
 from memcli.hooks.instructions import InstructionReader, Instructions
+from memcli.hooks.prompts import PromptContext
 from memcli.hooks.told import SESSION_TOKENS
 from memcli.hooks.uses import note_uses
 from memcli.recall import budget
@@ -518,6 +519,15 @@ def test_less_is_told_the_longer_a_session_goes_on(project):
     sizes = session_of_prompts(project)
     assert sizes[0] > 2 * sizes[-1] > 0, sizes
     assert sum(sizes) <= SESSION_TOKENS, sizes
+
+
+def test_a_long_start_leaves_room_for_text():
+    """A third of the rest, where a third of what is left is kept for lines that
+    point."""
+    rooms = [PromptContext(left=SESSION_TOKENS - start).room for start in (0, 600)]
+    assert rooms == [200, 133]
+    assert PromptContext(left=200).room == 0
+    assert PromptContext(left=200, is_failure=True).room == 66
 
 
 def test_a_failure_is_told_when_prompts_are_only_pointed(project):
