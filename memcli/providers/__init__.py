@@ -4,6 +4,10 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 T = TypeVar("T")
+PACKING = "gzip"
+"""How a reply may be packed."""
+GZIP = 31
+"""What zlib calls that, with the largest window."""
 
 
 def within(seconds: float | None, work: Callable[[], T]) -> T:
@@ -24,11 +28,24 @@ def within(seconds: float | None, work: Callable[[], T]) -> T:
     return finished.result(timeout=seconds if seconds is None else max(seconds, 0.0))
 
 
-def bounded(pieces: Iterable[bytes], most: int) -> bytes | None:
-    """All pieces as one; None where that is more than so many bytes: it may not end."""
+def bounded(pieces: Iterable[bytes], most: int, packing: str | None) -> bytes | None:
+    """All pieces of a reply as one, unpacked; None where that is more than so many
+    bytes (it may not end), or packed otherwise than asked for.
+
+    It is unpacked here: a client unpacks a piece of it as a whole, however much that
+    makes."""
+    from zlib import decompressobj, error
+
+    if packing not in (None, "identity", PACKING):
+        return None
+    unpacker = decompressobj(GZIP) if packing == PACKING else None
     data = bytearray()
-    for piece in pieces:
-        data += piece
-        if len(data) > most:
-            return None
+    try:
+        for piece in pieces:
+            room = most + 1 - len(data)
+            data += unpacker.decompress(piece, room) if unpacker else piece
+            if len(data) > most:
+                return None
+    except error:
+        return None
     return bytes(data)

@@ -9,11 +9,11 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from memcli.errors import ProviderError
-from memcli.providers import bounded, within
+from memcli.providers import PACKING, bounded, within
 from memcli.providers.embed import Matrix
 from memcli.providers.embed.wire import Wire, shown
 from memcli.text.controls import clean_text, strip_controls
@@ -25,6 +25,12 @@ PAUSE = 0.5  # seconds before the second try; doubled for each further one
 LONGEST_PAUSE = 60.0
 REQUEST_SECONDS = 120.0  # for one request: a local server loads its model first
 BIGGEST_REPLY = 64_000_000
+MOST_NUMBERS = 8_192
+"""A vector has no more numbers: no model that is offered makes half as many."""
+NUMBER_BYTES = 25
+"""So many bytes a number takes in a reply: sixteen digits, a comma, blanks."""
+FRAME = 1_000_000
+"""Bytes of a reply beside its numbers, so also of one that says what is wrong."""
 SHORTEST = 250  # bytes of a text that is not shortened any more
 BLANK = "-"  # sent for an empty text, which providers refuse
 _PASSING = frozenset((0, 408, 409, 425, 429))
@@ -51,6 +57,18 @@ def _out_of_quota() -> str:
         insufficient_quota | billing_(?: hard_limit | not_active )
       | credit[ ]balance | PerDay
     """
+
+
+class _Question(NamedTuple):
+    """What is sent, and how many numbers may come back."""
+
+    content: bytes
+    numbers: int
+
+    @property
+    def most(self) -> int:
+        """Bytes of the reply."""
+        return min(BIGGEST_REPLY, FRAME + NUMBER_BYTES * self.numbers)
 
 
 class _TooLongError(Exception):
@@ -110,22 +128,24 @@ class HttpEmbedder:
         self, client: Any, texts: list[str], query: bool, until: float
     ) -> Matrix:
         while True:
-            content = json.dumps(
-                self.wire.body(texts, query), separators=(",", ":")
-            ).encode()
+            body = self.wire.body(texts, query)
+            question = _Question(
+                content=json.dumps(body, separators=(",", ":")).encode(),
+                numbers=MOST_NUMBERS * len(texts),
+            )
             try:
-                return self._rows(self._ask(client, content, until), len(texts))
+                return self._rows(self._ask(client, question, until), len(texts))
             except _TooLongError as error:
                 limit = max(len(text.encode("utf-8")) for text in texts) // 2
                 if limit < SHORTEST:
                     raise self._failed(f"a text is too long: {error}") from None
                 texts = [shorten(text, limit) for text in texts]
 
-    def _ask(self, client: Any, content: bytes, until: float) -> Any:
+    def _ask(self, client: Any, question: _Question, until: float) -> Any:
         """The reply to a request, tried again where that may help. Raises
         ProviderError."""
         for number in range(TRIES):
-            status, headers, reply = self._answer(client, content, until)
+            status, headers, reply = self._answer(client, question, until)
             if status == 200 and reply is not None:
                 return reply
             message = self._said(reply)
@@ -143,20 +163,24 @@ class HttpEmbedder:
             time.sleep(seconds)
         raise AssertionError("the last try ends")
 
-    def _answer(self, client: Any, content: bytes, until: float) -> _Answer:
+    def _answer(self, client: Any, question: _Question, until: float) -> _Answer:
         limit = min(REQUEST_SECONDS, until - time.monotonic())
         try:  # no limit of the client's is for looking a name up
-            return within(limit, partial(self._post, client, content, limit))
+            return within(limit, partial(self._post, client, question, limit))
         except TimeoutError:
             raise self._failed("no answer in time", self.wire.hint_down) from None
 
-    def _post(self, client: Any, content: bytes, limit: float) -> _Answer:
+    def _post(self, client: Any, question: _Question, limit: float) -> _Answer:
         http = _library()
         try:
             with client.stream(
-                "POST", self.wire.url, content=content, timeout=limit
+                "POST", self.wire.url, content=question.content, timeout=limit
             ) as response:
-                data = bounded(response.iter_bytes(), BIGGEST_REPLY)
+                data = bounded(
+                    response.iter_raw(),
+                    question.most,
+                    response.headers.get("content-encoding"),
+                )
         except http.TimeoutException:
             raise TimeoutError from None
         except (http.HTTPError, http.InvalidURL) as error:
@@ -166,7 +190,8 @@ class HttpEmbedder:
             ):
                 return 0, {}, what
             raise self._failed(what, self.wire.hint_down) from None
-        if data is None:
+        # Each comma is an object in memory that is larger than what is read.
+        if data is None or data.count(b",") > question.numbers + FRAME // NUMBER_BYTES:
             raise self._failed("the reply is too large")
         reply = None
         with suppress(ValueError, RecursionError):
@@ -247,7 +272,11 @@ class HttpEmbedder:
         """A client for this URL. It follows no redirect, so that a key goes nowhere
         else."""
         url = self.wire.url
-        headers = {"content-type": "application/json", **self.wire.key.headers()}
+        headers = {
+            "content-type": "application/json",
+            "accept-encoding": PACKING,
+            **self.wire.key.headers(),
+        }
         host = urlsplit(url).hostname or ""
         near = host in ("localhost", "::1") or host.startswith("127.")
         # Loading certificates takes longer than a local answer; a proxy cannot reach

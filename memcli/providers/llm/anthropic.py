@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from memcli.errors import ProviderError, UsageError
-from memcli.providers import bounded, within
+from memcli.providers import PACKING, bounded, within
 from memcli.providers.llm import Ask, Reply, Usage
 from memcli.providers.llm.ledger import excerpt
 
@@ -107,9 +107,11 @@ def _bounded_client() -> Any:
 
     class Bounded(anthropic.DefaultHttpxClient):
         def send(self, request: Any, **options: Any) -> Any:
+            request.headers["accept-encoding"] = PACKING
             reply = super().send(request, **{**options, "stream": True})
             with closing(reply):
-                content = bounded(reply.iter_bytes(), MOST_SAID) or b""
+                packing = reply.headers.get("content-encoding")
+                content = bounded(reply.iter_raw(), MOST_SAID, packing) or b""
             for packing in ("content-encoding", "content-length", "transfer-encoding"):
                 reply.headers.pop(packing, None)
             return type(reply)(

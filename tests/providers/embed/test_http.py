@@ -1,7 +1,9 @@
 """What holds for every provider behind a URL."""
 
+import gzip
 import subprocess
 import sys
+import tracemalloc
 
 import pytest
 
@@ -109,6 +111,35 @@ def test_rubbish_is_refused_as_a_whole(name, server):
     assert caught.value.what.startswith("openai-compatible embeddings: ")
     assert caught.value.hint
     assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "packing"),
+    [
+        (gzip.compress(b" " * 300_000_000, 1), "gzip"),
+        (gzip.compress(b"[" + b"1000," * 6_000_000 + b"1]", 1), "gzip"),
+        (b"[" + b"1000," * 240_000 + b"1]", "identity"),
+        (b"1" * 80_000, "br"),
+        (b"1" * 80_000, "gzip"),
+    ],
+)
+def test_a_reply_holds_what_its_vectors_may_take(body, packing, server):
+    """However it is packed: one that is no such reply costs no more."""
+    server.answers = [Answer(200, body, {"content-encoding": packing})]
+    embedder = made(server)
+    tracemalloc.start()
+    with pytest.raises(ProviderError, match="the reply is too large"):
+        embedder.embed(["alpha"])
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 8 << 20
+    assert server.asked[0].headers["accept-encoding"] == "gzip"
+
+
+def test_a_packed_reply_is_read(server):
+    packed = gzip.compress(b'{"data": [{"index": 0, "embedding": [1, 2]}]}')
+    server.answers = [Answer(200, packed, {"content-encoding": "gzip"})]
+    assert lists(made(server).embed(["alpha"])) == [[1.0, 2.0]]
 
 
 def test_another_dimension_than_asked_for_is_refused(server):
