@@ -60,18 +60,33 @@ def _stray() -> str:
     return rf"</ (?: {_TAGS} ) >"
 
 
-def without_blocks(text: str) -> str:
+@verbose(dot_all=True)
+def _referenced() -> str:
+    """The files that a client puts behind the words that name them (`@notes.md`), up to
+    its last mark: a file may hold one, too."""
+    return r"""
+        (?: \A | \n ) --- [ ] Content [ ] from [ ] referenced [ ] files [ ] ---
+        (?: .* \n --- [ ] End [ ] of [ ] content [ ] --- | .* )
+    """
+
+
+def without_referenced(text: str) -> str:
+    """`text` without the files that a client put behind the words that name them."""
+    return _referenced().sub("", text)
+
+
+def without_blocks(text: str, query: str = "") -> str:
     """`text` without what stands in tags of harnesses, or was handed over in tags; a
     block that is not closed goes to the end. Of tags that nobody knows those go that
     begin a line and are closed: an application has names of its own for what it hands
-    over, and who types such a block has it from elsewhere."""
-    tags = [*_tag().finditer(text)]
+    over, and who types such a block has it from elsewhere. What stands in tags of the
+    name `query` a client has from the person."""
+    tags = [tag for tag in _tag().finditer(text) if tag["name"] != query]
     ends = _ends_of(tags)
     remaining = []
     position = 0
     for number, tag in enumerate(tags):
-        is_bare = number not in ends and (tag["unknown"] or _is_mention(tag))
-        is_bare = is_bare or (tag["unknown"] and not _begins_line(tag))
+        is_bare = _is_bare(tag, is_closed=number in ends)
         if tag["closing"] or is_bare or tag.start() < position:
             continue
         remaining.append(text[position : tag.start()])
@@ -81,7 +96,8 @@ def without_blocks(text: str) -> str:
 
 def _ends_of(tags: Sequence[re.Match[str]]) -> dict[int, int]:
     """Where the blocks end whose opening tags have these numbers: what is handed over
-    may hold closing tags, so that the last before the next block counts."""
+    may hold tags, also one that closes the block and one that opens the next, so that
+    the last counts that closes one of this name."""
     ends = {}
     opened: dict[str, int] = {}
     for number, tag in enumerate(tags):
@@ -90,14 +106,30 @@ def _ends_of(tags: Sequence[re.Match[str]]) -> dict[int, int]:
         if tag["closing"]:
             if before is not None:
                 ends[before] = tag.end()
-        elif before is None or before in ends or _is_mention(tags[before]):
+        elif before is None or _is_word(tags[before]):
             opened[name] = number
     return ends
 
 
-def _is_mention(tag: re.Match[str]) -> bool:
+def is_block(text: str) -> bool:
+    """Whether a text is one block of a harness, or one that was handed over, whatever
+    stands in it."""
+    text = text.strip()
+    tag = _tag().match(text)
+    return tag is not None and text.casefold().endswith(f"</{tag['name'].casefold()}>")
+
+
+def _is_bare(tag: re.Match[str], *, is_closed: bool) -> bool:
+    """Whether an opening tag begins no block."""
+    if tag["unknown"]:
+        return _is_word(tag) or not is_closed
+    return _is_word(tag) and not is_closed
+
+
+def _is_word(tag: re.Match[str]) -> bool:
     """Whether a tag within a line may be a word of the person's: "cp <file> here"."""
-    return not (tag["harness"] or tag["facts"] or _begins_line(tag))
+    is_told_apart = tag["harness"] or (tag["facts"] and not tag["unknown"])
+    return not is_told_apart and not _begins_line(tag)
 
 
 def _begins_line(tag: re.Match[str]) -> bool:

@@ -9,7 +9,12 @@ from typing import Any
 
 from memcli.memory.grammar import MARK, open_behind
 from memcli.memory.words import is_day
-from memcli.sessions.handed_over import without_blocks, without_pastes
+from memcli.sessions.handed_over import (
+    is_block,
+    without_blocks,
+    without_pastes,
+    without_referenced,
+)
 from memcli.sessions.model import Session, Turn
 from memcli.text.controls import clean_text, strip_private
 from memcli.text.injections import neutralise
@@ -76,10 +81,11 @@ def _not_typed() -> str:
 
 @verbose(dot_all=True)
 def _editor() -> str:
-    """What an editor wraps around the words that are typed in it."""
+    """What an editor wraps around the words that are typed in it: up to its last mark,
+    since a file that is selected there may hold one, too."""
     return r"""
-        \A \s* \#[ ]Context[ ]from[ ]my[ ]IDE[ ]setup: .{0,20000}?
-        \n \#\#[ ]My[ ]request[ ]for[ ]Codex:
+        \A \s* \#[ ]Context[ ]from[ ]my[ ]IDE[ ]setup:
+        (?: .* \n \#\#[ ]My[ ]request[ ]for[ ]Codex: | .* )
       | \A \s* <timestamp> [^<\n]{0,100} </timestamp> \s* (?: <user_query> )?
       | \A \s* <user_query>
       | </user_query> \s{0,8} \Z
@@ -117,8 +123,12 @@ def _logged() -> str:
 
 @verbose(dot_all=True)
 def _reply() -> str:
-    """What a person said when they refused a tool."""
-    return r"\b the[ ]user[ ]said: \s* (.+)"
+    """What a person said when they refused a tool: how Claude Code begins to tell it,
+    and not what a tool printed."""
+    return r"""
+        \s* (?: Error: \s* )? The[ ]user[ ]doesn['’]t[ ]want[ ]to[ ]proceed
+        .{0,400}? \b the[ ]user[ ]said: \s* (.+)
+    """
 
 
 @verbose
@@ -179,7 +189,7 @@ def human(text: str) -> str:
         text = template["typed"]
     if has_tags:
         text = without_blocks(text)
-    text = without_pastes(_notes().sub(" ", text))
+    text = without_pastes(_notes().sub(" ", without_referenced(text)))
     return clean(_without_logs(text) if text.count("\n") >= _LOG else text)
 
 
@@ -199,12 +209,15 @@ def _without_logs(text: str) -> str:
     return "\n".join(lines)
 
 
-def answered(tool: str, text: str) -> str:
-    """What a person said through a tool's result: an answer, a word with a refusal."""
+def answered(tool: str, text: str, *, failed: bool) -> str:
+    """What a person said through a tool's result: an answer, a word with a refusal. The
+    tool of a server writes its failures itself."""
     if tool == "AskUserQuestion":
         return "\n".join(map(" ".join, _choice().findall(text[:20_000])))
-    reply = _reply().search(text[:400])
-    return text[reply.start(1) :].strip() if reply else ""
+    if not failed or tool.startswith("mcp__"):
+        return ""
+    reply = _reply().match(text)
+    return reply[1].strip() if reply else ""
 
 
 def of_agents(text: str) -> tuple[str, str]:
@@ -335,6 +348,16 @@ def texts(content: Any) -> str:
         return ""
     parts = [item.get("text") if isinstance(item, dict) else item for item in content]
     return "\n".join(part for part in parts if isinstance(part, str))
+
+
+def typed_texts(content: Any) -> str:
+    """The texts of a person's message without the blocks among them that are a
+    harness's as a whole."""
+    text = texts(content)
+    if not isinstance(content, list) or _not_typed().match(text):
+        return text
+    parts = map(texts, ([part] for part in content))
+    return "\n".join(part for part in parts if not is_block(part)) or text
 
 
 TASK_LENGTH = 200

@@ -30,7 +30,7 @@ class Blocks:
         if text := speakers.texts(content):
             where = place.nth(len(results))
             if typed:
-                self.into.said("user", text, where)
+                self.into.said("user", speakers.typed_texts(content), where)
             else:
                 self.into.put_in(text, where)
 
@@ -56,7 +56,7 @@ class Blocks:
         text = speakers.texts(block.get("content"))
         failed = block.get("is_error") is True
         tool = self.into.result("", text, place, error=failed, call=call)
-        if answer := speakers.answered(tool, text):
+        if answer := speakers.answered(tool, text, failed=failed):
             self.into.said("user", answer, place.nth("said"))
 
     def _text(self, text: str, place: TurnPlace, answer: Any) -> bool:

@@ -8,14 +8,16 @@ from memcli.sessions import speakers
 from memcli.sessions.formats.blocks import Blocks
 from memcli.sessions.formats.protocol import Format, Store
 from memcli.sessions.gather import Gather, Lines, Record, records, value_at
+from memcli.sessions.handed_over import without_blocks
 from memcli.storage.sqlite import Owner
 from memcli.text.matching import verbose
 
 
 @verbose(dot_all=True)
 def _query() -> str:
-    """What a person typed, among what Cursor puts beside it."""
-    return r"<user_query> (.*?) (?: </user_query> | \Z )"
+    """What a person typed, behind what Cursor puts before it: the last, since a file
+    that is attached may hold one, too."""
+    return r".* <user_query> (.*?) (?: </user_query> | \Z )"
 
 
 def recognises(record: Record) -> bool:
@@ -37,8 +39,8 @@ def read(lines: Lines, into: Gather) -> None:
             blocks.assistant(content, line.place())
             continue
         text = speakers.texts(content)
-        if "<user_query>" in text:
-            text = "\n".join(_query().findall(text))
+        if query := _query().match(without_blocks(text, "user_query")):
+            text = query[1]
         blocks.user(text, line.place())
 
 
