@@ -67,8 +67,9 @@ def _public() -> str:
     return r"""
         (?<! hmac [-_(] ) (?<! hmac \( ['"] ) (?<! ,[ ] ) sha-?\d
       | integrity | checksum | digest | fingerprint | md5 | e-?tag | hash (?!icorp)
-      | \b h1: | public | certificate | commit | revision | ssh-(?: rsa | ed25519 | dss ) | ecdsa-sha
-      | ENC\[ | \{[\w+/]{12,}=+\} | data: | uuid | csp | nonce | \bblob\b | websocket | known_hosts | base64,
+      | \b h1: | sec-websocket | (?P<open> public | certificate | websocket ) | (?P<commit> commit | revision )
+      | ssh-(?: rsa | ed25519 | dss ) | ecdsa-sha
+      | ENC\[ | \{[\w+/]{12,}=+\} | data: | uuid | csp | nonce | \bblob\b | known_hosts | base64,
     """
 
 
@@ -99,7 +100,7 @@ def _opener() -> str:
     """The end of what stands before a value of one alphabet: a word for what it opens,
     and some words between the two at most."""
     return r"""
-        (?<! public[ _-] ) (?<! cache[ _-] ) (?<! sort[ _-] ) (?<! primary[ _-] )
+        (?<! public[ _-] ) (?<! public ) (?<! cache[ _-] ) (?<! sort[ _-] ) (?<! primary[ _-] )
         (?<! object[ _-] ) (?<! partition[ _-] ) (?<! idempotency[ _-] ) (?<! foreign[ _-] )
         (?: (?-i: (?<![a-z]) | (?<=[a-z]) (?=[A-Z]) )
           | (?<=[a-z]) (?= (?: key | token | secret | password ) ["']? \s? [=:] )
@@ -262,8 +263,13 @@ def picked_alone(text: str) -> Iterator[Span]:
         # A line of nothing else may be one of a certificate or an image.
         is_bare = not _said_before().match(token[0])
         is_whole_line = is_bare and token.span() == (start, end) != (0, len(text))
-        line = text[start:end]
-        if not is_whole_line and "://" not in line and not _public().search(line):
+        is_address = "://" in text[start:end]
+        place = (start, *token.span())
+        if not (
+            is_whole_line
+            or is_address
+            or _is_public(_public_words(text, start, end), text, place)
+        ):
             yield Span("api-token", start=token.start(), end=token.end())
 
 
@@ -341,8 +347,8 @@ def _end_of_table(text: str, start: int, end: int) -> int:
 
 def _in_line(text: str, start: int, end: int, *, is_password: bool) -> Iterator[Span]:
     @cache
-    def is_public() -> bool:
-        return _public().search(text, start, end) is not None
+    def public_words() -> set[str | None]:
+        return _public_words(text, start, end)
 
     last = start
     for word in _word().finditer(text, start, end):
@@ -350,11 +356,33 @@ def _in_line(text: str, start: int, end: int, *, is_password: bool) -> Iterator[
             continue
         for begin, finish in _parts(text, word):
             kind = _kind_of_value(text, last, begin, finish, is_password=is_password)
-            if kind and (kind == "signed" or not is_public()):
+            if kind and (
+                kind == "signed"
+                or not _is_public(public_words(), text, (last, begin, finish))
+            ):
                 last = finish
                 name = "api-token" if kind == "drawn" else "password"
                 yield Span(name, start=begin, end=finish)
                 break
+
+
+def _public_words(text: str, start: int, end: int) -> set[str | None]:
+    """The kinds of words in a line by which what looks drawn may be public."""
+    return {found.lastgroup for found in _public().finditer(text, start, end)}
+
+
+def _is_public(
+    kinds: Collection[str | None], text: str, place: tuple[int, int, int]
+) -> bool:
+    """Whether a value is public by such words in its line: hex alone is a commit, and
+    what is called a key or a token at once before it is none for a word of prose."""
+    last, start, end = place
+    if None in kinds:
+        return True
+    if "commit" in kinds and regex(r"[0-9a-f]{7,64}").fullmatch(text, start, end):
+        return True
+    opener = _opener().search(text, max(last, start - _BEFORE), start)
+    return "open" in kinds and (opener is None or opener["between"] is not None)
 
 
 def _kind_of_value(

@@ -24,6 +24,24 @@ from tests.work import ends
 pytestmark = pytest.mark.unit
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Do not commit the API key {}.",
+        "in commit abc we leaked the access token {}",
+        "never commit credentials: {}",
+        "the API key {} of the websocket gateway",
+        "The token {} opens the public API",
+    ],
+)
+def test_a_word_of_prose_makes_no_named_key_public(line):
+    """Hex alone is a commit, and only what is called so a public key."""
+    assert find_secrets(line.format("8fK2mQz9Xv4Lp7Rt1Wy6Bn3c"))
+    drawn = "8fd0c2a9b1e37f6a5d4c3b2a1908f7e6d5c4b3a2"
+    assert not find_secrets(f"the key of commit {drawn}")
+    assert not find_secrets("public key 8fK2mQz9Xv4Lp7Rt1Wy6Bn3c")
+
+
 def test_what_mem_writes_is_shown_as_it_is():
     """The addresses of robots in it, too, which are no names with passwords."""
     for path in (ROOT / "memcli/install/templates").iterdir():
