@@ -17,6 +17,7 @@ from memcli.memory.parser import parse
 from memcli.memory.values import archive_of
 from memcli.project import git, globs
 from memcli.project.context import Project
+from memcli.project.text_merge import merge_texts
 from memcli.similarity.opposites import PlacedEntry, opposites
 from memcli.storage.durable import write_output
 from memcli.text.controls import strip_controls
@@ -168,7 +169,7 @@ def _read(path: Path, otherwise: str = "strict") -> str:
 
 def _as_git(size: str, base: str, ours: str, theirs: str) -> tuple[str, int]:
     labels = ("-L", "ours", "-L", "base", "-L", "theirs", "--marker-size", size)
-    return git.merge_texts(base, ours, theirs, *labels)
+    return merge_texts(base, ours, theirs, *labels)
 
 
 def _explain(name: str, error: Exception) -> int:

@@ -25,6 +25,7 @@ from memcli.memory.parser import parse, sections
 from memcli.memory.values import Patch, listed
 from memcli.project import git
 from memcli.project.context import Project, moment, text_to_write
+from memcli.project.text_merge import merge_texts
 from memcli.similarity.taken_back import TakenBackDoor
 from memcli.storage.durable import WriteLock, discard, write_output
 from memcli.storage.files import MEMORY_BYTES, data_dir, private_dir
@@ -344,7 +345,7 @@ class HomeRepository:
             texts = (before.get(name, ""), mine.get(name, ""), after.get(name, ""))
             has_entries = "---\n" in "".join(texts)
             options = () if has_entries else ("--union",)
-            merged[name] = git.merge_texts(*texts, *options)[0]
+            merged[name] = merge_texts(*texts, *options)[0]
             with suppress(Unmergeable, MemError):
                 merged[name] = merge(*texts, path=name, asked=Asked(_both_lines)).text
         return merged
@@ -405,7 +406,7 @@ def _lines(text: str) -> set[str]:
 
 def _both_lines(base: str, ours: str, theirs: str) -> tuple[str, int]:
     """Prose with the lines of both sides: there is no conflict."""
-    return git.merge_texts(base, ours, theirs, "--union")[0], 0
+    return merge_texts(base, ours, theirs, "--union")[0], 0
 
 
 def _require_fetched(code: int, why: str, *, hint: str = _LATER) -> None:

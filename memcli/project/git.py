@@ -7,7 +7,6 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from memcli.errors import DataError
 from memcli.named import NamedTuple
 from memcli.storage.files import SMALL_BYTES, Unreadable, is_mine, read_file
 
@@ -227,6 +226,8 @@ def run(
     }
     if verb in ("blame", "diff"):  # commands that read files of the work tree
         environ |= _without_filters(cwd)
+    if verb == "check-ignore" or "--exclude-standard" in arguments:
+        command = [*_plain_excludes(cwd), *command]
     return start(command, cwd, timeout, given, (), **environ)
 
 
@@ -296,6 +297,16 @@ def parse_log(text: str, fields: int) -> Iterator[Logged]:
         names = tuple(listed.split("\0")) if listed else ()
         yield Logged(fields=tuple(parts[position + 1 : first]), names=names)
         position = position_after
+
+
+def _plain_excludes(cwd: Path) -> tuple[str, ...]:
+    """What keeps git from a list of ignored files that has no end: a setting names it,
+    and one of the user's own is read as git reads it."""
+    asked = [*_SAFE, "config", "--type=path", "--get", "core.excludesFile"]
+    named = start(asked, cwd, 5).stdout.rstrip("\n")
+    path = os.path.join(work_tree(cwd) or cwd, named)
+    is_plain = not named or _ends(path)
+    return () if is_plain else ("-c", "core.excludesFile=/dev/null")
 
 
 def _without_filters(cwd: Path) -> dict[str, str]:
@@ -381,24 +392,6 @@ def _ends(path: str) -> bool:
     is_listened_at = stat.S_ISSOCK(status.st_mode)  # the file monitor's
     is_regular = stat.S_ISREG(status.st_mode)
     return is_listened_at or (is_regular and status.st_size <= MOST_OF_GIT)
-
-
-def merge_texts(base: str, ours: str, theirs: str, *options: str) -> tuple[str, int]:
-    """What git makes of both changes, as merge.conflictStyle has it here, and how many
-    conflicts it has. Raises DataError for what git does not merge: binary content, or
-    it takes too long."""
-    from tempfile import TemporaryDirectory
-
-    with TemporaryDirectory(prefix="mem-merge-") as folder:
-        files = [Path(folder, name) for name in ("ours", "base", "theirs")]
-        for path, text in zip(files, (ours, base, theirs), strict=True):
-            path.write_bytes(text.encode("utf-8", "surrogateescape"))
-        process = run(
-            ["merge-file", "-p", "-q", *options, "--", *map(str, files)], Path.cwd()
-        )
-    if not 0 <= process.returncode < 128 or (process.returncode and not process.stdout):
-        raise DataError("git cannot merge it", "merge the two versions by hand")
-    return process.stdout, process.returncode
 
 
 def tracked(root: Path, *patterns: str) -> list[str]:

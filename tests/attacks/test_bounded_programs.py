@@ -66,6 +66,20 @@ def test_git_waits_once_for_a_pipe(kept, monkeypatch):  # noqa: F811
     assert time.monotonic() - start < 20
 
 
+@pytest.mark.parametrize("named", ["pipe", "{0}/pipe"])
+def test_git_waits_for_no_list_of_ignored_files(kept, named):  # noqa: F811
+    """A pipe is none; one that is a file is read."""
+    os.mkfifo(kept.root / "pipe")
+    kept.write("list", "*.log\n")
+    asked = ["check-ignore", "-q", "--no-index", "--", "a.log"]
+    kept.git("config", "core.excludesFile", named.format(kept.root))
+    listed = ["ls-files", "--others", "--exclude-standard"]
+    assert git.run(asked, kept.root, 2).returncode == 1
+    assert "list" in git.run(listed, kept.root, 2).stdout
+    kept.git("config", "core.excludesFile", "list")
+    assert git.run(asked, kept.root, 2).returncode == 0
+
+
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="Linux bounds it")
 def test_a_program_that_holds_too_much_is_refused_it():
     """It ends by its own fault; the machine keeps its memory."""
