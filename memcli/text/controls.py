@@ -9,18 +9,18 @@ from memcli.text.matching import regex, replaced, settle, verbose
 from memcli.text.secrets import redact_once, redact_secrets
 
 _UNSEEN = (
-    r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e"
-    r"\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
-    r"\U000e0000-\U000e01ef"
+    r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    r"\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
+    r"\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 """Characters that show nothing, or turn the direction; for a class of a pattern."""
 _JOINING = (
-    r"\u0600-\u07ff\u0840-\u0dff\u0f00-\u109f\u1780-\u180d\u180f-\u18af\u1b00-\u1bff"
+    r"\u0600-\u07ff\u0840-\u0dff\u0f00-\u109f\u1780-\u180a\u1810-\u18af\u1b00-\u1bff"
     r"\ua8e0-\ua8ff\ufb50-\ufdff\ufe70-\ufefc"
 )
 """Letters of the scripts in which a joiner between two of them shows."""
 _EMOJI = r"\u2190-\u2bff\U0001f000-\U0001faff"
-_BLANK = "\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u3164\uffa0"
+_BLANK = "\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0"
 """Letters and marks that show nothing, though Unicode counts them as printable."""
 
 
@@ -29,7 +29,17 @@ def suspect() -> str:
     """Whatever `strip_controls` takes out or changes may be in a text that has this."""
     return rf"""
         [{_UNSEEN}\u200c\u200d\u2028\u2029\ud800-\udfff]
-      | [\ufe00-\ufe0f]{{2}}
+      | {_selecting().pattern}
+    """
+
+
+@verbose
+def _selecting() -> str:
+    """A mark that selects how the sign before it looks, where there is none that has
+    several looks: behind another, behind a letter, or behind a digit that is no key."""
+    return r"""
+        (?<= [\ufe00-\ufe0fA-Za-z\u00c0-\u058f] ) [\ufe00-\ufe0f]++
+      | (?<= [0-9] ) [\ufe00-\ufe0f]++ (?! \u20e3 )
     """
 
 
@@ -81,7 +91,7 @@ def strip_controls(text: str) -> str:
     text = _escape_sequence().sub("", text)
     text = _unseen().sub("", text)
     text = _joiner().sub(lambda joiner: "" if joiner[1] else joiner[0], text)
-    text = regex("(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]++").sub("", text)
+    text = _selecting().sub("", text)
     return regex("[\ud800-\udfff]").sub("\ufffd", text)
 
 

@@ -4,6 +4,7 @@ differ."""
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
+from math import isfinite
 from typing import Any
 
 from memcli.memory.values import Patch
@@ -43,6 +44,8 @@ def _walked(value: Any, text: Callable[[str], str]) -> Any:
     control characters are removed."""
     if isinstance(value, str):
         return text(value)
+    if isinstance(value, float) and not isfinite(value):
+        return None  # JSON has no such number
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, Patch):
