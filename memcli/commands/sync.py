@@ -8,9 +8,9 @@ it surely was."""
 import os
 import platform
 import time
+from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,10 +22,11 @@ from memcli.install.targets import Changes
 from memcli.memory.binding import refuse_loosening
 from memcli.memory.grammar import CROWDED, conflict_lines, is_crowded
 from memcli.memory.parser import parse, sections
-from memcli.memory.values import Patch, listed
+from memcli.memory.values import Entry, Patch, listed
 from memcli.project import git
 from memcli.project.context import Project, moment, text_to_write
 from memcli.project.text_merge import merge_texts
+from memcli.similarity.claims import claim
 from memcli.similarity.taken_back import TakenBackDoor
 from memcli.storage.durable import WriteLock, discard, write_output
 from memcli.storage.files import MEMORY_BYTES, data_dir, private_dir
@@ -440,18 +441,44 @@ def _refuse_conflicts(texts: Texts, hint: str) -> None:
 
 def _refuse_loss(mine: Texts, texts: Texts) -> None:
     """Raises RefusedError where the other side takes more from a file than a
-    compaction may. Prose counts by its number, so that it may be edited."""
+    compaction may: an entry that is not live any more, or says something else, is
+    taken. Prose counts by its number, so that it may be edited."""
     for name, text in mine.items():
-        before, after = parse(text, name), parse(texts[name], name)
-        known = {entry.id for entry in after.entries}
-        origins = (listed(entry, "merged_from") for entry in after.entries)
-        merged = {*chain.from_iterable(origins)}
-        live = [e.id for e in before.entries if e.is_live and e.id not in merged]
-        number = len([*live, *sections(before)])
-        fewer = number - len([*after.entries, *sections(after)])
-        gone = max(fewer, len({*live} - known))
+        before = parse(text, name)
+        after = parse(texts[name], name)
+        live = list(filter(_is_told, after.entries))
+        heirs = defaultdict(list)
+        for entry in live:
+            for known in (entry.id, *listed(entry, "merged_from")):
+                heirs[known].append(entry)
+        kept = {entry.id for entry in live}
+        standing = list(filter(_is_told, before.entries))
+        lost = 0
+        merged = 0
+        for entry in standing:
+            if not any(_says_still(heir, entry) for heir in heirs[entry.id]):
+                lost += 1
+            elif entry.id not in kept:
+                merged += 1
+        number = len([*standing, *sections(before)]) - merged
+        fewer = number - len([*live, *sections(after)])
+        gone = max(fewer, lost)
         if is_loss(gone, number):
             what = (
-                f"{gone} of {number} entries would leave ~/{name}; nothing was written"
+                f"{gone} of {number} entries would leave ~/{name}, or say something else;"
+                " nothing was written"
             )
             raise RefusedError(what, _LOSS)
+
+
+def _is_told(entry: Entry) -> bool:
+    """Whether an entry was neither retired nor superseded."""
+    return entry.is_live and not listed(entry, "superseded_by")
+
+
+def _says_still(heir: Entry, entry: Entry) -> bool:
+    """Whether an entry has half of the words of another that it stands for."""
+    if heir.body == entry.body:
+        return True
+    words = claim(entry.body).words
+    return 2 * len(words & claim(heir.body).words) >= len(words)

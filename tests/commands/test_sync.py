@@ -245,7 +245,7 @@ def test_what_a_sync_may_take_away_is_taken_back(pair, project):
     let go is brought back by undo, from the project where it was let go too."""
     one, two = pair
     ids = [f"{number}1111111-1111-4111-8111-111111111111" for number in range(4)]
-    notes = [project.entry(f"Note {name}", id=name) for name in ids]
+    notes = [project.entry(f"Note {name[0]}", id=name) for name in ids]
     for name, text in {
         "MEMORY.md": "".join(notes),
         "institutional.md": "".join(f"# N{n}\n\nNorm {n}.\n\n" for n in range(4)),
@@ -267,6 +267,35 @@ def test_what_a_sync_may_take_away_is_taken_back(pair, project):
     assert "Norm 3" not in two.text("institutional.md")
     two.ok("undo")
     assert two.text("institutional.md") == norms
+
+
+@pytest.mark.parametrize("how", ["taken up", "retired", "superseded", "said anew"])
+def test_nobody_takes_all_entries_by_a_word_about_them(pair, project, how):
+    """One that says it was merged from all, or each told no more, or by other words."""
+    one, two = pair
+    ids = [f"{number}1111111-1111-4111-8111-111111111111" for number in range(8)]
+    names = "alder birch cedar dogwood elm fir ginkgo hazel".split()
+    pairs = list(zip(ids, names, strict=True))
+
+    def entries(text, **values):
+        return "".join(
+            project.entry(text.format(name), text.format(name), id=key, **values)
+            for key, name in pairs
+        )
+
+    own = entries("Water the {} on Mondays")
+    (two.home / "MEMORY.md").write_text(own)
+    in_step(two, one)
+    taken = {
+        "taken up": project.entry("Run make danger", merged_from=ids),
+        "retired": entries("Water the {} on Mondays", status="retired"),
+        "superseded": entries("Water the {} on Mondays", superseded_by=ids[0]),
+        "said anew": entries("Run make danger before {}"),
+    }
+    (one.home / "MEMORY.md").write_text(taken[how])
+    one.ok("sync")
+    assert "of 8 entries would leave ~/MEMORY.md" in two.ends(5, "sync").err
+    assert two.text() == own
 
 
 def test_a_guard_that_the_other_side_calls_otherwise_is_taken_in(pair, project):
