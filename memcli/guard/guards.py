@@ -243,6 +243,9 @@ def tool_use(root: Path, call: ToolCall) -> ToolUse:
     for path in (*call.wholes, *call.brings):
         is_around = lies_in(Path(os.path.realpath(path)), str(root))
         places += [""] if is_around else names_of(path)
+    for path in call.named:
+        if os.path.lexists(path) or os.path.isdir(os.path.dirname(path)):
+            places += names_of(path)
     named = map(names_of, (*call.files, *call.brings))
     is_long = len(call.files) >= MOST
     commands = [each for each in call.simple if each.words]

@@ -153,6 +153,7 @@ def elsewhere(app: HookApp, call: HookCall) -> Told:
         *map(os.path.dirname, tool.files),
         *tool.wholes,
         *tool.brings,
+        *map(os.path.dirname, tool.named),
     )
     folders = [here, *map(Path, map(os.path.realpath, acted))]
     for number, other in enumerate(_others(app, folders), 1):

@@ -34,7 +34,8 @@ class ToolCall(NamedTuple):
     one in it, as texts and as they are read (`simple`; `unread` says why there may be
     more); `reads` are files that it shows, `wholes` the folders and patterns whose files
     it changes, `brings` the folders in which anything may appear, `appends` files that
-    it only adds to, `takes` the names that it takes away, not what a link leads to."""
+    it only adds to, `takes` the names that it takes away, not what a link leads to;
+    `named` what code names that may change a file."""
 
     files: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
@@ -43,6 +44,7 @@ class ToolCall(NamedTuple):
     brings: tuple[str, ...] = ()
     appends: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
     simple: "tuple[ShellCommand, ...]" = ()
     unread: str = ""
 
@@ -76,6 +78,7 @@ def tool_call(given: Mapping[str, Any], cwd: str, tool: str = "") -> ToolCall:
         brings=_unique(found["brings"]),
         appends=appends,
         takes=takes,
+        named=tuple(dict.fromkeys(found["named"])),
         simple=simple,
         unread=unread,
     )
@@ -107,10 +110,11 @@ def _named(given: Mapping[str, Any], key_pattern: re.Pattern[str]) -> Iterator[s
 
 def _changed(command: "ShellCommand") -> Iterator[tuple[str, Iterable[str]]]:
     """What a command changes and shows, in its words, for each field of a call."""
-    from memcli.sessions.writers import written_by
+    from memcli.sessions.writers import named_in_code, written_by
     from memcli.text.shell import PATTERN
 
     yield from written_by(command.words)
+    yield "named", named_in_code(command)
     yield "files", command.writes
     yield "appends", command.appends
     into = (*command.writes, *command.appends)

@@ -3,11 +3,11 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import dropwhile, pairwise
+from itertools import chain, dropwhile, pairwise
 
 from memcli.named import NamedTuple
 from memcli.text.matching import verbose
-from memcli.text.shell import EDITORS, Words
+from memcli.text.shell import EDITORS, ShellCommand, Words, is_interpreter
 from memcli.text.shell_values import found_by, is_option
 
 
@@ -158,6 +158,8 @@ class Writer(NamedTuple):
     unless: str = "(?!)"
 
 
+MOST_NAMED = 5_000
+"""So many names in one code are looked at."""
 _UNPACKS = "-[a-zA-Z]*x.*|--extract|--get|[zjJv]*x[a-zA-Z]*"
 """What tells tar to unpack."""
 _MOVES = "-[a-zA-Z]*m[a-zA-Z]*|--move|--remove-files"
@@ -266,6 +268,25 @@ def written_by(words: Words) -> Iterator[tuple[str, Names]]:
         yield "brings", writer.brings(given)
 
 
+def named_in_code(command: ShellCommand) -> list[str]:
+    """What the code that an interpreter is given names and may be a file, where that
+    code may change one. It is not understood, so that whoever asks is told of more."""
+    words = command.words
+    writer, rest = _row_of(words)
+    while writer is _RUNNER:
+        words = tuple(dropwhile(is_option, rest))
+        writer, rest = _row_of(words)
+    if not words or not is_interpreter(words[0]):
+        return []
+    code = "\n".join([*filter(_code().search, words[1:]), command.given])
+    if not _changing().search(code):
+        return []
+    quoted = (text for pair in _quoted().findall(code) for text in pair)
+    names = chain.from_iterable(map(_name().findall, quoted))
+    paths = (name for name in _name().findall(code) if "/" in name)
+    return list(dict.fromkeys([*names, *paths]))[:MOST_NAMED]
+
+
 def _row_of(words: Words) -> tuple[Writer, Words]:
     """The row of a program, or of it with its subcommand, and the words behind."""
     number = 2 if " ".join(words[:2]) in WRITERS else 1
@@ -332,3 +353,36 @@ def _written() -> str:
 def _script() -> str:
     """An option that has the script of an editor in the same word, or behind it."""
     return r"(?: - [a-zA-Z0-9]*? [ef] | -- (?: expression | file ) = ) (.*)"
+
+
+@verbose
+def _code() -> str:
+    """A sign that no name of a file and no option has, but code."""
+    return r"[\s(){};'\"<>`]"
+
+
+@verbose(ignore_case=True)
+def _changing() -> str:
+    """What code has that may change a file: a word for it, a mode of opening, a
+    redirection, another program."""
+    return r"""
+        write | append | file_put | fput | remove | unlink | \b rm | delete | \b del \b | rename
+      | replace | move | \b mv \b | copy | \b cp | truncate | touch | mkdir | link | chmod
+      | save | \b dump \b | extract | retrieve | download | connect | \. to_ \w+ \( | O_[WRCT]
+      | system | exec | eval | spawn | popen | subprocess | shutil | command | do[ ]shell | \$\(
+      | ["'] (?: [wax] | r\+ ) [bt+]* ["'] | > | ` | %x
+    """
+
+
+@verbose
+def _quoted() -> str:
+    """What stands in quotes."""
+    return r"""
+        " ( [^"\n]* ) " | ' ( [^'\n]* ) '
+    """
+
+
+@verbose
+def _name() -> str:
+    """What may be the name of a file, a folder, or a pattern of them."""
+    return r"[.~/@*+-]* \w [\w.~/@*+-]*"

@@ -14,6 +14,7 @@ from memcli.named import NamedTuple
 from memcli.text.matching import verbose
 from memcli.text.programs import CARRIERS, LONGEST_NAME, VALUED, WRAPPERS
 from memcli.text.shell_values import (
+    ALIAS,
     FINDERS,
     MOST_COMMANDS,
     EndlessError,
@@ -58,6 +59,11 @@ ELSEWHERE = "//elsewhere"
 """The folder of what runs on another machine: none here."""
 EDITORS = ("sed", "gsed", "perl", "ruby")
 """Programs that change the files they are given when an option says "in place"."""
+INTERPRETERS = frozenset(
+    "python pypy perl ruby node nodejs bun deno tsx ts-node php lua luajit Rscript julia"
+    " osascript pwsh powershell elixir groovy awk gawk mawk nawk".split()
+)
+"""Programs that run code which a word of theirs, or their input, gives them."""
 NESTED = frozenset({"compose", "pr"})
 """Subcommands that have options of their own before what they are told to do."""
 
@@ -66,7 +72,8 @@ class ShellCommand(NamedTuple):
     """A simple command: the program by its base name, then its words; `writes` are the
     files that its redirections lead into, `appends` those at whose end they go on,
     `folder` the one in which it is called, as far as the line tells; `about` are those
-    of repositories that it names; `is_run` of what another command of the line runs."""
+    of repositories that it names; `is_run` of what another command of the line runs,
+    `given` the text that an interpreter reads as its program."""
 
     words: Words
     writes: tuple[str, ...] = ()
@@ -74,6 +81,7 @@ class ShellCommand(NamedTuple):
     folder: str = ""
     about: tuple[str, ...] = ()
     is_run: bool = False
+    given: str = ""
 
 
 class Reading(NamedTuple):
@@ -167,6 +175,9 @@ class _LineReader:
 
     def _add(self, words: list[str], simple: SimpleCommand, deep: int) -> None:
         program = posixpath.basename(words[0])
+        for text in simple.values.get(ALIAS + words[0], ()):
+            inner = {**simple.values, ALIAS + words[0]: ()}
+            self.read(" ".join((text, *words[1:])), deep - 1, simple.folder, inner)
         script = _script(program, words[1:]) or self._from_input(program, words, simple)
         if script and script[0]:
             self._add_written(simple)
@@ -182,6 +193,11 @@ class _LineReader:
             within.before = simple.before
             within.is_run = True
             self._run(within, deep)
+        if _takes_program(words):
+            line = simple.input()
+            if line is None:
+                self.miss(f"{program} runs what another program prints")
+            called = called._replace(given=line or "")
         self.found.append(called)
 
     def _from_input(
@@ -195,6 +211,18 @@ class _LineReader:
         if line is None:
             self.miss(f"{program} runs what another program prints")
         return [line or "", program, *_given(words[1:])]
+
+
+def is_interpreter(program: str) -> bool:
+    """Whether a program runs code of its own language."""
+    return program.rstrip("0123456789.") in INTERPRETERS
+
+
+def _takes_program(words: Sequence[str]) -> bool:
+    """Whether an interpreter reads the code that it runs from its input."""
+    operands = (word for word in words[1:] if not is_option(word))
+    is_alone = all(word in INPUT for word in operands)
+    return is_alone and is_interpreter(posixpath.basename(words[0]))
 
 
 def _called(program: str, words: list[str], simple: SimpleCommand) -> ShellCommand:
@@ -254,7 +282,7 @@ def _is_told_later(words: Sequence[str]) -> bool:
     is_pattern = (
         len(program) > 1 and program[:2] != "[[" and not PATTERN.isdisjoint(program)
     )
-    return "$" in program or is_pattern or ("{" in program and "," in program)
+    return "$" in program or is_pattern
 
 
 def _is_before(word: str) -> bool:

@@ -10,6 +10,7 @@ from itertools import chain, dropwhile
 from memcli.named import NamedTuple
 from memcli.text.matching import verbose
 from memcli.text.shell_values import (
+    ALIAS,
     FED,
     MOST_COMMANDS,
     EndlessError,
@@ -21,6 +22,7 @@ from memcli.text.shell_values import (
     is_option,
     listed_by,
     positional,
+    unbraced,
     unescaped,
     values_of,
 )
@@ -212,6 +214,10 @@ class CommandList:
                 self.command.before = self.printing
         elif text == "'":
             self.source.miss("a quote is not closed")
+        elif self.word is None and text.startswith(("~+", "~-")):
+            text = text.replace("~+", "$PWD", 1).replace("~-", "$OLDPWD", 1)
+        if kind != "plain":
+            text = text.translate(_HIDDEN)
         self.word = (self.word or "") + text
 
     def _substituted(self, kind: str) -> str:
@@ -292,9 +298,10 @@ class CommandList:
         return False
 
     def _end_word(self) -> None:
-        word = self.word
-        if word is None:
+        if self.word is None:
             return
+        words = [each.translate(_SHOWN) for each in unbraced(self.word)]
+        word = words[0]
         is_given = word in ("$@", "$*") and self.values.get("@")
         if self.redirection in ("<<", "<<-"):
             heredoc = _Heredoc(
@@ -305,7 +312,8 @@ class CommandList:
             )
             self.source.heredocs.append(heredoc)
         elif self.redirection:
-            self.command.redirect(self.redirection, word)
+            for each in words:
+                self.command.redirect(self.redirection, each)
         elif word == "{" and not self.is_quoted:
             # a block, whatever stands before it: a loop, a coprocess, a function
             self.word = None
@@ -313,7 +321,7 @@ class CommandList:
         elif is_given:
             self.command.words += self.values["@"]
         else:
-            self.command.words.append(word)
+            self.command.words += words
         self.redirection = ""
         self.word = None
         self.is_quoted = False
@@ -337,6 +345,9 @@ class CommandList:
     def _enter(self, words: Sequence[str]) -> None:
         """Go where a command leads to that changes the folder."""
         operands = [word for word in words[1:] if not is_option(word)]
+        before = self.folders[-1]
+        if words[0] == "cd" and words[1:] == ["-"]:
+            operands = ["$OLDPWD"]
         if words[0] == "popd" and self.left:
             self.folders[-1] = self.left.pop()
         elif words[0] in ("cd", "pushd") and len(operands) == 1:
@@ -345,6 +356,7 @@ class CommandList:
             named = next(expanded(operands, self.values))[0]
             folder = posixpath.expanduser(_unknown().sub("", named))
             self.folders[-1] = posixpath.join(self.folders[-1], folder)
+            self.values = {**self.values, "OLDPWD": [before or "."]}
 
     def _assign(self, words: Sequence[str], command: SimpleCommand) -> None:
         """Note what variables are from here on: in a loop, read from a pipe, or set."""
@@ -354,6 +366,9 @@ class CommandList:
         named = list(dropwhile(assignment().fullmatch, rest))
         if words[0] == "set":
             self._set_given(words[1:])
+        elif words[0] == "alias":
+            for name, _, value in (word.partition("=") for word in rest[1:]):
+                self._set(ALIAS + name, [value])
         elif words[0] == "for":
             self._loop_over(words[1:], command)
         elif named:
@@ -418,6 +433,9 @@ class CommandList:
                 self.inner += within.inner
 
 
+_HIDDEN = {ord(sign): 0xE000 + ord(sign) for sign in "{,}"}
+"""What stands for braces and commas that are quoted, while a word is read."""
+_SHOWN = {hidden: sign for sign, hidden in _HIDDEN.items()}
 _SUBSTITUTIONS = ("inner", "sum", "named", "tick")
 _SETTERS = {
     "done": CommandList._end_loop,

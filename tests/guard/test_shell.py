@@ -101,7 +101,7 @@ UNKNOWN = [
     "$x push",
     '"$@"',
     "${x:-git} push",
-    "{git,push,-f}",
+    "{$x,push,-f}",
     "g?t push",
     '"${a[@]}"',
 ]
