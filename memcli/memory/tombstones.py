@@ -191,8 +191,12 @@ def lines_of(body: str) -> list[str]:
 
 @verbose
 def identifier() -> str:
-    """A word that names one thing: with a digit, or a sign within."""
-    return r"[#@]? \w* \d [\w./:@#+-]* | \w+ (?: [./:@#+_-] \w+ )+ | [#@] \w+"
+    """A word that names one thing: with a digit, or a sign within. It begins where a
+    word does: a long one would be looked at anew from each of its letters."""
+    return r"""
+        (?: [#@] | (?<! \w ) ) \w* \d [\w./:@#+-]*
+      | (?<! \w ) \w+ (?: [./:@#+_-] \w+ )+ | [#@] \w+
+    """
 
 
 def words_of(text: str) -> list[str]:

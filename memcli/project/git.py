@@ -191,6 +191,8 @@ _SAFE = (
     *("-c", "mailmap.file=/dev/null"),
     *("-c", "blame.ignoreRevsFile="),
     *("-c", "i18n.logOutputEncoding=UTF-8"),
+    *("-c", "log.showRoot=true"),
+    *("-c", "core.abbrev=auto"),
 )
 _PLAIN = {
     "diff": ("--no-ext-diff", "--no-textconv"),
@@ -223,6 +225,7 @@ def run(
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_ALLOW_PROTOCOL": "",
         "GIT_NO_REPLACE_OBJECTS": "1",  # show commits as they were written
+        "GIT_GRAFT_FILE": os.devnull,  # and with their own parents
     }
     if verb in ("blame", "diff"):  # commands that read files of the work tree
         environ |= _without_filters(cwd)

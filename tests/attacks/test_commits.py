@@ -119,3 +119,16 @@ def test_commits_are_read_whatever_encoding_git_is_set_to(zebra, key, encoding):
     assert "wïdgets" in zebra.ok("recall", "--history", "only", "wïdgets gateway").out
     assert "wïdgets" in zebra.ok("why", "zebra.py").out
     assert "stripes" in zebra.ok("recall", "--at", "HEAD", "zebra stripes").out
+
+
+def test_neither_grafts_nor_settings_change_what_history_tells(zebra):
+    """Other parents, files of the first commit left out, hashes of four letters."""
+    zebra.commit("The first zebra")
+    told = git.run(["log", "--name-only", "--format=%h %s"], zebra.root).stdout
+    other = zebra.git("commit-tree", "HEAD^{tree}", "-m", "GRAFTED").strip()
+    head = zebra.git("rev-parse", "HEAD").strip()
+    zebra.write(".git/info/grafts", f"{head} {other}\n")
+    zebra.git("config", "log.showRoot", "false")
+    zebra.git("config", "core.abbrev", "4")
+    assert told
+    assert git.run(["log", "--name-only", "--format=%h %s"], zebra.root).stdout == told

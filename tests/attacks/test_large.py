@@ -8,7 +8,8 @@ import resource
 import pytest
 
 from memcli.index.fulltext import LEADERS, POOL
-from tests.work import calls
+from memcli.memory.tombstones import words_of
+from tests.work import calls, ends
 
 WORDS = "cart payment search index queue worker cache token deploy schema".split()
 TASK = "payment search schema of the queue worker"
@@ -161,3 +162,10 @@ def test_entries_that_tie_cost_little_by_their_number(project, monkeypatch, embe
     project.index_file.unlink()
     again = project.mem("recall", "cart total", "--limit", "1", "--json").json
     assert again["hits"] == found["hits"]
+
+
+@pytest.mark.parametrize("letter", ["L", "é", "1", "a.", "#", "漢"])
+def test_a_word_without_an_end_is_compared_in_one_pass(letter):
+    """As a model may write one into a title, or a person paste one into a turn."""
+    with ends():
+        assert len(words_of(letter * 200_000)) < 200_000

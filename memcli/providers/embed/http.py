@@ -16,9 +16,8 @@ from memcli.errors import ProviderError
 from memcli.providers import PACKING, bounded, within
 from memcli.providers.embed import Matrix
 from memcli.providers.embed.wire import Wire, shown
-from memcli.text.controls import clean_text, strip_controls
+from memcli.text.controls import clean_text, for_pipe
 from memcli.text.matching import verbose
-from memcli.text.secrets import redact_secrets
 
 TRIES = 5
 PAUSE = 0.5  # seconds before the second try; doubled for each further one
@@ -231,7 +230,7 @@ class HttpEmbedder:
         text = text[:5_000]
         for secret in (self.wire.key.secret, urlsplit(self.wire.url).password):
             text = text.replace(secret, "[key]") if secret else text
-        text = " ".join(strip_controls(redact_secrets(text)).split())
+        text = " ".join(for_pipe(text).split())
         return text if len(text) <= 200 else text[:199] + "…"
 
     def _failed(self, what: str, hint: str = "") -> ProviderError:
