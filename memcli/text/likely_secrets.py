@@ -235,17 +235,17 @@ def kinds_of(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass").translate(_KINDS)
 
 
-def _has_long_word(text: str, length: int = 28) -> bool:
+def _has_long_word(kinds: bytes, length: int = 28) -> bool:
     """Whether as many letters of tokens stand in a row as `_token` wants: few texts have
     them."""
-    return b"a" * length in kinds_of(text).translate(_AS_ONE)
+    return b"a" * length in kinds.translate(_AS_ONE)
 
 
 def _may_mix(text: str) -> bool:
     """Whether some word may be a `_mixture`."""
     kinds = kinds_of(text)
     is_mixed = b"0" in kinds or b"aA" in kinds
-    return is_mixed or not text.isascii() or _has_long_word(text, 20)
+    return is_mixed or not text.isascii() or _has_long_word(kinds, 20)
 
 
 def picked_alone(text: str) -> Iterator[Span]:
@@ -253,9 +253,17 @@ def picked_alone(text: str) -> Iterator[Span]:
     in 262,000 lines of manuals and code no value looks so like the first; of 923 lines
     with hashes, numbers and long words from 70 repositories one value in a hundred is
     like the second, and no secret."""
-    for found in _alone().finditer(text) if _digits_by_sign().search(text) else ():
-        yield Span("password", start=found.start(), end=found.end())
-    for token in _token().finditer(text) if _has_long_word(text) else ():
+    kinds = kinds_of(text)
+    has_digits = b"00" in kinds or not text.isascii()
+    if has_digits and _digits_by_sign().search(text):
+        for found in _alone().finditer(text):
+            yield Span("password", start=found.start(), end=found.end())
+    if _has_long_word(kinds):
+        yield from _drawn_alone(text)
+
+
+def _drawn_alone(text: str) -> Iterator[Span]:
+    for token in _token().finditer(text):
         drawn = token["drawn"]
         if not _thrice_mixed().fullmatch(drawn) or not is_surely_drawn(drawn):
             continue

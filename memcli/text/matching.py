@@ -6,7 +6,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache, wraps
-from itertools import chain, groupby
+from itertools import chain, filterfalse, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import overload
@@ -92,7 +92,7 @@ class Literals:
 
     def within(self, text: str) -> set[str]:
         """All literals that may occur in a text; what has no blank in it does occur."""
-        words = set(text.split()) - self._plain
+        words = set(filterfalse(self._plain.__contains__, text.split()))
         unknown = words.difference(self._telling)
         known = map(self._telling.__getitem__, words - unknown)
         literals = set[str]().union(*known)
@@ -110,20 +110,15 @@ class Literals:
         lowered_words = lowered(all_words)
         ends = self._by_end.keys() & _fours(lowered_words)
         parts = self._short.union(*map(self._by_end.__getitem__, ends))
-        exact = [
-            (all_words, part, self._exact[part]) for part in parts & self._exact.keys()
-        ]
-        small = [
-            (lowered_words, part, self._small[part])
-            for part in parts & self._small.keys()
-        ]
         telling = defaultdict[str, set[str]](set)
-        for written, part, literals in (*exact, *small):
-            end = 0
-            while (place := written.find(part, end)) >= 0:
-                begin = all_words.rfind(" ", 0, place + 1) + 1
-                end = all_words.find(" ", begin)
-                telling[all_words[begin:end]] |= literals
+        sides = ((all_words, self._exact), (lowered_words, self._small))
+        for written, by_part in sides:
+            for part in parts & by_part.keys():
+                end = 0
+                while (place := written.find(part, end)) >= 0:
+                    begin = all_words.rfind(" ", 0, place + 1) + 1
+                    end = all_words.find(" ", begin)
+                    telling[all_words[begin:end]] |= by_part[part]
         lasting = {word for word in words if len(word) <= LONGEST_WORD}
         self._plain |= lasting - telling.keys()
         for word in lasting & telling.keys():

@@ -135,7 +135,8 @@ def _find_plain(text: str) -> list[Span]:
         return list(picked_alone(text))
     going_on = [each.span() for each in _goes_on().finditer(text)]
     text = text.replace("\\\n", "  ")  # a line that goes on is one line
-    text = _handle().sub(lambda handle: "h" * len(handle[0]), text)
+    if "s:" in text or "c:" in text:  # four times faster than the pattern
+        text = _handle().sub(lambda handle: "h" * len(handle[0]), text)
     lowered_text = lowered(text)
     keys = private_keys(text) if _PRIVATE in lowered_text else ()
     candidates = (
