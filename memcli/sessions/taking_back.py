@@ -1,6 +1,7 @@
 """What a person takes back in a session: "forget what I said about …", "X is no longer
 true", "… replaces what I told you about …". Pure."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from memcli.text.matching import verbose
@@ -141,8 +142,11 @@ def taken_back(text: str) -> TakenBack | None:
     was learned last. The turn is that and no more: a sentence within a longer one is
     left to the person."""
     statement = " ".join(text.split())
-    if not statement or len(statement) > LONGEST:
-        return None
+    return _taken_back(statement) if 0 < len(statement) <= LONGEST else None
+
+
+@lru_cache(maxsize=4096)  # each pass over a session asks again
+def _taken_back(statement: str) -> TakenBack | None:
     if last_one().match(statement):
         return TakenBack(about="")
     for pattern in (replacing(), misspoken(), forgetting(), no_longer()):

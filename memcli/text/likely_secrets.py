@@ -9,7 +9,7 @@ layout may be any: where a line speaks of access, a value that looks so goes."""
 import re
 from collections.abc import Collection, Iterator
 from functools import cache
-from itertools import islice
+from itertools import chain, islice, starmap
 
 from memcli.text.chosen import (
     is_chosen,
@@ -230,22 +230,27 @@ _AS_ONE = bytes.maketrans(b"0A", b"aa")
 
 
 def kinds_of(text: str) -> bytes:
-    """Digits as 0, capitals as A, what else stands in tokens as a: to look there is a
-    hundredth of the work of a pattern."""
-    return text.encode("utf-8", "surrogatepass").translate(_KINDS)
+    """Digits as 0, capitals as A, what else stands in tokens as a, a byte for each
+    character: to look there is a hundredth of the work of a pattern."""
+    return text.encode("ascii", "replace").translate(_KINDS)
 
 
-def _has_long_word(kinds: bytes, length: int = 28) -> bool:
-    """Whether as many letters of tokens stand in a row as `_token` wants: few texts have
-    them."""
-    return b"a" * length in kinds.translate(_AS_ONE)
+def _lines_with_long_words(text: str, kinds: bytes) -> Iterator[tuple[str, int, int]]:
+    """The text, and where a line begins and ends that may hold a `_token`."""
+    letters = kinds.translate(_AS_ONE)
+    end = 0
+    while (place := letters.find(b"a" * 28, end)) >= 0:
+        start = text.rfind("\n", end, place) + 1 or end
+        end = text.find("\n", place)
+        end = len(text) if end < 0 else end
+        yield text, start, end
 
 
 def _may_mix(text: str) -> bool:
     """Whether some word may be a `_mixture`."""
     kinds = kinds_of(text)
     is_mixed = b"0" in kinds or b"aA" in kinds
-    return is_mixed or not text.isascii() or _has_long_word(kinds, 20)
+    return is_mixed or not text.isascii() or b"a" * 20 in kinds.translate(_AS_ONE)
 
 
 def picked_alone(text: str) -> Iterator[Span]:
@@ -258,12 +263,8 @@ def picked_alone(text: str) -> Iterator[Span]:
     if has_digits and _digits_by_sign().search(text):
         for found in _alone().finditer(text):
             yield Span("password", start=found.start(), end=found.end())
-    if _has_long_word(kinds):
-        yield from _drawn_alone(text)
-
-
-def _drawn_alone(text: str) -> Iterator[Span]:
-    for token in _token().finditer(text):
+    lines = _lines_with_long_words(text, kinds)
+    for token in chain.from_iterable(starmap(_token().finditer, lines)):
         drawn = token["drawn"]
         if not _thrice_mixed().fullmatch(drawn) or not is_surely_drawn(drawn):
             continue

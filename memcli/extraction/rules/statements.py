@@ -7,6 +7,7 @@ run, and nothing in it points elsewhere."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from memcli.bans.clauses import is_rule as forbids_or_demands
@@ -271,6 +272,7 @@ def _is_aside(shows: frozenset[str]) -> bool:
     return bool(shows & _IDLE) or is_order
 
 
+@lru_cache(maxsize=words.REMEMBERED)
 def shown(sentence: SpokenSentence) -> frozenset[str]:
     """What the words of one sentence show."""
     low = sentence.low

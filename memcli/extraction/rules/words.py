@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from memcli.sessions.model import Turn
@@ -14,6 +14,7 @@ from memcli.text.sentences import sentences as whole_sentences
 
 LONGEST = 600  # characters of the longest sentence that is looked at
 READ = (6000, 4000)  # characters of a turn that are read, of its head and its tail
+REMEMBERED = 4096  # lines and sentences; rules, titles and digests ask for the same
 
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 # What stands before the text of a line: a bullet, a number or a heading, a check box.
@@ -85,6 +86,7 @@ def spoken(turn: Turn) -> bool:
     return turn.role == "assistant" and bool(turn.text) and not turn.tool
 
 
+@lru_cache(maxsize=REMEMBERED)
 def fold(text: str) -> str:
     """`text` in lower case between blanks, contractions as one word, without other
     punctuation."""
@@ -134,12 +136,15 @@ def is_logged(line: str) -> bool:
     return regex(_LOGGED).match(line) is not None
 
 
-def _split(line: str, mark: str) -> Iterator[SpokenSentence]:
+@lru_cache(maxsize=REMEMBERED)
+def _split(line: str, mark: str) -> tuple[SpokenSentence, ...]:
     """The sentences of a line."""
-    line = " ".join(line.split())
-    for text in whole_sentences(line):
-        if len(text) <= LONGEST:
-            yield SpokenSentence(text=text, low=fold(text), mark=mark)
+    texts = whole_sentences(" ".join(line.split()))
+    return tuple(
+        SpokenSentence(text=text, low=fold(text), mark=mark)
+        for text in texts
+        if len(text) <= LONGEST
+    )
 
 
 @cache
@@ -172,9 +177,16 @@ def _phrase(cue: str) -> str:
     return f" {cue[:-1]}" if cue.endswith("*") else f" {cue} "
 
 
+@cache
+def _plain_phrases(name: str) -> tuple[str, ...]:
+    """Those that a text of ASCII may hold: about half."""
+    return tuple(filter(str.isascii, phrases(name)))
+
+
 def says(name: str, low: str) -> bool:
     """Whether a folded text holds a cue of a kind."""
-    return any(map(low.__contains__, phrases(name)))
+    cues = _plain_phrases(name) if low.isascii() else phrases(name)
+    return any(map(low.__contains__, cues))
 
 
 def holds_letters(name: str, low: str) -> bool:
@@ -209,6 +221,7 @@ def asks(low: str) -> bool:
     return begins_so or holds_letters("asks", low)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def opened(low: str) -> str:
     """A folded text from its first word on that is no filler and no "@file"."""
     said = low.split()
