@@ -44,19 +44,21 @@ def _access() -> str:
     return r"""
         (?-i: (?<![a-z]) | (?<=[a-z]) (?=[A-Z]) )  # getToken, siteKEY
         (?: (?P<password>
-              (?: pass (?: word | wort | wd | phrase | code )? s? | pwd? | psk ) (?![a-z])
-            | creds? (?![a-z]) | credentials? | auth(?:tok)? (?![a-z]) | secrets? (?![a-z])
-            | tokens? (?![a-z]) | log (?:in|on) (?![a-z]) | wi-?fi | dsn
-            | root pw (?![a-z]) | bearer | fernet | cipher | unlock | clave (?![a-z]) | community ) (?! \d+ [a-z] )
-          | users? (?:name)? (?![a-z]) | account | basic | proxy | admin (?![a-z])
-          | root (?![a-z]) | connect | vault | salt (?![a-z]) | seed (?![a-z])
-          | keys? (?![a-z]) | keygen | hmac | cookie (?![a-z]) | (?: en | de ) crypt
-          | register (?![a-z]) | (?: access | private ) (?![a-z]) )
+              # of one end: to compile it takes as long as ten words
+              (?: (?: (?: pass (?: word | wort | wd | phrase | code )? s? | pwd? | psk )
+                  | creds? | auth(?:tok)? | secrets? | tokens? | log (?:in|on)
+                  | root pw | clave ) (?![a-z])
+                | credentials? | wi-?fi | dsn | bearer | fernet | cipher | unlock
+                | community ) (?! \d+ [a-z] ) )
+          | (?: users? (?:name)? | admin | root | salt | seed | keys? | cookie
+              | register | access | private ) (?![a-z])
+          | account | basic | proxy | connect | vault | keygen | hmac
+          | (?: en | de ) crypt )
       | (?P<foreign> 密码 | 密碼 | パスワード | 비밀번호 | парол
-        | (?<=[_a-z]) (?-i: [Pp]ass | [Pp]assword | Key ) (?![a-z])
-        | (?<=[_a-z]) (?: token | secret | password ) (?= ["']? \s? [=:] )  # mytoken=
-        | secret [ ]? (?: key | token ) (?![a-z])
-        | (?<=_) (?: key | auth ) (?![a-z]) | (?-i: Connection ) (?![a-z]) )
+        | (?: (?<=[_a-z]) (?-i: [Pp]ass | [Pp]assword | Key )
+            | secret [ ]? (?: key | token ) | (?<=_) (?: key | auth )
+            | (?-i: Connection ) ) (?![a-z])
+        | (?<=[_a-z]) (?: token | secret | password ) (?= ["']? \s? [=:] ) )  # mytoken=
       | (?<=[a-z]) key (?= ["']? \s? [=:] )  # sitekey=
     """
 
