@@ -137,7 +137,7 @@ _mem() {
         case $prev in
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--dry-run -n --root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--skip --dry-run -n --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     told)

@@ -92,7 +92,7 @@ complete -c mem -n '__fish_seen_subcommand_from add' -l outcome -x -d 'How it en
 complete -c mem -n '__fish_seen_subcommand_from add' -l domain -x -d 'task (passes with its stage) or team'
 complete -c mem -n '__fish_seen_subcommand_from add' -l again -d 'Write it even if it was retired before'
 complete -c mem -n '__fish_seen_subcommand_from add' -l rests-on -x -d 'Lines of code it rests on'
-complete -c mem -n '__fish_seen_subcommand_from add' -l beside -d 'Keep entries that say otherwise'
+complete -c mem -n '__fish_seen_subcommand_from add' -l beside -d 'Keep entries that it would supersede'
 complete -c mem -n '__fish_seen_subcommand_from add' -l dry-run -s n -d 'Print the diff; write nothing'
 complete -c mem -n '__fish_seen_subcommand_from add' -l root -x -a '(__fish_complete_directories)' -d 'The project\'s root; detected by default'
 complete -c mem -n '__fish_seen_subcommand_from add' -l set -x -a 'query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= detail= refresh= max_tokens_by_type= level_weights= kind_weights= roots= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= contradictions= semantic= consolidate= promote_global= health_min= extract_global= learn= hook_proxy= hook_show= hook_by= sync= inject_min= history= history_days= history_commits= history_mb= embedder= embed_model= embed_url= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= max_calls= store_url= store_team=' -d 'Change a setting for this run'
@@ -183,7 +183,7 @@ complete -c mem -n '__fish_seen_subcommand_from retire' -l quiet -s q -d 'Print 
 complete -c mem -n '__fish_seen_subcommand_from retire' -l help -s h -d 'Show this message and exit'
 
 complete -c mem -n '__fish_seen_subcommand_from restore' -k -a '(__mem_ids list --archived)'
-complete -c mem -n '__fish_seen_subcommand_from restore' -l again -d 'Even if another entry with the same words is retired'
+complete -c mem -n '__fish_seen_subcommand_from restore' -l again -d 'Even if the same words are retired or live in another entry'
 complete -c mem -n '__fish_seen_subcommand_from restore' -l dry-run -s n -d 'Print the diff; write nothing'
 complete -c mem -n '__fish_seen_subcommand_from restore' -l task -x -d 'Also write to this task\'s own work tree'
 complete -c mem -n '__fish_seen_subcommand_from restore' -l root -x -a '(__fish_complete_directories)' -d 'The project\'s root; detected by default'
@@ -192,6 +192,7 @@ complete -c mem -n '__fish_seen_subcommand_from restore' -l json -d 'Print one J
 complete -c mem -n '__fish_seen_subcommand_from restore' -l quiet -s q -d 'Print only errors and the answer'
 complete -c mem -n '__fish_seen_subcommand_from restore' -l help -s h -d 'Show this message and exit'
 
+complete -c mem -n '__fish_seen_subcommand_from undo' -l skip -d 'Leave the last write; the next undo goes on before'
 complete -c mem -n '__fish_seen_subcommand_from undo' -l dry-run -s n -d 'Print the diff; write nothing'
 complete -c mem -n '__fish_seen_subcommand_from undo' -l root -x -a '(__fish_complete_directories)' -d 'The project\'s root; detected by default'
 complete -c mem -n '__fish_seen_subcommand_from undo' -l set -x -a 'query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= detail= refresh= max_tokens_by_type= level_weights= kind_weights= roots= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= contradictions= semantic= consolidate= promote_global= health_min= extract_global= learn= hook_proxy= hook_show= hook_by= sync= inject_min= history= history_days= history_commits= history_mb= embedder= embed_model= embed_url= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= max_calls= store_url= store_team=' -d 'Change a setting for this run'

@@ -112,7 +112,7 @@ def add(
     domain: str = option("DOMAIN", "task (passes with its stage) or team."),
     again: bool = flag("--again", "Write it even if it was retired before."),
     rests_on: Names = many("FILE:A-B", "Lines of code it rests on.", "--rests-on"),
-    beside: bool = flag("--beside", "Keep entries that say otherwise."),
+    beside: bool = flag("--beside", "Keep entries that it would supersede."),
 ) -> None:
     """Write down what you learned; what is known already is reinforced."""
     from memcli.commands.add import AddRequest, add
@@ -390,7 +390,7 @@ def restore(
     mem: App,
     ids: list[str] = argument("ID...", "Retired or archived entries."),
     again: bool = flag(
-        "--again", "Even if another entry with the same words is retired."
+        "--again", "Even if the same words are retired or live in another entry."
     ),
 ) -> None:
     """Bring retired or archived entries back."""
@@ -401,11 +401,14 @@ def restore(
 
 
 @command("undo", dry=True)
-def undo(mem: App) -> int:
+def undo(
+    mem: App,
+    skip: bool = flag("--skip", "Leave the last write; the next undo goes on before."),
+) -> int:
     """Undo the last write of mem."""
     from memcli.commands import undo as command
 
-    report = command.undo(mem)
+    report = command.skip(mem) if skip else command.undo(mem)
     root = str(mem.project.root or mem.project.home)
     in_words = mem.dry_run and not mem.options.json
     waiting = view.waiting_lines(report, "would wait") if in_words else []

@@ -20,13 +20,12 @@ from memcli.memory.changes import ChangeSet, EntryChange, edited
 from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prominence import stronger
-from memcli.memory.tombstones import fold
 from memcli.memory.values import LEVEL_WORDS, Entry, Patch, Place, plain_id
-from memcli.memory.words import body_of, clean
+from memcli.memory.words import clean
 from memcli.project import context, globs
 from memcli.project.context import Project, nothing_written
 from memcli.similarity.claims import claim
-from memcli.similarity.duplicates import near_duplicate
+from memcli.similarity.duplicates import Titled, near_duplicate
 from memcli.similarity.opposites import PlacedEntry, opposites, standing_in
 from memcli.similarity.taken_back import ECHO, echoes, replaces
 from memcli.storage.files import SMALL_BYTES, Conflicted, Unreadable, read_file
@@ -239,7 +238,7 @@ def _plan(app: App, request: AddRequest) -> AddReport:
             app.notes.append(f"{problem}: mem doctor")
     changes = ChangeSet([memory], today)
     changes.add(name, values, body)
-    outdated = _with_another_value(project, similar, request, body)
+    outdated = _outdated(project, similar, request, Titled(title, body))
     if outdated is not None:
         _supersede(app, changes, outdated, values["id"])
     texts = changes.texts()
@@ -293,11 +292,11 @@ def retire_echoes(
     return retired
 
 
-def _with_another_value(
-    project: Project, near: Iterable[PlacedEntry], request: AddRequest, body: str
+def _outdated(
+    project: Project, near: Iterable[PlacedEntry], request: AddRequest, added: Titled
 ) -> PlacedEntry | None:
-    """The one entry of this level that has another value for the same thing. Several
-    are a series, and none of them is replaced."""
+    """The one entry of this level that has another value for the same thing, or of
+    which what is added says all. Several are a series, and none of them is replaced."""
     if request.beside or request.kind == "episode":
         return None
     level_of = {file.name: file.place.level for file in project.listing.files}
@@ -305,9 +304,23 @@ def _with_another_value(
     replaced = [
         rival
         for rival in rivals
-        if not binds(rival.entry) and replaces(body, rival.entry.body)
+        if not binds(rival.entry)
+        if replaces(added.body, rival.entry.body)
+        or _is_part(rival.entry, request, added)
     ]
     return replaced[0] if len(replaced) == 1 else None
+
+
+def _is_part(known: Entry, request: AddRequest, added: Titled) -> bool:
+    """Whether what is added says all that an entry says, of its kind and of what it is
+    about, too."""
+    values = {"tags": request.tags, "paths": request.paths}
+    values |= {"commands": request.commands, "rests_on": request.rests_on}
+    is_about = all(
+        set(allowed.listed(known, key)) <= set(given) for key, given in values.items()
+    )
+    is_same_kind = known.kind == request.kind and not known.touched
+    return is_same_kind and is_about and added.says_all(Titled(known.title, known.body))
 
 
 def _opposed(
@@ -447,23 +460,16 @@ def _found(
             yield path_of[candidate.source], plain_id(candidate.entry)
 
 
-def _says_all(known: Entry, title: str, body: str) -> bool:
-    """Whether an entry has the title of another one, and each line of its text."""
-    if fold(known.title) != fold(title):
-        return False
-    lines = {fold(line) for line in body_of(known.body, known.title).splitlines()}
-    added = {fold(line) for line in body_of(body, title).splitlines()}
-    return added - {""} <= lines
-
-
 def _reinforced(
     app: App, near: Iterable[PlacedEntry], title: str, body: str
 ) -> AddReport | None:
+    added = Titled(title, body)
     added_claim = claim(body)
     for path, entry in near:
         is_same = near_duplicate(added_claim, claim(entry.body))
+        says_all = Titled(entry.title, entry.body).says_all(added)
         file = app.project.found(path)
-        if file is None or not (is_same or _says_all(entry, title, body)):
+        if file is None or not (is_same or says_all):
             continue
         memory = read_target(app.project, file.path, path)
         stronger_values = stronger(entry, app.today)

@@ -1,6 +1,6 @@
 """mem retire and mem restore: take entries out of recall, and bring them back."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memcli.app import App
@@ -10,6 +10,7 @@ from memcli.compaction.reinforce import adopt_hint
 from memcli.errors import RefusedError, UsageError
 from memcli.index.upkeep import Located
 from memcli.memory.changes import ChangeSet, Spot, came_back
+from memcli.memory.tombstones import fold
 from memcli.memory.values import (
     ARCHIVE,
     Entry,
@@ -17,7 +18,10 @@ from memcli.memory.values import (
     plain_id,
     source_of,
 )
-from memcli.project.context import hold, nothing_written, patches_of
+from memcli.project.context import hold, nothing_written, patches_of, read_known
+from memcli.similarity.claims import claim
+from memcli.similarity.duplicates import near_duplicate
+from memcli.similarity.opposites import PlacedEntry
 from memcli.similarity.taken_back import TakenBackDoor
 
 LIVE = {"status": "active", "retired_because": None, "superseded_by": None}
@@ -43,8 +47,8 @@ def retire(app: App, ids: Sequence[str], because: str = "") -> RetireReport:
 
 def restore(app: App, ids: Sequence[str], *, again: bool = False) -> RetireReport:
     """Make retired entries active again, and bring archived ones back into their file.
-    Raises RefusedError for one whose words were taken back in another entry, too,
-    unless `again`."""
+    Raises RefusedError for one whose words were taken back in another entry, too, or
+    stand in a live one, unless `again`."""
     return app.write(lambda: _plan_restore(app, ids, again=again), "restore")
 
 
@@ -83,6 +87,7 @@ def _extent(entry: Entry) -> str:
 def _plan_restore(app: App, ids: Sequence[str], *, again: bool) -> RetireReport:
     refresh_found(app)
     taken_back = TakenBackDoor(()) if again else app.taken_back()
+    standing = [] if again else list(_standing(app))
     changes = ChangeSet(today=app.today)
     changed = []
     already = []
@@ -94,10 +99,10 @@ def _plan_restore(app: App, ids: Sequence[str], *, again: bool) -> RetireReport:
             raise RefusedError(what, f"mem restore {prefix} --again")
         path = spot[0]
         archived = path.endswith(ARCHIVE)
-        for name in (
-            *_copies(app, key, path),
-            *([source_of(path)] if archived else ()),
-        ):
+        home = source_of(path) if archived else path
+        if archived or not entry.is_live:
+            _refuse_twin(prefix, entry, home, standing)
+        for name in dict.fromkeys((*_copies(app, key, path), path, home)):
             with nothing_written(name):
                 hold(app.project, changes, name)
         if archived:
@@ -112,6 +117,29 @@ def _plan_restore(app: App, ids: Sequence[str], *, again: bool) -> RetireReport:
         already=tuple(already),
         patches=patches_of(app.project, changes),
     )
+
+
+def _standing(app: App) -> Iterator[PlacedEntry]:
+    """The live entries of all files."""
+    for file in read_known(app.project, app.project.listing.files, []):
+        for entry in file.memory.entries:
+            if entry.is_live and file.place.store != "archive":
+                yield PlacedEntry(file.path, entry)
+
+
+def _refuse_twin(
+    prefix: str, entry: Entry, path: str, standing: Iterable[PlacedEntry]
+) -> None:
+    """Raises RefusedError where a live entry of the file says what this one says."""
+    restored_claim = claim(fold(entry.body))
+    for other in standing:
+        if other.path != path or other.entry.id == entry.id:
+            continue
+        if near_duplicate(restored_claim, claim(fold(other.entry.body))):
+            where = f"{path}:{other.entry.line}, id {other.entry.id[:8]}"
+            what = f"{prefix}: {other.entry.title} says the same ({where})"
+            hint = f"that is enough; mem restore {prefix} --again keeps both"
+            raise RefusedError(f"{what}; nothing was written", hint)
 
 
 def _copies(app: App, key: str, path: str) -> list[str]:

@@ -14,9 +14,9 @@ from memcli.storage.workspace import LastWrite
 
 
 class UndoReport(NamedTuple):
-    """The write taken back (`verb` "" for none), its files, the verb that is
-    `earlier`, the ids of the proposals that wait again, and the titles of those that
-    wait no more."""
+    """The write taken back (`verb` "" for none), or `skipped`, its files, the verb that
+    is `earlier`, the ids of the proposals that wait again, and the titles of those
+    that wait no more."""
 
     verb: str = ""
     time: str = ""
@@ -25,6 +25,7 @@ class UndoReport(NamedTuple):
     earlier: str = ""
     waiting: tuple[str, ...] = ()
     unproposed: tuple[str, ...] = ()
+    skipped: bool = False
 
 
 def undo(app: App) -> UndoReport:
@@ -42,8 +43,7 @@ def undo(app: App) -> UndoReport:
         with _around(app, last_write):
             files = app.workspace.undo()
         _hide_index(app)
-        earlier_write = app.workspace.last_write()
-        earlier = earlier_write.verb if earlier_write and earlier_write.patches else ""
+        earlier = _next(app)
     if last_write.verb in (drop.VERB, keep.VERB):
         waiting = keep.wait_again(app, last_write.note)
     unproposed: list[Proposal] = []
@@ -58,6 +58,28 @@ def undo(app: App) -> UndoReport:
         waiting=waiting,
         unproposed=tuple(each.title for each in unproposed),
     )
+
+
+def skip(app: App) -> UndoReport:
+    """Leave the last write as it is, for good: undo goes on with the one before it."""
+    last_write = app.workspace.last_write()
+    if last_write is None:
+        return UndoReport()
+    if not app.dry_run:
+        app.workspace.skip()
+    return UndoReport(
+        verb=last_write.verb,
+        time=last_write.time,
+        files=tuple(patch.path for patch in last_write.patches),
+        earlier="" if app.dry_run else _next(app),
+        skipped=True,
+    )
+
+
+def _next(app: App) -> str:
+    """What another undo would undo: the verb of a write whose texts are known."""
+    last_write = app.workspace.last_write()
+    return last_write.verb if last_write and last_write.patches else ""
 
 
 def _hide_index(app: App) -> None:

@@ -8,9 +8,10 @@ from itertools import chain, combinations
 from math import ceil, floor
 from typing import NamedTuple, TypeVar
 
-from memcli.memory.words import overlap
+from memcli.memory.tombstones import fold
+from memcli.memory.words import body_of, overlap
 from memcli.similarity import differences as differ
-from memcli.similarity.claims import Claim, content_terms, literals_of
+from memcli.similarity.claims import Claim, claim, content_terms, literals_of
 from memcli.similarity.tokens import WORDS, against
 
 T = TypeVar("T")
@@ -113,6 +114,29 @@ def near_duplicate(first: Claim, second: Claim) -> bool:
     if not _alike(first, second):
         return False
     return differ.guard(first, second) is None
+
+
+class Titled(NamedTuple):
+    """What an entry says, or would say."""
+
+    title: str
+    body: str
+
+    def says_all(self, other: "Titled") -> bool:
+        """Whether it has the title of another one, or nearly, and each line of its
+        text."""
+        title = fold(self.title)
+        other_title = fold(other.title)
+        is_near = title == other_title or near_duplicate(
+            claim(title), claim(other_title)
+        )
+        return is_near and other.lines <= self.lines
+
+    @property
+    def lines(self) -> set[str]:
+        """The lines below the title, without what only looks different."""
+        below = body_of(self.body, self.title).splitlines()
+        return {fold(line) for line in below} - {""}
 
 
 def _alike(first: Claim, second: Claim) -> bool:

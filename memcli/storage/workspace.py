@@ -15,7 +15,7 @@ from typing import NamedTuple
 from memcli.errors import DataError, MemError, RefusedError
 from memcli.memory.values import ARCHIVE, Patch
 from memcli.storage import durable, files, journal
-from memcli.storage.durable import UNCHANGED, refusing, silent
+from memcli.storage.durable import UNCHANGED, read_if_there, refusing, silent
 from memcli.storage.files import written_at
 from memcli.storage.journal import StaleError, Step, WriteRecord, folders_of
 
@@ -124,6 +124,14 @@ class Workspace:
                 pass
         return self._news()
 
+    def skip(self) -> None:
+        """Leave the last write as it is: undo goes on with the one before it."""
+        with self.hold("undo"):
+            newest = self._journals.newest()
+            if newest is not None:
+                with refusing(newest):
+                    newest.unlink()
+
     def undo(self, *, wait: float = 10.0) -> list[str]:
         """Undo the last write, keeping edits of others; return the files. Raises
         RefusedError."""
@@ -154,9 +162,11 @@ class Workspace:
             self._target(str(step.path))
             back = step if journal.found(step) == "before" else journal.rebased(step)
             if back is None:
-                when = f"what was written is changed since mem {record.verb} of {record.time}"
-                hint = "take the later change back first, or mend the file by hand"
-                raise RefusedError(f"{step.name}: {when}; not undone", hint)
+                wrote = f"not as mem {record.verb} of {record.time} wrote it"
+                what = (
+                    f"{step.name}: {wrote} (edited, or of another commit); not undone"
+                )
+                raise RefusedError(what, _instead(step))
             steps.append(back)
         return tuple(steps)
 
@@ -407,3 +417,20 @@ def _encoded(name: str, text: str | None) -> bytes | None:
 
 def _text(data: bytes | None) -> str | None:
     return None if data is None else data.decode()
+
+
+def _instead(step: Step) -> str:
+    """What a person can do about a write whose text was edited since; `step` would
+    undo it."""
+    from memcli.memory.parser import parse  # hooks write, and read no memory for it
+
+    written, earlier = (
+        {entry.id for entry in parse((text or b"").decode(), step.name).entries}
+        for text in (step.before, step.after)
+    )
+    current = (read_if_there(step.path) or b"").decode("utf-8", "replace")
+    added = [name[:8] for name in sorted(written - earlier) if name in current]
+    skip = "mem undo --skip leaves it, and mem undo goes on with the write before"
+    if not added:
+        return skip
+    return f"mem retire {' '.join(added[:3])} takes it out as it is now; {skip}"

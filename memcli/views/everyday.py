@@ -203,9 +203,9 @@ def undo_text(report: UndoReport, root: str) -> str:
     if not report.verb:
         return "nothing to undo"
     names = [place(_seen_from(root, path)) for path in report.files]
-    lines = [
-        f"undid {report.verb} of {report.time}: {', '.join(names) or 'no file changes'}"
-    ]
+    done = "left as it is:" if report.skipped else "undid"
+    what = ", ".join(names) or "no file changes"
+    lines = [f"{done} {report.verb} of {report.time}: {what}"]
     titles = dict(chain.from_iterable(map(_changed_entries, report.patches)))
     named = [f"  {safe(title)} (id {name[:8]})" for name, title in titles.items()]
     lines += named[:3]
@@ -226,7 +226,8 @@ def undo_text(report: UndoReport, root: str) -> str:
         what = f"the write before it, {report.earlier}"
         if report.earlier == REMOVAL:
             what += " (what it removed would be back and active)"
-        lines.append(f"another mem undo undoes {what}")
+        again = "mem undo now" if report.skipped else "another mem undo"
+        lines.append(f"{again} undoes {what}")
     return "\n".join(lines)
 
 

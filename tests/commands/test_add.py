@@ -226,21 +226,49 @@ def test_what_is_known_is_reinforced(project):
 
 
 def test_a_title_that_stands_already_is_not_written_twice(project):
-    """Nothing more is reinforced, case and width aside; a text or another line of it is
-    added, and so is an episode of that title."""
+    """Nothing more is reinforced, case, width and "the" aside; a text or another line of
+    it is added, and so is an episode of that title."""
     body = "Because others queue behind it.\nAsk the owner of the table first."
     project.remembers(LOCK, body, id="aaaa1111")
-    for known in (LOCK, LOCK.upper(), f"{LOCK}\nask the owner of the table first."):
+    near = LOCK.replace("Set", "Set the")
+    for known in (
+        LOCK,
+        LOCK.upper(),
+        near,
+        f"{LOCK}\nask the owner of the table first.",
+    ):
         result = project.mem("add", known)
         assert result.out.startswith(f"already known, reinforced: {LOCK} ("), result
     (entry,) = project.entries()
-    assert entry.reinforcement_count == 3
+    assert entry.reinforcement_count == 4
     result = project.mem("add", f"{LOCK}\nNever ask the owner of the table first.")
     assert result.out.startswith("added to "), result
     result = project.mem("add", LOCK, "--kind", "policy", "--step", "Call the owner")
     assert result.out.startswith("added to "), result
     result = project.mem("add", f"{LOCK}\nIt went well.", "--kind", "episode")
     assert result.out.startswith("added to "), result
+
+
+@pytest.mark.parametrize(
+    ("known", "options", "stands"),
+    [
+        ({}, (), False),
+        ({"paths": ["a.py"]}, ("--path", "a.py"), False),
+        ({"paths": ["a.py"]}, (), True),
+        ({"kind": "policy"}, (), True),
+        ({"guard": "ask"}, (), True),
+        ({}, ("--beside",), True),
+    ],
+)
+def test_what_says_all_of_an_entry_and_more_takes_its_place(
+    project, known, options, stands
+):
+    """In nearly the same title, of the same kind and of no fewer files."""
+    project.write("a.py", "")
+    project.remembers("Rebuild the auth", "", id="aaaa1111", **known)
+    result = project.ok("add", "Rebuild auth\nRun make auth.", *options)
+    assert ("supersedes: Rebuild the auth (id aaaa1111" in result.out) != stands
+    assert len(project.listed()) == 1 + stands
 
 
 def test_what_stands_elsewhere_or_was_retired_is_added_when_asked(project):

@@ -38,6 +38,23 @@ def test_restore_brings_an_archived_entry_back_into_its_file(project):
     project.ok("recall", "zebra", "--ranked", "--check")
 
 
+def test_what_stands_again_is_not_restored_beside_itself(project):
+    """Retired or archived, unless that is asked for."""
+    text = ("add", "Rebuild the auth\nAfter the schema changed.", "--again")
+    for step in ("list", "compact"):
+        project.mem(*text)
+        old = project.listed()[0]["id"]
+        project.mem("retire", old)
+        project.mem(step)
+        project.ok(*text)
+        refused = project.ends(5, "restore", old)
+        assert "Rebuild the auth says the same (MEMORY.md:" in refused.err
+        assert len(project.listed()) == 1
+        project.ok("restore", old, "--again")
+        assert len(project.listed()) == 2
+        project.memory()
+
+
 def test_unknown_and_ambiguous_ids_are_usage_errors(project):
     """Exit 2, nothing written, the candidates named."""
     path = project.memory(project.entry(id="abc1"), project.entry(id="abc2"))
@@ -82,6 +99,24 @@ def test_undo_leaves_what_was_written_by_hand_beside_it(project):
         path.write_text(text)
         project.ends(5, "undo")
         assert path.read_text() == text
+
+
+def test_undo_goes_on_before_a_write_that_is_left(project):
+    """That one stays as somebody edited it."""
+    project.mem("add", "Zebras sleep")
+    project.mem("add", "Lions sleep")
+    edited = project.read().replace("Lions sleep", "Lions hunt")
+    project.memory(edited)
+    refused = project.ends(5, "undo")
+    assert "hint: mem retire" in refused.err and "--skip" in refused.err
+    project.ok("undo", "--skip", "--dry-run")
+    left = project.ok("undo", "--skip")
+    assert left.out.startswith("left as it is: add of ")
+    assert left.out.endswith("mem undo now undoes the write before it, add\n")
+    assert project.read() == edited
+    project.ok("undo")
+    assert "Zebras" not in project.read() and "Lions hunt" in project.read()
+    project.ends(1, "undo", "--skip")
 
 
 def test_undo_takes_back_the_last_write_and_then_the_one_before(project):
