@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from memcli.project.keys import KEYS
 from tests.docs import generate
 from tests.programs import finished
 
@@ -105,7 +106,8 @@ def limited():
     ids=lambda each: getattr(each, "name", "") or each.names[0],
 )
 def test_offered_values_are_those_the_program_takes(command, option, project):
-    """A wrong value is refused, exit 2, with a hint that lists exactly what is offered."""
+    """A wrong value is refused, exit 2, with a hint that lists exactly what is offered;
+    of a configuration key the nearest three."""
     project.remembers()
     arguments = ["x"] if command.arguments else []
     wrong = "nonsense=1" if option.takes == "KEY=VALUE" else "nonsense"
@@ -113,4 +115,7 @@ def test_offered_values_are_those_the_program_takes(command, option, project):
     hint = result.err.partition("hint: ")[2]
     assert result.code == 2, result.err
     listed = re.split(r", ", re.sub(r"^one of ", "", hint.strip()).partition(" (")[0])
+    if option.takes == "KEY=VALUE":
+        listed = KEYS
+        assert sum(f"'{key}'" in hint for key in KEYS) == 3, hint
     assert {value.rstrip("=") for value in option.values} == set(listed), hint

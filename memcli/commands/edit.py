@@ -30,8 +30,9 @@ from memcli.memory.values import DOMAINS, KINDS, Entry, Patch, plain_id
 from memcli.memory.words import body_of
 from memcli.project.context import need_root, nothing_written
 from memcli.storage.durable import write_output
-from memcli.storage.files import Unreadable, read_text
+from memcli.storage.files import Unreadable, read_text, why
 
+NOTHING = "nothing was written"
 _HEADING = re.compile(r"\A(#{1,6}[ \t]+(?:\[\d{4}-\d\d-\d\d\][ \t]*)?)[^\r\n]*")
 _WRITTEN = re.compile(r"^written:[^\n]*\n", re.MULTILINE)
 _FIELDS = (
@@ -122,9 +123,8 @@ def edit(app: App, request: EditRequest) -> EditReport:
             report = app.write(lambda: _spliced(app, standing, text), "edit")
     except (MemError, Unreadable) as error:
         kind = RefusedError if isinstance(error, RefusedError) else DataError
-        raise kind(
-            f"{error}; nothing was written", f"your text is kept in {copy}"
-        ) from None
+        what = str(error).removesuffix(f"; {NOTHING}")
+        raise kind(f"{what}; {NOTHING}", f"your text is kept in {copy}") from None
     # and what the editor left there
     shutil.rmtree(os.path.dirname(copy), ignore_errors=True)
     return report
@@ -252,8 +252,10 @@ def _edited_copy(app: App, standing: _Standing) -> str:
         code = subprocess.run([*shlex.split(command), copy], check=False).returncode
     except (OSError, ValueError) as error:
         shutil.rmtree(folder, ignore_errors=True)
+        reason = why(error) if isinstance(error, OSError) else str(error)
         raise UsageError(
-            f"the editor cannot be run: {error}", f"check {command!r}"
+            f"the editor {command!r} cannot be run: {reason}",
+            "set VISUAL or EDITOR, or name what to change: mem edit --help",
         ) from None
     if code:
         what = f"the editor exited with {code}; nothing was written"
@@ -299,7 +301,7 @@ def _as_whole(standing: _Standing, text: str) -> str:
 
 def _with_text(standing: _Standing, text: str) -> MemoryFile:
     """The file with `text` for the entry. Raises DataError where it would be another
-    entry, or several."""
+    entry, or several, or has a value that cannot be used."""
     entry = standing.entry
     memory = standing.memory
     raw = standing.raw
@@ -309,9 +311,11 @@ def _with_text(standing: _Standing, text: str) -> MemoryFile:
     after = parse(f"{begin}{text.rstrip()}{tail}{end}", memory.path)
     if _identified(after) != _identified(memory):
         raise DataError("the text would no longer be exactly this entry")
+    known = {problem.message for problem in memory.problems}
     for problem in after.problems:
-        if problem.severity == "unreadable":
-            raise DataError(f"the text cannot be read back: {problem.message}")
+        if problem.severity == "unreadable" or problem.message not in known:
+            reason = problem.message.partition(";")[0]  # no value takes its place
+            raise DataError(f"the text cannot be read back: {reason}")
     return after
 
 
@@ -322,12 +326,14 @@ def _identified(memory: MemoryFile) -> list[str]:
 def _report(standing: _Standing, after: MemoryFile, entry: Entry) -> EditReport:
     before = standing.memory.text
     patch = Patch(standing.path, before, after.text)
+    is_changed = after.text != before
+    changed = _changed(standing.entry, entry) or ["front matter"] * is_changed
     return EditReport(
         id=standing.entry.id,
         path=after.path,
         title=entry.title,
-        changed=tuple(_changed(standing.entry, entry)),
-        patches=(patch,) if after.text != before else (),
+        changed=tuple(changed),
+        patches=(patch,) if is_changed else (),
     )
 
 

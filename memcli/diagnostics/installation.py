@@ -158,7 +158,7 @@ def _orphaned() -> Iterator[Check]:
         yield remark(
             "history",
             f"{records}: {', '.join(records_named[:5])}",
-            hint="if this repository was moved from one of them: mem index --history --from KEY",
+            hint="moved from there: mem index --history --from KEY; if nobody needs it, delete the file",
             path=str(next(iter(orphaned))),
         )
 

@@ -70,6 +70,30 @@ def test_an_editor_that_changes_nothing_writes_nothing(project, copies):
     assert project.read() == text
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("s/^importance: .*/importance: lots/", "importance: 'lots' is no number;"),
+        ("s/^status: .*/status: nonsense/", "status: 'nonsense' is none of"),
+        ("s/^created_at: .*/created_at: soon/", "created_at: 'soon' is no date"),
+        ("s/^domain: .*/domain: foo/", "domain: 'foo' is none of"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_refused(project, change, said):
+    """It would be read back as the default; nothing is written."""
+    text = filled(project)
+    refused = edited(project, f'sed -i "{change}" "$1"\n', "aaaa")
+    assert refused.code == 3 and said in refused.err, refused.err
+    assert project.read() == text
+
+
+def test_another_spelling_of_a_value_is_a_change(project, copies):
+    """The file is not as it was."""
+    filled(project)
+    done = edited(project, 'sed -i "s/^importance: 0.5/&0/" "$1"\n', "aaaa")
+    assert done.out.endswith(": front matter\n")
+
+
 def test_a_copy_is_kept_when_the_original_changed(project):
     """So it is when the text is no entry any more, or holds a secret: exit 5 or 3, the
     copy named."""
