@@ -150,9 +150,10 @@ _mem() {
         ;;
     why)
         case $prev in
+        --limit) : ;;
         --root) _mem_files -d ;;
         --set) _mem_words "$keys" ;;
-        *) _mem_words "--root --set --json --quiet -q --help -h" ;;
+        *) _mem_words "--limit --root --set --json --quiet -q --help -h" ;;
         esac
         ;;
     log)

@@ -207,6 +207,7 @@ complete -c mem -n '__fish_seen_subcommand_from told' -l json -d 'Print one JSON
 complete -c mem -n '__fish_seen_subcommand_from told' -l quiet -s q -d 'Print only errors and the answer'
 complete -c mem -n '__fish_seen_subcommand_from told' -l help -s h -d 'Show this message and exit'
 
+complete -c mem -n '__fish_seen_subcommand_from why' -l limit -x -d 'At most N of each'
 complete -c mem -n '__fish_seen_subcommand_from why' -l root -x -a '(__fish_complete_directories)' -d 'The project\'s root; detected by default'
 complete -c mem -n '__fish_seen_subcommand_from why' -l set -x -a 'query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= detail= refresh= max_tokens_by_type= level_weights= kind_weights= roots= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= contradictions= semantic= consolidate= promote_global= health_min= extract_global= learn= hook_proxy= hook_show= hook_by= sync= inject_min= history= history_days= history_commits= history_mb= embedder= embed_model= embed_url= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= max_calls= store_url= store_team=' -d 'Change a setting for this run'
 complete -c mem -n '__fish_seen_subcommand_from why' -l json -d 'Print one JSON document'

@@ -269,12 +269,14 @@ def list_entries(
 
 @command("why")
 def why(
-    mem: App, place: str = argument("FILE[:LINE]", "A file, or a line of it.")
+    mem: App,
+    place: str = argument("FILE[:LINE]", "A file, or a line of it."),
+    most: Number = number("--limit", "At most N of each.", 1, 1_000, whole=True),
 ) -> None:
     """Show what memory, sessions and commits say about a file."""
     from memcli.commands import why as command
 
-    report = command.why(mem, place)
+    report = command.why(mem, place, int(most or command.MOST))
     show(mem, report, view.why_text, lambda report: {"line": report.line or None})
 
 

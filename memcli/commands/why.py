@@ -26,7 +26,9 @@ from memcli.storage.files import SMALL_BYTES, Unreadable, read_text
 from memcli.text.matching import verbose
 
 MOST = 6  # so many of each: one screen
-MOST_COMMITS = 60  # of a file, that are looked at
+MOST_COMMITS = 60  # of a file, that are looked at for so many
+FORMATTING = ".git-blame-ignore-revs"
+"""Where repositories list the commits that only formatted, by custom."""
 
 
 class WhyRow(NamedTuple):
@@ -46,17 +48,21 @@ class WhyRow(NamedTuple):
 
 class WhyReport(NamedTuple):
     """`within` are the names that are defined around the line, the innermost first;
-    `more` commits touched the file than are shown."""
+    `more` commits touched the file than are shown, and there are `more_entries` and
+    `more_sessions`."""
 
     path: str
     line: int
     within: tuple[str, ...]
     rows: tuple[WhyRow, ...]
     more: int = 0
+    more_entries: int = 0
+    more_sessions: int = 0
 
 
-def why(app: App, place: str) -> WhyReport:
-    """All that is known of FILE or FILE:LINE, the newest first. Raises UsageError."""
+def why(app: App, place: str, most: int = MOST) -> WhyReport:
+    """What is known of FILE or FILE:LINE, the newest first, at most so many of each and
+    twice as many entries. Raises UsageError."""
     root = need_root(app.project)
     with_line = re.fullmatch(r"(.+):(\d+)", place, re.DOTALL)
     name = with_line[1] if with_line else place
@@ -64,29 +70,47 @@ def why(app: App, place: str) -> WhyReport:
     path = app.project.relative(name)
     existed = ["log", "-1", "--format=%h", "--", f":(literal){path}"]
     if not (root / path).exists() and not git.run(existed, root).stdout:
-        raise UsageError(
-            f"{name}: no such file", "give its path from the current folder"
-        )
+        _refuse(root, name, path)
     lines = _lines(root, path) if with_line else []
     if lines and not 1 <= line <= len(lines):
         what = f"{name}:{line}: the file has {count(len(lines), 'line')}"
         raise UsageError(what, f"mem why {name} asks about the whole file")
     within = _names_around(lines[:line])
-    rows = list(_memory(app, path, within))
+    entries = list(_memory(app, path, within))
+    rows = entries[: 2 * most]
     top = git.work_tree(app.project.root)
     more = 0
     if top is not None:
         in_git = os.path.relpath(root / path, top)
-        commits = list(_committed(top, in_git, line))
+        commits = list(_committed(top, in_git, line, most))
         rows += commits
-        if len(commits) >= MOST:
+        if len(commits) >= most:
             all_of_file = ["log", "--follow", "--format=%h", "HEAD", "--", in_git]
             more = git.run(all_of_file, top).stdout.count("\n") - len(commits)
-    rows += _said(app, path)
+    said = list(_said(app, path))
+    rows += said[:most]
     rows.sort(key=lambda row: (row.line, row.date), reverse=True)
     return WhyReport(
-        path=path, line=line, within=within, rows=tuple(rows), more=max(0, more)
+        path=path,
+        line=line,
+        within=within,
+        rows=tuple(rows),
+        more=max(0, more),
+        more_entries=max(0, len(entries) - 2 * most),
+        more_sessions=max(0, len(said) - most),
     )
+
+
+def _refuse(root: Path, name: str, path: str) -> None:
+    """Raises UsageError for what is no file of the project, and never was."""
+    before_colon = path.rpartition(":")[0]
+    if before_colon and (root / before_colon).exists():
+        what = f"{name}: what follows the colon is no line"
+        raise UsageError(what, f"name one line: mem why {before_colon}:1")
+    if path.startswith("../") or (os.path.isabs(name) and os.path.exists(name)):
+        what = f"{name}: is outside of the project"
+        raise UsageError(what, "name a file of the project, or the project: --root")
+    raise UsageError(f"{name}: no such file", "give its path from the current folder")
 
 
 @verbose
@@ -136,9 +160,8 @@ def _memory(app: App, path: str, within: tuple[str, ...]) -> Iterator[WhyRow]:
         rows.sort(key=lambda row: row.date, reverse=True)
     copies = app.index.entries.copies(row.id for row in rows)
     texts = {copy.entry: copy.text for copy in copies}
-    shown = rows[: 2 * MOST]
-    related = replacements(app, [row.id for row in shown])
-    for row in shown:
+    related = replacements(app, [row.id for row in rows])
+    for row in rows:
         lines = [*related.get(plain_id(row.id), ()), body_of(texts[row.id], row.title)]
         yield WhyRow(
             source="memory",
@@ -168,21 +191,38 @@ def _naming(app: App, path: str, within: tuple[str, ...]) -> set[str]:
     return naming
 
 
-def _committed(top: Path, path: str, line: int) -> Iterator[WhyRow]:
-    """The commit that touched the line last, and the newest that touched the file."""
-    blame = ["blame", "--porcelain", "-L", f"{line},{line}", "--", path]
-    last_commit = git.run(blame, top).stdout.split(" ", 1)[0] if line else ""
+def _committed(top: Path, path: str, line: int, most: int) -> Iterator[WhyRow]:
+    """The commit that touched the line last, and the newest that touched the file.
+    Commits that the repository has listed as formatting alone touched no line."""
+    last_commit = _last_touched(top, path, line) if line else ""
     if last_commit.strip("0"):
         for doc in read_commits(top, "-1", last_commit):
             yield _row("commit", doc, _message(doc))._replace(line=True)
-    bounds = (f"--max-count={MOST_COMMITS}", "--follow", "HEAD", "--", path)
+    bounds = (
+        f"--max-count={MOST_COMMITS * most // MOST}",
+        "--follow",
+        "HEAD",
+        "--",
+        path,
+    )
     # A branch's commit and the one that it was merged as are one.
     others = dict[tuple[str, str], Doc]()
     for doc in read_commits(top, *bounds):
         if doc.unit != last_commit:
             others.setdefault((doc.title, doc.who), doc)
-    for doc in islice(others.values(), MOST):
+    for doc in islice(others.values(), most):
         yield _row("commit", doc, _message(doc))
+
+
+def _last_touched(top: Path, path: str, line: int) -> str:
+    """The commit that touched a line last; "" where git does not say."""
+    words = ("--porcelain", "-L", f"{line},{line}", "--", path)
+    listed = top / FORMATTING
+    blamed = None
+    if listed.is_file() and not listed.is_symlink():
+        blamed = git.ask(top, "blame", "--ignore-revs-file", FORMATTING, *words)
+    blamed = blamed or git.ask(top, "blame", *words) or ""
+    return blamed.split(" ", 1)[0]
 
 
 def _message(doc: Doc) -> str:
@@ -204,6 +244,6 @@ def _row(source: str, doc: Doc, text: str) -> WhyRow:
 def _said(app: App, path: str) -> Iterator[WhyRow]:
     """Exchanges about the file, with what the person wanted."""
     with opened(record_path(app.project)) as record:
-        for doc in record.about(path, MOST) if record is not None else ():
+        for doc in record.about(path) if record is not None else ():
             wanted = next((text for who, text in doc.said if who == "person"), "")
             yield _row("session", doc, wanted)

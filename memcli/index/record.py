@@ -7,7 +7,6 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -94,12 +93,12 @@ class RecordContents:
         )
         return [doc for _, doc in turns]
 
-    def about(self, path: str, most: int) -> list[Doc]:
-        """The newest exchanges in which a file was edited."""
+    def about(self, path: str) -> list[Doc]:
+        """The exchanges in which a file was edited, the newest first."""
         where = "source = 'session' AND instr(about, ?) ORDER BY date DESC"
         name = storable(path.rpartition("/")[2])
         exchanges = (doc for _, doc in self.select(where, name))
-        return list(islice((doc for doc in exchanges if touches(doc, path)), most))
+        return [doc for doc in exchanges if touches(doc, path)]
 
     def units(self, prefix: str = "", before: str = "") -> list[str]:
         """The sessions and commits whose name begins so, from before a day where one is

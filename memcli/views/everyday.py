@@ -301,9 +301,13 @@ def why_text(report: WhyReport) -> str:
             lines.append(styled(f"            {cut_words(text, 40)}", "dim"))
     if not report.rows:
         lines.append("nothing is known about it")
-    if report.more:
-        known = count(report.more, "more commit")
-        lines.append(f"... and {known} (git log --follow -- {place(report.path)})")
+    left_out = (
+        count(report.more_entries, "entry", "entries"),
+        count(report.more_sessions, "exchange"),
+        count(report.more, "commit"),
+    )
+    if more := [number for number in left_out if number[0] != "0"]:
+        lines.append(f"... and {', '.join(more)} more (--limit N: more of each)")
     return for_display("\n".join(lines))
 
 

@@ -160,6 +160,15 @@ def test_why_a_file_is_as_it_is(project):
     beyond = project.ends(2, "why", "src/cart.py:99999")
     assert "the file has 3 lines" in beyond.err
     project.ends(2, "why", "src/cart.py:0")
+    span = project.ends(2, "why", "src/cart.py:1-2")
+    assert "hint: name one line: mem why src/cart.py:1" in span.err
+    assert "outside of the project" in project.ends(2, "why", "/etc/passwd").err
+    formatted = project.git("rev-parse", "HEAD")
+    project.write(".git-blame-ignore-revs", "no commit\n")
+    assert project.mem("why", "src/cart.py:3", "--json").json["rows"][0]["line"]
+    project.write(".git-blame-ignore-revs", f"{formatted}\n")
+    before = project.mem("why", "src/cart.py:3", "--json").json["rows"][0]
+    assert before["line"] and "off by one" not in before["title"]
     long = f"Round the {'very ' * 20}last cent"
     for text in ("# 1\n", "# 2\n"):
         project.write("src/cart.py", text)
@@ -172,7 +181,10 @@ def test_why_a_file_is_as_it_is(project):
         project.write("src/cart.py", f"# {number}\n")
         project.commit(f"Count to {number}")
     out = project.mem("why", "src/cart.py").out
-    assert "\n... and 4 more commits (git log --follow -- src/cart.py)" in out
+    assert "\n... and 4 commits more (--limit N: more of each)" in out
+    assert "more" not in project.mem("why", "src/cart.py", "--limit", "20").out
+    project.memory(*(project.entry(f"N {n}", "See `cart.py`.") for n in range(14)))
+    assert "... and 3 entries, 4 commits more" in project.mem("why", "src/cart.py").out
     # What stands behind such a word in a line of configuration is a password.
     project.write("src/cart.py", "login = 1\n")
     project.commit("AWS SSO re-auth")
