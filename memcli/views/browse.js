@@ -106,8 +106,8 @@ function find() {
   draw();
 }
 
-// What people call an entry is one; a section of prose, an archived entry, a commit and a session are counted apart.
-const NOUNS = { entry: ["entry", "entries"], prose: ["section"], archive: ["archived"], session: ["session"], commit: ["commit"] };
+// What people call an entry is one; a section of prose, an archived entry, a commit and an exchange of a session are counted apart.
+const NOUNS = { entry: ["entry", "entries"], prose: ["section"], archive: ["archived"], session: ["exchange"], commit: ["commit"] };
 function counted() {
   const counts = new Map(Object.keys(NOUNS).map((what) => [what, 0]));
   for (const item of items) counts.set(item.what, (counts.get(item.what) || 0) + 1);
@@ -193,7 +193,7 @@ function facts(item) {
   const rows = [
     [item.who ? "Date" : "Learned", item.created || item.date], ["Used", item.count ? `${item.count}×, last ${item.used || "unknown"}` : item.what === "entry" ? "not yet" : ""],
     ["Told", item.told.length ? `${item.told.length}×, last ${item.told[0][0].replace("T", " ")}` : ""], ["Shown", item.shown.length ? `${item.shown.length}×, last ${item.shown[0][0]}` : ""],
-    ["Standing", item.score && `${item.score} of importance ${item.importance}`], ["Phase", item.phase === "unknown" ? "" : item.phase], ["By", item.who],
+    ["Weight", item.score && `${item.score.toFixed(2)}, of importance ${item.importance}, age, use and level`], ["Phase", item.phase === "unknown" ? "" : item.phase], ["By", item.who],
     ["Files", item.paths.join(", ")], ["On commands", (item.commands || []).join(", ")],
     ["Guard", guarded(item)],
     ...Object.entries(from).map(([key, value]) => [key[0].toUpperCase() + key.slice(1).replaceAll("_", " "), [value].flat().join(", ")]), ["Id", item.id],
@@ -374,7 +374,7 @@ function graph() {
   spread([...nodes.values()], labelled);
   const size = large();
   const names = labels([...labelled].map((node) => byId.get(node.id)));
-  const told = el("p", { class: "soft", "aria-live": "polite" }, "Point at a circle, or go through the list below.");
+  const told = el("p", { class: "soft", "aria-live": "polite" }, "Point at a circle or tap it, or go through the list below.");
   const stage = svg("svg", { class: "stage", role: "img", "aria-label": `Graph of ${many(nodes.size, "entry", "entries")} and ${many(drawn.length, "relation")}` });
   for (const [a, b, kind] of drawn) stage.append(svg("line", { class: kind, x1: a.x, y1: a.y, x2: b.x, y2: b.y }));
   for (const node of nodes.values()) {
@@ -387,7 +387,7 @@ function graph() {
   view(stage, [...nodes.values()]);
   const left = degree.size - nodes.size;
   refill($("relations"),
-    el("div", { class: "bar" }, kinds.length ? kinds.map((kind) => legend(kind, kind.replaceAll("_", " "), unlinked, graph)) : "", button("−", () => stage.zoom(1.25), { "aria-label": "Zoom out" }), button("+", () => stage.zoom(.8), { "aria-label": "Zoom in" })),
+    el("div", { class: "bar" }, kinds.length ? kinds.map((kind) => legend(kind, kind.replaceAll("_", " "), unlinked, graph)) : "", ids.length ? el("span", { class: "pair" }, button("−", () => stage.zoom(1.25), { "aria-label": "Zoom out" }), button("+", () => stage.zoom(.8), { "aria-label": "Zoom in" })) : ""),
     ids.length ? el("div", { class: "panel" }, stage, told, left ? el("p", { class: "soft" }, `${many(left, "entry", "entries")} with fewer relations ${left === 1 ? "is" : "are"} not drawn.`) : "") : el("p", { class: "none" }, "No entry names another one."),
     ids.length ? el("div", { class: "panel" }, el("h3", {}, "Best linked"), el("ul", { class: "events" }, ids.slice(0, 60).map((id) => el("li", {}, el("time", {}, many(degree.get(id), "relation")), el("b", { class: byId.get(id).kind }, byId.get(id).kind), link(id))))) : "");
 }
