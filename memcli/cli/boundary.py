@@ -49,6 +49,9 @@ def failed(error: Exception) -> int:
         return fail(error.code, error.what, error.hint)
     if isinstance(error, OSError):
         silence()  # do not try to print again what could not be printed
+        if error.filename == "git":
+            what = f"git cannot be run: {files.why(error)}"
+            return fail(RefusedError.code, what, "install git, or put it on PATH")
         name = f" ({error.filename})" if error.filename else ""
         return fail(RefusedError.code, f"{files.why(error)}{name}", "mem doctor")
     if isinstance(error, UnicodeEncodeError) and any(map(_is_bytes, sys.argv)):

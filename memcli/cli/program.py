@@ -160,6 +160,9 @@ def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
     if command and (text := next(filter(_is_text, arguments), "")):
         what = f"put -- before a text that begins with {text[0]}"
         return what, f"mem {command} -- {shlex.quote(text)}"
+    if command == "undo" and not option:
+        what = f"{shlex.join(arguments[1:])}: mem undo takes back the last write only"
+        return what, "of one entry: mem retire ID, mem restore ID or mem log ID"
     near = getattr(error, "possibilities", ())
     text = _unknown(option, near) if option and near else error.format_message()
     return text[:1].lower() + text[1:].rstrip("."), _help(error, command, option, first)

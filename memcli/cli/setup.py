@@ -1,6 +1,7 @@
 """Setup: the repository, the index and shell completion; also help."""
 
 import sys
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from memcli.app import App
@@ -232,5 +233,6 @@ def help_(
     from memcli.cli import program
 
     if name and name not in program.commands():
-        raise UsageError(f"{name}: no such command", "mem help")
+        near = get_close_matches(name, program.commands(), 1)
+        raise UsageError(f"{name}: no such command", " ".join(["mem help", *near]))
     put(program.write_help(name))

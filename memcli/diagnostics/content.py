@@ -77,7 +77,7 @@ def _unread(problem: Problem) -> Check:
     """Rows for files that cannot be read, and for files beyond the limit."""
     if problem.severity == "unreadable":
         state = failure
-        hint = "replace it with a readable UTF-8 text file, or remove it"
+        hint = "let it be read (chmod u+r) and be UTF-8 text; git may have an earlier state"
     else:
         state = warning
         hint = "move old files to another folder: those over the limit are not found"

@@ -53,7 +53,9 @@ class Doubts(NamedTuple):
             )
             lines.append(f"{say} each other: mem compact --check lists them")
         if gone_count:
-            name = count(gone_count, "entry names", "entries name")
+            name = count(
+                gone_count, "entry names or rests on", "entries name or rest on"
+            )
             lines.append(f"{name} code that is gone: mem doctor --stale")
         if lines:
             head = f"in doubt: {self.share:.0%} of {self.live} live entries"

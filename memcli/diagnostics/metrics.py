@@ -183,7 +183,7 @@ def freshness(items: Sequence[LiveEntry]) -> Metric:
     reason = f"The median age of {count(len(items), *LIVE)} is {age}"
     reason += f"; {stale} would be archived as stale" if stale else ""
     if outdated:
-        names = "names" if outdated == 1 else "name"
+        names = "names or rests on" if outdated == 1 else "name or rest on"
         reason += f"; {outdated} of them {names} code that is gone"
     remedies = {
         "mem doctor --stale": outdated,

@@ -40,7 +40,11 @@ def check_names(scene: Scene) -> Iterator[Check]:
     if gone:
         yield warning(
             "stale",
-            f"{count(gone, 'entry names', 'entries name')} code that is gone",
+            count(
+                gone,
+                "entry names or rests on code that is gone",
+                "entries name or rest on code that is gone",
+            ),
             hint="mem doctor --stale",
         )
     elif is_all and not scene.index.behind:
