@@ -173,18 +173,18 @@ def _clauses(sentence: str) -> list[tuple[str, str]]:
     marks = _marks(sentence)
     if not any(mark.kind == "forbidden" for mark in marks):
         return _tail(sentence) if marks else []
-    found = [("instead", sentence[: marks[0].start])]
+    clauses = [("instead", sentence[: marks[0].start])]
     ends = [mark.start for mark in marks[1:]] + [len(sentence)]
     for mark, end in zip(marks, ends, strict=True):
         text = sentence[mark.end : end]
-        kind, before = found[-1]
+        kind, before = clauses[-1]
         if mark.kind != "forbidden":
-            found.append((mark.kind, text))
+            clauses.append((mark.kind, text))
         elif kind == "forbidden" and not divides().search(path_like().sub("", before)):
-            found.append(("", text))  # "never commit without running the tests"
+            clauses.append(("", text))  # "never commit without running the tests"
         else:
-            found += _turned(text)
-    return found
+            clauses += _turned(text)
+    return clauses
 
 
 @verbose(ignore_case=True)
@@ -206,10 +206,10 @@ def _marks(sentence: str) -> list[_Mark]:
     hidden: set[int] = set()
     for code in span().finditer(sentence):
         hidden.update(range(*code.span()))
-    seen = [mark for mark in sorted(marks) if mark.start not in hidden]
+    visible = [mark for mark in sorted(marks) if mark.start not in hidden]
     return [
         mark
-        for mark in seen
+        for mark in visible
         if not _is_part_of_ban(sentence, mark) and _begins(sentence, mark)
     ]
 

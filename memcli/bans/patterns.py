@@ -62,12 +62,12 @@ class OtherName(NamedTuple):
 @cache
 def _other_names() -> dict[tuple[str, ...], OtherName]:
     """The other names of commands, by the words of them that are no options."""
-    found = {}
+    names = {}
     for other, name in by_program("names").items():
         options = frozenset(filter(_is_option, other.split()))
         operands = tuple(word for word in other.split() if word not in options)
-        found[operands] = OtherName(options=options, name=name.split())
-    return found
+        names[operands] = OtherName(options=options, name=name.split())
+    return names
 
 
 def _parted(words: Sequence[str]) -> tuple[list[str], list[str]]:

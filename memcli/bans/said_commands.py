@@ -254,14 +254,14 @@ def _other_names(bare: str) -> Iterator[str]:
 
 def command_words(words: Sequence[str]) -> list[str]:
     """The words that belong to a command, up to the first that is prose."""
-    found = []
+    commands = []
     for word, after in pairwise([*words, ""]):
         bare = word.rstrip(".,:;!?)")
         if bare.lower() == "with" and after.startswith("-"):
             continue  # "pytest with -n"
         if bare.lower() in STOP:
             break
-        found.append(bare)
+        commands.append(bare)
         if bare != word:
             break
-    return found
+    return commands

@@ -107,13 +107,14 @@ def suggest(title: str, body: str) -> Suggestion:
 def _usable(commands: Iterable[str], allowed: Collection[str]) -> list[str]:
     """The patterns that can be read and are not allowed, without those that another
     says closer."""
-    lets = tuple(each for each in allowed if " --" in each)  # also to one branch
+    # also to one branch
+    lets = tuple(pattern for pattern in allowed if " --" in pattern)
     usable = [
-        each
-        for each in commands
-        if each not in allowed and not each.startswith(lets) and _parses(each)
+        pattern
+        for pattern in commands
+        if pattern not in allowed and not pattern.startswith(lets) and _parses(pattern)
     ]
-    return [each for each in usable if not _is_named_closer(each, usable)]
+    return [pattern for pattern in usable if not _is_named_closer(pattern, usable)]
 
 
 def _programs_in(body: str) -> Iterator[str]:
@@ -206,12 +207,14 @@ def missed(text: str, commands: Sequence[str]) -> str:
 
 def closer(title: str, body: str, commands: Sequence[str]) -> tuple[str, ...]:
     """The patterns of what a lesson forbids, where others stop that and more."""
-    wide = [each for each in commands if _parses(each)]
-    named = (each for each in suggest(title, body).commands if each not in commands)
+    wide = [pattern for pattern in commands if _parses(pattern)]
+    named = (
+        pattern for pattern in suggest(title, body).commands if pattern not in commands
+    )
     return tuple(
-        each
-        for each in named
-        if _narrows(each, [one for one in wide if _says_less(one, each)])
+        pattern
+        for pattern in named
+        if _narrows(pattern, [one for one in wide if _says_less(one, pattern)])
     )
 
 

@@ -123,8 +123,8 @@ def _meanings(app: App, request: CompactRequest) -> Meanings:
 
     embedder = app.providers.embedder
     if embedder is None:
-        what = "semantic needs an embedder and there is none"
-        raise UsageError(what, "set embedder in your configuration, say to local")
+        message = "semantic needs an embedder and there is none"
+        raise UsageError(message, "set embedder in your configuration, say to local")
     entries = []
     for source in filter(_may_be_merged, read_files(app.project, request).sources):
         compared = filter(_has_meaning, source.memory.entries)

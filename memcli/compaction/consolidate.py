@@ -83,10 +83,10 @@ def _with_related(
     settled = _settled_around(batch, files)
     paths = {row.id: row.path for row in index.files().values()}
     # Skip files of which no entry may be shown.
-    others = {number for number, path in paths.items() if path not in settled}
+    unsettled = {number for number, path in paths.items() if path not in settled}
     words = "\n".join(item.words for item in batch.episodes)
     wanted = lexical.build(words, index.words.counts).terms
-    scores = index.words.best(wanted, index.words.shown(others), pool=POOL)
+    scores = index.words.best(wanted, index.words.shown(unsettled), pool=POOL)
     candidates = index.entries.candidates(scores)
     ranked = sorted(
         candidates, key=lambda chunk: (-scores[chunk.rowid], chunk.source, chunk.offset)
@@ -166,17 +166,17 @@ def ask_the_judge(
 
 def _kept_back(item: QuotedEntry, names: Sequence[str]) -> Event | None:
     """Why an entry is not shown to the judge; None if it is shown."""
-    what = "names the project"
+    reason = "names the project"
     detail = names_project(item.entry, names)
     if not detail:
         try:
             model_output.check(_copied_text(item.entry))
         except model_output.Refused as error:
-            what = "not shown"
+            reason = "not shown"
             detail = f"a {error}"
     if not detail:
         return None
-    return Event(what=what, path=item.path, ids=(item.entry.id,), detail=detail)
+    return Event(what=reason, path=item.path, ids=(item.entry.id,), detail=detail)
 
 
 def _project_names(project: Project) -> list[str]:
@@ -271,19 +271,19 @@ class Consolidation:
 
     def _do(self, operation: Operation, batch: EpisodeBatch, ordinal: int) -> None:
         target = operation.target
-        what = operation.what
+        action = operation.what
         if target is None:
             self._add(operation, batch, ordinal)
             return
         spot = self._spot(target)
         before = self.changes.original(spot) if spot is not None else target.entry
         edited = spot is not None and (before.touched or binds(before))
-        if spot is None or (edited and what != "reinforce"):
+        if spot is None or (edited and action != "reinforce"):
             reason = EDITED if edited else CHANGED
             self.changes.tell("skipped", target.path, [target.entry.id], reason)
-        elif what == "reinforce":
+        elif action == "reinforce":
             self._reinforce(spot, operation.episodes)
-        elif what == "update":
+        elif action == "update":
             self._update(spot, operation)
         else:  # for the fact that takes its place, or the episode that shows it wrong
             successor = self._add(operation, batch, ordinal) if operation.body else ""

@@ -37,20 +37,24 @@ def settle(
     ]
     members = changeable(work)
     for pair in pairs:
-        both = [members[side.spot] for side in pair[:2] if side.spot in members]
-        if what := _settled(work, both, verdicts.get(pair.ids)):
+        members_of_pair = [
+            members[side.spot] for side in pair[:2] if side.spot in members
+        ]
+        if what := _settled(work, members_of_pair, verdicts.get(pair.ids)):
             work.changes.tell(what, pair.first.path, pair.ids, pair.differs)
-        if mode == "decay" and len(both) == 2:
-            _decay(work, both)
+        if mode == "decay" and len(members_of_pair) == 2:
+            _decay(work, members_of_pair)
 
 
-def _settled(work: Compaction, both: list[Member], verdict: PairVerdict | None) -> str:
+def _settled(
+    work: Compaction, members_of_pair: list[Member], verdict: PairVerdict | None
+) -> str:
     """How to report a pair after a verdict; "" if the verdict settled it."""
-    if not all(side.live for side in both):
+    if not all(side.live for side in members_of_pair):
         return ""
-    if verdict is None or len(both) < 2:
+    if verdict is None or len(members_of_pair) < 2:
         return "contradiction"
-    if _resolve(work, both, verdict):
+    if _resolve(work, members_of_pair, verdict):
         return ""
     return "unsure" if verdict.what == "unsure" else "contradiction"
 

@@ -48,7 +48,7 @@ def _strictest(ours: Values, theirs: Values, merged: Values) -> dict[str, Any]:
     binding = [side for side in (ours, theirs) if strictness_of(side)]
     if not binding:
         return {}
-    kept: dict[str, Any] = {"guard": max(binding, key=strictness_of)["guard"]}
+    kept = {"guard": max(binding, key=strictness_of)["guard"]}
     for key in ("commands", "paths", "unless"):
         sides = [as_list(key, side.get(key)) or [] for side in (*binding, merged)]
         united = dict.fromkeys(chain(*sides))

@@ -206,8 +206,8 @@ def _named(
             path = source_of(path)
         if path not in by_path:
             listed = ", ".join(file.name for file in files[:5]) or "there is none"
-            what = f"{name}: not a memory file of this project"
-            raise UsageError(what, f"memory files: {listed}")
+            message = f"{name}: not a memory file of this project"
+            raise UsageError(message, f"memory files: {listed}")
         if by_path[path] not in chosen:
             chosen.append(by_path[path])
     return chosen
@@ -310,8 +310,8 @@ class Compaction:
                 for section in wanted:
                     self._copy_unit(source, section)
         if units and not number_wanted:
-            what = f"{', '.join(units)}: no such prose heading there"
-            raise UsageError(what, "mem list shows all sections")
+            message = f"{', '.join(units)}: no such prose heading there"
+            raise UsageError(message, "mem list shows all sections")
         self._collect()
 
     def _adopted(self, source: KnownFile, wanted: Sequence[Entry]) -> KnownFile:
@@ -424,11 +424,11 @@ def _is_lost(changes: ChangeSet, spot: Spot) -> bool:
 
 def lost(loss: Event) -> RefusedError:
     """The error for a file that would lose too much at once."""
-    what = f"{loss.detail} would leave {loss.path}; nothing was written"
+    message = f"{loss.detail} would leave {loss.path}; nothing was written"
     hint = (
         "check with --dry-run; --allow-loss continues (the archive keeps what leaves)"
     )
-    return RefusedError(what, hint)
+    return RefusedError(message, hint)
 
 
 def importance_order(entry: Entry) -> tuple[Any, ...]:

@@ -260,21 +260,21 @@ def _operation(
 ) -> Operation | None:
     known = {item.entry.id: item for item in batch.related}
     target = known.get(row["target"]) if row["operation"] != "new" else None
-    what = "new" if target is None else row["operation"]
+    action = "new" if target is None else row["operation"]
     try:
         title, body = _words(row)
     except model_output.Refused as error:
         dropped[str(error)] += 1
         return None
     episodes = _episodes(row["episodes"], f"{title}\n{body}", batch)
-    if not body and what in ("new", "update"):
-        dropped["empty" if what == row["operation"] else "unknown target"] += 1
+    if not body and action in ("new", "update"):
+        dropped["empty" if action == row["operation"] else "unknown target"] += 1
     elif not episodes:
         dropped["from no episode"] += 1
     else:
         kind = row["kind"] if row["kind"] in FACT_KINDS else "fact"
         return Operation(
-            what=what,
+            what=action,
             target=target,
             kind=kind,
             title=title,
@@ -343,19 +343,23 @@ def read_verdicts(
 
 
 def _verdict(row: Mapping[str, Any], unsure: PairVerdict, today: str) -> PairVerdict:
-    what = row["verdict"]
+    verdict = row["verdict"]
     keep = row["keep"]
-    if what == "new":
-        return unsure._replace(what=what)
-    if what not in VERDICTS or what == "unsure" or keep not in unsure.pair.ids:
+    if verdict == "new":
+        return unsure._replace(what=verdict)
+    if verdict not in VERDICTS or verdict == "unsure" or keep not in unsure.pair.ids:
         return unsure
     try:
-        title, body = _words(row) if what == "update" else ("", "")
+        title, body = _words(row) if verdict == "update" else ("", "")
     except model_output.Refused:
         return unsure
-    if what == "update" and body:
-        return unsure._replace(what=what, keep=keep, body=body_of(title, body, today))
-    return unsure._replace(what="invalidate" if what == "update" else what, keep=keep)
+    if verdict == "update" and body:
+        return unsure._replace(
+            what=verdict, keep=keep, body=body_of(title, body, today)
+        )
+    return unsure._replace(
+        what="invalidate" if verdict == "update" else verdict, keep=keep
+    )
 
 
 def read_judgement(text: str, shown: Sequence[QuotedEntry]) -> set[str]:

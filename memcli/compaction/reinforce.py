@@ -331,8 +331,8 @@ class WaitingUses:
                 changes.strengthen(spot, changes.today)
                 counts[spot] += 1
         for spot, number in counts.items():
-            what = "1 use" if number == 1 else f"{number} uses"
-            changes.note("used", spot[0], (changes.entry(spot).id,), what)
+            message = "1 use" if number == 1 else f"{number} uses"
+            changes.note("used", spot[0], (changes.entry(spot).id,), message)
         return CompactOutcome(changes.texts() if counts else {}, tuple(changes.done))
 
     def noted(self, _: object) -> tuple[str, ...]:

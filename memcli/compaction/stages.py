@@ -110,7 +110,7 @@ def read_intent(project: Project, folder: Path) -> Intent:
     none."""
     path = folder / "INTENT.md"
     try:
-        text = context.text_of(project, path, most=SMALL_BYTES) or ""
+        text = context.text_of(project, path, limit=SMALL_BYTES) or ""
         if "\0" in text:
             raise Unreadable("is no text", text[: text.index("\0")].count("\n") + 1)
     except Unreadable as error:

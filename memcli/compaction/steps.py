@@ -173,10 +173,10 @@ def _merge_same_ids(work: Compaction) -> None:
     for group in groups.values():
         if len(group) > 1 and not work.edited(group):
             best = min(group, key=_copy_order)
-            others = [member for member in group if member is not best]
+            other_members = [member for member in group if member is not best]
             _unite_counts(best, group)
-            work.leave(others, "merged")
-            work.note("same id", [best, *others])
+            work.leave(other_members, "merged")
+            work.note("same id", [best, *other_members])
 
 
 def _copy_order(member: Member) -> tuple[Any, ...]:
@@ -194,7 +194,7 @@ def _merge_duplicates(work: Compaction) -> None:
 def _merge_group(work: Compaction, group: Sequence[Member]) -> None:
     claims = [claim(member.entry.body) for member in group]
     same_in_meaning = _same_meaning_of(work, group) if work.meanings else []
-    for cluster in clusters(claims, more=same_in_meaning):
+    for cluster in clusters(claims, further=same_in_meaning):
         members = [group[number] for number in cluster.members]
         several = len({member.entry.id for member in members}) > 1
         if cluster.guarded:
@@ -223,8 +223,8 @@ def _same_meaning_of(
 def _merge(work: Compaction, members: list[Member]) -> None:
     entries = [member.entry for member in members]
     best = min(members, key=lambda member: importance_order(member.entry))
-    others = [member for member in members if member is not best]
-    others.sort(key=lambda member: member.spot)
+    other_members = [member for member in members if member is not best]
+    other_members.sort(key=lambda member: member.spot)
     longest = min(entries, key=body_order)
     if longest.body != best.entry.body:
         work.changes.replace(best.spot, longest.body, "merged")
@@ -237,12 +237,12 @@ def _merge(work: Compaction, members: list[Member]) -> None:
     best.set(merged_from=sorted(merged - {best.entry.id}), status="compacted")
     for key in ("tags", "paths", "commands"):
         united = {}
-        for member in (best, *others):
+        for member in (best, *other_members):
             united.update(dict.fromkeys(member.names(key)))
         if list(united) != list(best.names(key)):
             best.set(**{key: list(united)})
-    work.leave(others, "merged")
-    work.note("merged", [best, *others])
+    work.leave(other_members, "merged")
+    work.note("merged", [best, *other_members])
 
 
 def _unite_counts(best: Member, group: Sequence[Member]) -> None:
@@ -294,10 +294,10 @@ def _archive_retired(work: Compaction) -> None:
             work.note("retired", [member], member.entry.title + why)
 
 
-def is_stale(entry: Entry, now: datetime.date) -> bool:
+def is_stale(entry: Entry, today: datetime.date) -> bool:
     """Whether `mem compact --stale` archives an entry."""
     return has_faded(
-        age=age_days(entry.last_reinforced, entry.created_at, entry.date, now),
+        age=age_days(entry.last_reinforced, entry.created_at, entry.date, today),
         importance=entry.importance,
         count=entry.reinforcement_count,
         kind=entry.kind,

@@ -92,15 +92,19 @@ def _damaged(document: KnownFile) -> Iterator[Check]:
     lost = "fix it there: until then it counts as prose and its values are ignored"
     for problem in document.memory.problems:
         hidden = find_secrets(lines[problem.line])
-        what = "cannot be used (it contains a secret)" if hidden else problem.message
+        message = "cannot be used (it contains a secret)" if hidden else problem.message
         if problem.severity == "unreadable":
             yield failure(
-                "front-matter", what, hint=lost, path=document.path, line=problem.line
+                "front-matter",
+                message,
+                hint=lost,
+                path=document.path,
+                line=problem.line,
             )
         else:
             yield warning(
                 "values",
-                what,
+                message,
                 hint="correct it there",
                 path=document.path,
                 line=problem.line,
@@ -122,10 +126,10 @@ def _conflicts(document: KnownFile) -> Iterator[Check]:
 def _unnamed(document: KnownFile) -> Iterator[Check]:
     missing = [entry for entry in document.memory.entries if not entry.identified]
     if missing and document.place.store != "archive":
-        what = f"{count(len(missing), 'entry has', 'entries have')} no id"
+        message = f"{count(len(missing), 'entry has', 'entries have')} no id"
         yield warning(
             "ids",
-            what,
+            message,
             hint="mem doctor --fix",
             path=document.path,
             line=missing[0].line,
@@ -146,10 +150,10 @@ def _injections(document: KnownFile) -> Iterator[Check]:
     text = document.memory.text if document.place.store != "archive" else ""
     hint = "reword or remove it; recall shows a notice in its place"
     for span in find_injections(text):
-        what = f"reads like an instruction to the agent ({span.kind})"
+        message = f"reads like an instruction to the agent ({span.kind})"
         yield warning(
             "injections",
-            what,
+            message,
             hint=hint,
             path=document.path,
             line=line_at(text, span.start),
@@ -160,11 +164,11 @@ def _future(document: KnownFile, today: str) -> Iterator[Check]:
     for entry in document.memory.entries:
         for key in ("created_at", "last_reinforced"):
             if (day := getattr(entry, key)) > today:
-                what = f"{key}: {day} is in the future and counts as today"
+                message = f"{key}: {day} is in the future and counts as today"
                 line = key_line(document.memory, entry, key)
                 yield warning(
                     "dates",
-                    what,
+                    message,
                     hint="correct it there",
                     path=document.path,
                     line=line,

@@ -66,16 +66,16 @@ def mend(app: App, names: Sequence[str], remedies: Mapping[str, Remedy]) -> Mend
 def check_leftovers(scene: Scene) -> Iterator[Check]:
     """Interrupted writes, and temporary files whose writer has died."""
     rows = _leftovers(scene.app)
-    for what, path in rows:
+    for message, path in rows:
         where = shown_name(scene.app, path)
         hint = "mem doctor --fix (the next write does it, too)"
-        yield warning("leftovers", what, hint=hint, path=where)
+        yield warning("leftovers", message, hint=hint, path=where)
     lock = _lock_of_git(scene.app)
     if lock is not None:
-        what = "a git lock is older than ten minutes"
+        message = "a git lock is older than ten minutes"
         hint = f"if no git is running here: rm {lock}"
         yield warning(
-            "leftovers", what, hint=hint, path=shown_name(scene.app, str(lock))
+            "leftovers", message, hint=hint, path=shown_name(scene.app, str(lock))
         )
     if not rows and lock is None:
         yield passed("leftovers", "no interrupted write")
@@ -109,8 +109,8 @@ def _leftovers(app: App) -> list[tuple[str, str]]:
     for folder in sorted(folders):
         with suppress(OSError):
             for name in filter(durable.is_stale, sorted(os.listdir(folder))):
-                what = "a temporary file was left behind"
-                leftovers.append((what, f"{folder}/{name}"))
+                message = "a temporary file was left behind"
+                leftovers.append((message, f"{folder}/{name}"))
     return leftovers
 
 
@@ -156,8 +156,8 @@ def _plan_ids(scene: Scene) -> Mended:
             patches.append(Patch(file.path, memory.text, edited(memory, changes).text))
             written_lines.append(f"wrote {count(len(changes), 'id')} into {file.name}")
         except DataError as error:
-            what = f"not fixed: {error.what}"
-            failed.append(warning("ids", what, hint=error.hint, path=file.name))
+            message = f"not fixed: {error.what}"
+            failed.append(warning("ids", message, hint=error.hint, path=file.name))
     return Mended(written_lines, patches, failed)
 
 
@@ -224,10 +224,10 @@ def _mend_index(scene: Scene) -> Mended:
         if MALFORMED in state.broken and len(app.notes) == notes_before:
             index.repair(index.db.DatabaseError(state.broken))
         if app.refresh().busy:
-            what = f"the index is busy ({state.path})"
-            raise RefusedError(what, "run mem doctor --fix again")
-    what = "rebuilt the index" if state.broken else "brought the index up to date"
-    return Mended([f"{what} ({state.path})"])
+            message = f"the index is busy ({state.path})"
+            raise RefusedError(message, "run mem doctor --fix again")
+    message = "rebuilt the index" if state.broken else "brought the index up to date"
+    return Mended([f"{message} ({state.path})"])
 
 
 def _mend_state(scene: Scene) -> Mended:

@@ -235,12 +235,12 @@ def _embedded(app: App) -> tuple[int, int] | None:
         return None
     if embedder is None:
         return None
-    have, should = app.index.vectors.count(app.chosen)
+    embedded, should = app.index.vectors.count(app.chosen)
     state = app.index.vectors.state()
     made_by = (state.provider, state.model) if state is not None else None
     if made_by != (embedder.provider, embedder.model):
-        have = 0
-    return have, should
+        embedded = 0
+    return embedded, should
 
 
 def _spent(app: App) -> Spent:
@@ -264,12 +264,12 @@ def _spent(app: App) -> Spent:
 
 
 def _remember(
-    app: App, found: Health, counts: Mapping[str, Any]
+    app: App, health: Health, counts: Mapping[str, Any]
 ) -> tuple[Snapshot, ...]:
-    values = {name: metric.value for name, metric in found.metrics.items()}
+    values = {name: metric.value for name, metric in health.metrics.items()}
     today = Snapshot(
         day=app.today,
-        score=found.score,
+        score=health.score,
         entries=counts["live"],
         tokens=counts["tokens"],
         metrics=values,

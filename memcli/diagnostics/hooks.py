@@ -72,8 +72,8 @@ def _agents(
     ]
     waiting = _untrusted_plugin(project.environ) if "codex" in plugged else []
     if waiting:
-        what = f"Codex does not trust the plug-in's hooks yet: {', '.join(waiting)}"
-        yield warning("hooks", what, hint="start codex; approve them: /hooks")
+        message = f"Codex does not trust the plug-in's hooks yet: {', '.join(waiting)}"
+        yield warning("hooks", message, hint="start codex; approve them: /hooks")
     if plugged:
         yield passed(
             "hooks", f"the plug-in of mem is enabled in {' and '.join(plugged)}"
@@ -119,20 +119,20 @@ def _wiring(
     again = f"mem init --{agent}"
     if settings.scope != "local":
         again += f" --{settings.scope}"
-    if what := harness.reach_fault(agent, settings.scope, scene.app.project):
-        yield warning("hooks", what, hint=harness.EVERYWHERE, path=path)
-    for what in _faults(settings, name):
+    if message := harness.reach_fault(agent, settings.scope, scene.app.project):
+        yield warning("hooks", message, hint=harness.EVERYWHERE, path=path)
+    for message in _faults(settings, name):
         hint = f"{again}; or mem init --remove --all"
-        yield warning("hooks", what, hint=hint, path=path)
+        yield warning("hooks", message, hint=hint, path=path)
     plugin = harness.plugin(agent, root, environ)
     if plugin or [each.harness for each in installed].count(agent) > 1:
         where = "in its plug-in, too," if plugin else "in two files"
-        what = f"{name} has hooks of mem {where} and may run both"
-        yield warning("hooks", what, hint=f"{again} --remove", path=path)
+        message = f"{name} has hooks of mem {where} and may run both"
+        yield warning("hooks", message, hint=f"{again} --remove", path=path)
     if agent == "codex":
-        for what in _untrusted(settings, root, environ):
+        for message in _untrusted(settings, root, environ):
             hint = "start codex in this folder; approve them: /hooks"
-            yield warning("hooks", what, hint=hint, path=path)
+            yield warning("hooks", message, hint=hint, path=path)
 
 
 def _faults(settings: harness.AgentSettings, name: str) -> Iterator[str]:

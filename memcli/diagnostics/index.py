@@ -65,14 +65,14 @@ def _vectors(scene: Scene, name: str) -> Iterator[Check]:
     path = str(state.path)
     with closing(Index(state.path, [], look=True)) as index:
         made_by = index.vectors.state()
-        have, should = index.vectors.count(app.chosen)
+        embedded, should = index.vectors.count(app.chosen)
     if made_by is not None and made_by.name != name:
         detail = f"the vectors in the index are from another model ({made_by.name})"
         yield failure("vectors", detail, hint="mem index makes them again", path=path)
-    elif have == should:
+    elif embedded == should:
         yield passed("vectors", f"all of {count(should, 'chunk')}")
     else:
-        detail = f"{should - have} of {should} chunks have no vector"
+        detail = f"{should - embedded} of {should} chunks have no vector"
         if app.embeds_here:
             yield remark("vectors", detail, hint=BY_RECALL, path=path)
         else:

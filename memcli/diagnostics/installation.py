@@ -138,8 +138,8 @@ def check_history(scene: Scene) -> Iterator[Check]:
     if not project.config.history:
         yield remark("history", "switched off (history = false)")
     elif path is None or not path.exists():
-        what = "no chats or commits are indexed yet"
-        yield remark("history", what, hint=hint)
+        message = "no chats or commits are indexed yet"
+        yield remark("history", message, hint=hint)
         yield from _orphaned()
     else:
         yield _record(path)

@@ -161,10 +161,10 @@ def weighed(measured: Mapping[str, Metric]) -> Health:
     return Health(score=score, band=band(score), metrics=metrics)
 
 
-def bounded(found: Health, most: float) -> Health:
+def bounded(health: Health, limit: float) -> Health:
     """The health, with its score capped."""
-    score = min(found.score, most)
-    return found._replace(score=score, band=band(score))
+    score = min(health.score, limit)
+    return health._replace(score=score, band=band(score))
 
 
 def band(score: float) -> str:
@@ -203,10 +203,10 @@ def coverage(indexed: Indexed) -> Metric:
     of = count(indexed.eligible, "entry on disk is", "entries on disk are")
     reason = f"{indexed.entries} of {of} indexed"
     if indexed.embedded is not None:
-        have, should = indexed.embedded
-        value *= have / should if should else 1.0
+        embedded, should = indexed.embedded
+        value *= embedded / should if should else 1.0
         chunks = count(should, "chunk has a vector", "chunks have a vector")
-        reason += f", {have} of {chunks}"
+        reason += f", {embedded} of {chunks}"
     if indexed.missing_files:
         reason += (
             f"; {count(indexed.missing_files, 'file')} could not be read completely"
@@ -237,10 +237,10 @@ def efficiency(shown: Sequence[LoggedHit], places: Sequence[int] | None) -> Metr
     if not places:
         reason = "No recall was logged, and no entry has a title to recall it by."
         return Metric(None, reason, "")
-    found = sum(1 <= place <= FOUND_AT for place in places)
+    found_early = sum(1 <= place <= FOUND_AT for place in places)
     of = count(len(places), "live entry comes", "live entries come")
-    reason = f"{found} of {of} among the first {FOUND_AT} by title (few recalls are logged yet)."
-    return Metric(100 * found / len(places), reason, "")
+    reason = f"{found_early} of {of} among the first {FOUND_AT} by title (few recalls are logged yet)."
+    return Metric(100 * found_early / len(places), reason, "")
 
 
 def _from_log(shown: Sequence[LoggedHit]) -> Metric:
@@ -368,8 +368,8 @@ def sample(ids: Iterable[str], size: int) -> list[str]:
     )
 
 
-def nearest(vectors: Sequence[bytes], size: int, most: int) -> list[_Neighbour]:
-    """The `most` vectors nearest to each of the first `size`, by cosine."""
+def nearest(vectors: Sequence[bytes], size: int, limit: int) -> list[_Neighbour]:
+    """The `limit` vectors nearest to each of the first `size`, by cosine."""
     pairs = []
     bits = b"".join(map(vector.signs, vectors))
     width = (len(vectors[0]) + 7) // 8 if vectors else 0
@@ -381,7 +381,7 @@ def nearest(vectors: Sequence[bytes], size: int, most: int) -> list[_Neighbour]:
         others = {place: vectors[place] for place in close}
         cosines = vector.cosines(vectors[first], others)
         alike = [_Neighbour(first, place, cosine) for place, cosine in cosines.items()]
-        pairs += heapq.nsmallest(most, alike, key=_most_alike)
+        pairs += heapq.nsmallest(limit, alike, key=_most_alike)
     return pairs
 
 
@@ -409,9 +409,9 @@ def _twins(
 
 
 def _nearest_words(
-    bags: Sequence[frozenset[str]], size: int, most: int
+    bags: Sequence[frozenset[str]], size: int, limit: int
 ) -> list[_Neighbour]:
-    """The `most` texts nearest to each of the first `size`, by shared words."""
+    """The `limit` texts nearest to each of the first `size`, by shared words."""
     spread = Counter(chain.from_iterable(bags))
     weights = {word: idf(number, len(bags)) for word, number in spread.items()}
     holders = defaultdict[str, list[int]](list)
@@ -430,15 +430,15 @@ def _nearest_words(
             _Neighbour(first, place, _likeness(bag, bags[place], weights))
             for place in likely
         ]
-        pairs += heapq.nsmallest(most, alike, key=_most_alike)
+        pairs += heapq.nsmallest(limit, alike, key=_most_alike)
     return pairs
 
 
 def _likeness(
-    bag: frozenset[str], other: frozenset[str], weights: Mapping[str, float]
+    bag: frozenset[str], other_bag: frozenset[str], weights: Mapping[str, float]
 ) -> float:
     """The weight of the words in both texts, divided by the weight of the words in
     either."""
-    both = math.fsum(weights[word] for word in bag & other)
-    either = math.fsum(weights[word] for word in bag | other)
+    both = math.fsum(weights[word] for word in bag & other_bag)
+    either = math.fsum(weights[word] for word in bag | other_bag)
     return both / (either or 1.0)

@@ -56,5 +56,5 @@ def _came_back(live: Sequence[PlacedEntry], stones: Sequence[Entry]) -> Iterator
             hint = f"mem compact; if it holds: mem restore {entry.id[:8]}"
             why = why or "its archive has it as retired"
         if why:
-            what = f"{entry.title!r} is live, but {why}"
-            yield warning("taken-back", what, hint=hint, path=path, line=entry.line)
+            message = f"{entry.title!r} is live, but {why}"
+            yield warning("taken-back", message, hint=hint, path=path, line=entry.line)

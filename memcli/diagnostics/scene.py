@@ -155,8 +155,8 @@ class Scene:
         try:
             with closing(Index(path, [], look=True)) as index:
                 if fault := sqlite.fault(index.db):
-                    what = f"{MALFORMED}: {fault}"
-                    return IndexState(path, there=True, broken=what)
+                    message = f"{MALFORMED}: {fault}"
+                    return IndexState(path, there=True, broken=message)
                 changed, gone = differing(index, self.app.project.listing.files)
                 return IndexState(path, there=True, behind=(*changed, *gone))
         except Exception as error:

@@ -378,11 +378,11 @@ def _kept(before: BranchSide, after: BranchSide) -> Iterator[EntryDiff]:
         yield after.is_now("changed", ", ".join(keys))
 
 
-def _changed_keys(old_entry: Entry, new_entry: Entry, told: set[str]) -> list[str]:
+def _changed_keys(old_entry: Entry, new_entry: Entry, settled: set[str]) -> list[str]:
     """The keys whose values differ, except those already reported."""
-    core = [key for key in (*CORE_KEYS[1:], "kind", "priority") if key not in told]
+    core = [key for key in (*CORE_KEYS[1:], "kind", "priority") if key not in settled]
     keys = [key for key in core if getattr(old_entry, key) != getattr(new_entry, key)]
-    extra = sorted({*old_entry.extra, *new_entry.extra} - told - {"priority"})
+    extra = sorted({*old_entry.extra, *new_entry.extra} - settled - {"priority"})
     keys += [
         key for key in extra if old_entry.extra.get(key) != new_entry.extra.get(key)
     ]

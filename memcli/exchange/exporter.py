@@ -72,10 +72,10 @@ def compose(notes: Sequence[ExportNote], *, lines: int, size: int) -> Handout:
         if part.shown:
             body += part.text
             shown += part.shown
-    more = len(notes) - shown
-    tail = ["", _more(more)] if more else []
+    left_out = len(notes) - shown
+    tail = ["", _more(left_out)] if left_out else []
     text = "\n".join([BEGIN, *HEAD, *body, *tail, END])
-    return Handout(text=f"{text}\n", shown=shown, more=more)
+    return Handout(text=f"{text}\n", shown=shown, more=left_out)
 
 
 class _Part:

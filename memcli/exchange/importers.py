@@ -217,19 +217,19 @@ def read(path: Path, form: str = "", inside: Path | None = None) -> ImportSource
     """Read everything at `path`, in the given or detected format, without links that
     lead out of `inside`. Raises UsageError."""
     if not path.exists():
-        what = f"{path}: no such file or folder"
-        raise UsageError(what, "give a file or folder to import")
+        message = f"{path}: no such file or folder"
+        raise UsageError(message, "give a file or folder to import")
     if form != RULES and path.match("memory/MEMORY.md"):
         path = path.parent
     files, problems = _texts(path, form, inside)
     form = form or _form(path, files)
     is_known = form in FORMS if files else bool(problems)
     if not is_known:
-        what = f"{path}: no known format, and no {', '.join(rule_places.NAMES)}"
+        message = f"{path}: no known format, and no {', '.join(rule_places.NAMES)}"
         hint = (
             f"mem import FILE --from {'|'.join(FORMS)} imports a file with another name"
         )
-        raise UsageError(what, hint)
+        raise UsageError(message, hint)
     folder = path if path.is_dir() else path.parent
     following = _Following(inside or folder, problems)
     rules_of = _rules_in(files, _from(inside, path), following)
@@ -252,21 +252,21 @@ class _Following:
             return
         self.taken.add(real)
         yield name, text
-        for found in _import_line().finditer(text):
-            named = found["alone"] or found["amid"]
+        for matched in _import_line().finditer(text):
+            named = matched["alone"] or matched["amid"]
             beside = os.path.join(os.path.dirname(name), os.path.expanduser(named))
             inner = os.path.normpath(beside)
             try:
                 if inner.startswith(("..", "/")):
                     raise Unreadable("it is outside of the project")
-                if found["amid"]:
+                if matched["amid"]:
                     again = f"mem import {inner} --from {RULES}"
                     raise Unreadable(f"it is inside a sentence ({again})")
                 imported = read_text(self.root / inner, self.root)
             except Unreadable as error:
-                line = text.count("\n", 0, found.start()) + 1
-                what = f"@{named} is not followed: {error}"
-                self.problems.append(Problem(name, line, what, "unreadable"))
+                line = text.count("\n", 0, matched.start()) + 1
+                message = f"@{named} is not followed: {error}"
+                self.problems.append(Problem(name, line, message, "unreadable"))
             else:
                 yield from self.texts(inner, imported)
 

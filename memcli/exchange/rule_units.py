@@ -142,13 +142,15 @@ def _of_section(path: tuple[str, ...], body: str) -> Iterator[RuleUnit]:
     heading that is a rule nothing stands by itself."""
     heading = "".join(path[-1:])
     rules = []
-    others: list[_RuleBlock] = []
+    other_blocks: list[_RuleBlock] = []
     for group in _groups(body) if kind_of(heading) == "fact" else ():
         of_group, left = _parted(group, heading)
         rules += of_group
-        others += left
-    if others or not rules:
-        rest = others[0].words if len(others) == 1 else _joined(others)
+        other_blocks += left
+    if other_blocks or not rules:
+        rest = (
+            other_blocks[0].words if len(other_blocks) == 1 else _joined(other_blocks)
+        )
         yield _whole(path, rest if rules else body)
     yield from rules
 
@@ -188,11 +190,11 @@ def _rule(block: _RuleBlock, heading: str, lead: _RuleBlock | None = None) -> Ru
         text = f"{lead.text.strip()}\n\n{block.text.strip()}"
     elif heading and kind != "policy":
         before = f"{heading} > "
-    whole = before + title
-    if len(whole) <= TITLE or not before:
+    full_title = before + title
+    if len(full_title) <= TITLE or not before:
         text = remainder
     begins = block.text.partition("\n")[0]
-    return RuleUnit(title=shortened(whole), text=text, kind=kind, begins=begins)
+    return RuleUnit(title=shortened(full_title), text=text, kind=kind, begins=begins)
 
 
 def _whole(path: tuple[str, ...], text: str) -> RuleUnit:

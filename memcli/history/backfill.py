@@ -164,7 +164,7 @@ Read = Mapping[
 def backfill(
     record: HistoryRecord,
     root: Path,
-    found: Sequence[FoundSession],
+    found_sessions: Sequence[FoundSession],
     config: Config,
     today: datetime.date,
     read: Read,
@@ -174,42 +174,58 @@ def backfill(
     stopped."""
     problems = []
     sessions: Counter[str] = Counter()
-    count = 0
+    exchanges = 0
     oldest = (today - datetime.timedelta(days=config.history_days)).isoformat()
-    fresh = [file for file in found if not file.parent and _has_grown(record, file)]
-    read_so_far = accumulate(file.size for file in fresh)
-    numbered = zip(itertools.count(1), fresh, read_so_far, strict=False)
-    for _, together in groupby(numbered, lambda row: row[2] // TOGETHER):
-        parts = []
-        for number, file, _ in together:  # while one writes, nobody else can
-            progress("sessions", number, len(fresh))
-            docs, until, why = _part(record, file, root, oldest, read)
-            if until:
-                parts.append((file.format, docs, until))
-            if why:
-                path = str(file.path)
-                problems.append((path, why.removeprefix(f"{path}: ")))
+    fresh = [
+        file for file in found_sessions if not file.parent and _has_grown(record, file)
+    ]
+    for together in _in_batches(fresh, progress):
+        # All of a batch is read first: while one writes, nobody else can.
+        parts = [(file, _part(record, file, root, oldest, read)) for file in together]
+        problems += [_problem(file, part.why) for file, part in parts if part.why]
         with transaction(record.db):
-            for agent, docs, until in parts:
-                added = record.add(docs)
-                record.read_until(*until)
-                count += added
-                sessions[agent] += bool(added)
-    most = config.history_commits
-    new, why = add_commits(record, root, most, progress=progress)
+            for file, part in parts:
+                if part.until:
+                    added = record.add(part.docs)
+                    record.read_until(*part.until)
+                    exchanges += added
+                    sessions[file.format] += bool(added)
+    most_commits = config.history_commits
+    new, why = add_commits(record, root, most_commits, progress=progress)
     if why:
         problems.append(("commits", why))
-    if count or new:
+    if exchanges or new:
         record.settle()
-    record.prune(oldest, most, config.history_mb)
+    record.prune(oldest, most_commits, config.history_mb)
     return BackfillReport(
         sessions=sessions.total(),
         agents=tuple(sorted(+sessions)),
-        exchanges=count,
+        exchanges=exchanges,
         commits=new,
         bytes=record.bytes(),
         problems=tuple(problems),
     )
+
+
+def _in_batches(
+    files: Sequence[FoundSession], progress: Progress
+) -> Iterator[Iterator[FoundSession]]:
+    """The files of sessions, as many together as are added at once; each is counted
+    when it is asked for."""
+    read_so_far = accumulate(file.size for file in files)
+    numbered = zip(itertools.count(1), files, read_so_far, strict=False)
+
+    def counted(number: int, file: FoundSession) -> FoundSession:
+        progress("sessions", number, len(files))
+        return file
+
+    for _, together in groupby(numbered, lambda row: row[2] // TOGETHER):
+        yield (counted(number, file) for number, file, _ in together)
+
+
+def _problem(file: FoundSession, why: str) -> tuple[str, str]:
+    path = str(file.path)
+    return path, why.removeprefix(f"{path}: ")
 
 
 class _SessionPart(NamedTuple):

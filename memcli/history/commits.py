@@ -141,11 +141,11 @@ def add_commits(
     return count, _SHALLOW if missing.shallow else ""
 
 
-def _note_head(record: HistoryRecord, missing: _Missing, most: int) -> None:
+def _note_head(record: HistoryRecord, missing: _Missing, limit: int) -> None:
     """Remember how far the commits were read; where the line was rewritten, those that
     cannot be reached from its head count no more."""
     if missing.rewritten:
-        newest = f"--max-count={most}"
+        newest = f"--max-count={limit}"
         reachable = _git(missing.top, "rev-list", newest, missing.head) or ""
         record.reachable(reachable.split())
     record.keep("head", missing.head)
@@ -161,26 +161,26 @@ def _missing_commits(record: HistoryRecord, root: Path) -> _Missing | None:
         return None
     shallow = git.is_shallow(top)
     deepened = record.note("shallow") and not shallow  # what was missing has come
-    known = "" if deepened else record.note("head")
-    if head == known:
+    known_head = "" if deepened else record.note("head")
+    if head == known_head:
         return None
-    is_ancestor = ("merge-base", "--is-ancestor", known, head)
-    goes_on = bool(known) and _git(top, *is_ancestor) is not None
+    is_ancestor = ("merge-base", "--is-ancestor", known_head, head)
+    goes_on = bool(known_head) and _git(top, *is_ancestor) is not None
     return _Missing(
         top=top,
         head=head,
-        span=f"{known}..{head}" if goes_on else head,
-        rewritten=bool(known) and not goes_on,
+        span=f"{known_head}..{head}" if goes_on else head,
+        rewritten=bool(known_head) and not goes_on,
         shallow=shallow,
     )
 
 
-def _batches(missing: _Missing, most: int) -> Iterator[list[git.Logged] | None]:
-    """Up to `most` missing commits, newest first, `BATCH` at a time; None where git
+def _batches(missing: _Missing, limit: int) -> Iterator[list[git.Logged] | None]:
+    """Up to `limit` missing commits, newest first, `BATCH` at a time; None where git
     gives up."""
     arguments = ("log", *git.log_format(*_FIELDS), "--no-renames")
-    for start in range(0, most, BATCH):
-        size = min(BATCH, most - start)
+    for start in range(0, limit, BATCH):
+        size = min(BATCH, limit - start)
         bounds = (f"--max-count={size}", f"--skip={start}", missing.span)
         out = _git(missing.top, *arguments, *bounds)
         if out is None:
@@ -275,9 +275,9 @@ def is_noise(subject: str, body: str, author: str, *, merge: bool) -> bool:
 
 
 def add_few(
-    path: Path, root: Path, most: int, forgotten: Callable[[], Forgotten]
+    path: Path, root: Path, limit: int, forgotten: Callable[[], Forgotten]
 ) -> None:
     """Add the commits since the last time when they are few. Raises DataError."""
     with opened(path, wait=BUSY, forgotten=forgotten) as record:
         if record is not None:
-            add_commits(record, root, most, only_few=True)
+            add_commits(record, root, limit, only_few=True)

@@ -62,12 +62,12 @@ def mends(turns: Sequence[Turn]) -> Iterator[Mend]:
     with one error the last."""
     failures = {}  # the last with each error
     deeds: list[str] = []
-    for call, said in _calls(turns):
+    for call, error_text in _calls(turns):
         line = shell_line(call.input).strip()
         key = key_of_line(line)
-        if said is not None:
+        if error_text is not None:
             failure = _Failure(command=line, key=key, before=len(deeds))
-            failures[error_line(said)] = failure
+            failures[error_line(error_text)] = failure
             continue
         met = [error for error in failures if are_same(failures[error].key, key)]
         for error in met:

@@ -108,13 +108,13 @@ def parse(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
         why = getattr(error, "msg", "").lower() or error
-        what = f"{line}: not valid JSON ({why})"
-        raise UsageError(what, "fix that line first") from None
+        message = f"{line}: not valid JSON ({why})"
+        raise UsageError(message, "fix that line first") from None
     hooks = values.get("hooks", {}) if isinstance(values, dict) else None
     lists = hooks.values() if isinstance(hooks, dict) else [None]
     if not all(isinstance(listed, list) for listed in lists):
-        what = '1: no settings (an object, with "hooks" an object of lists)'
-        raise UsageError(what, "fix that file first")
+        message = '1: no settings (an object, with "hooks" an object of lists)'
+        raise UsageError(message, "fix that file first")
     return values  # type: ignore[no-any-return]
 
 
@@ -178,11 +178,11 @@ def _of_others(groups: list[Any]) -> Iterator[Any]:
     """The groups without mem's handlers, dropping groups that become empty."""
     for group in groups:
         before = _handlers(group)
-        rest = [handler for handler in before if not is_ours(handler)]
-        if rest == before:
+        foreign = [handler for handler in before if not is_ours(handler)]
+        if foreign == before:
             yield group
-        elif rest:
-            yield {**group, "hooks": rest}
+        elif foreign:
+            yield {**group, "hooks": foreign}
 
 
 def _written(values: Mapping[str, Any], like: str) -> str:

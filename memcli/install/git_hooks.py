@@ -26,11 +26,11 @@ class Marks(NamedTuple):
         """The last line of the section."""
         return f"{self.open}{self.last}{self.close}"
 
-    def begin(self, glue: int = 0, *, own: bool = False) -> str:
+    def begin(self, glue: int = 0, *, is_own_file: bool = False) -> str:
         """The first line of the section; `glue` counts the line ends added before it,
-        `own` says that mem created the file."""
+        `is_own_file` says that mem created the file."""
         plus = " " + GLUE * glue if glue else ""
-        return f"{self.open}{self.title}{OWN if own else ''}{plus}{self.close}"
+        return f"{self.open}{self.title}{OWN if is_own_file else ''}{plus}{self.close}"
 
 
 HASH = Marks()
@@ -62,8 +62,8 @@ def find(text: str, marks: Marks = HASH) -> Found | None:
     between = text[first.end() : last.start()] if last else ""
     if last is None or re.search(rf"^{head}", between, re.MULTILINE):
         line = text.count("\n", 0, first.start()) + 1
-        what = f"{line}: a section of mem without its end"
-        raise UsageError(what, f"add the line {marks.end}")
+        message = f"{line}: a section of mem without its end"
+        raise UsageError(message, f"add the line {marks.end}")
     start = first.start()
     glue = len(first[2] or "")
     for _ in range(glue):
@@ -93,19 +93,19 @@ def put(
 ) -> str:
     """`text` with one section of `lines`; a new one is inserted at offset `at`, else at
     the end."""
-    whole = text or ""
-    line_end = "\r\n" if "\r\n" in whole else "\n"
-    section = find(whole, marks)
+    script = text or ""
+    line_end = "\r\n" if "\r\n" in script else "\n"
+    section = find(script, marks)
     if section is not None:
-        before = whole[: section.begin]
-        after = drop(whole[section.end :], marks) or ""
-        begin = marks.begin(section.glue, own=section.own)
+        before = script[: section.begin]
+        after = drop(script[section.end :], marks) or ""
+        begin = marks.begin(section.glue, is_own_file=section.own)
     else:
         at_end = at < 0
-        before = whole if at_end else whole[:at]
-        after = "" if at_end else whole[at:]
+        before = script if at_end else script[:at]
+        after = "" if at_end else script[at:]
         glue = _glue(before, blank=blank and at_end)
-        begin = marks.begin(glue, own=text is None)
+        begin = marks.begin(glue, is_own_file=text is None)
         before += line_end * glue
     return before + line_end.join([begin, *lines, marks.end, after])
 
@@ -121,10 +121,10 @@ def _glue(before: str, *, blank: bool) -> int:
 def drop(text: str, marks: Marks = HASH) -> str | None:
     """`text` as it was before `put`; None if the file was created for the section and
     is empty."""
-    while (found := find(text, marks)) is not None:
-        joined = text[found.end :] and not text.endswith("\n", 0, found.start)
-        text = text[: found.begin if joined else found.start] + text[found.end :]
-        if found.own and not text:
+    while (section := find(text, marks)) is not None:
+        joined = text[section.end :] and not text.endswith("\n", 0, section.start)
+        text = text[: section.begin if joined else section.start] + text[section.end :]
+        if section.own and not text:
             return None
     return text
 

@@ -157,13 +157,13 @@ def reach_fault(harness: str, scope: str, project: Project) -> str:
     root = project.root
     if harness != "claude" or scope == "user" or root is None:
         return ""
-    here = Path(os.path.realpath(project.cwd))
+    folder = Path(os.path.realpath(project.cwd))
     top = Path(os.path.realpath(root))
-    if here == top or not here.is_relative_to(top):
+    if folder == top or not folder.is_relative_to(top):
         return ""
     return (
         f"Claude Code (2.1.197, not 2.1.332) reads these hooks only where it is started"
-        f" in {root}, not in {here.relative_to(top)}"
+        f" in {root}, not in {folder.relative_to(top)}"
     )
 
 
@@ -205,11 +205,13 @@ def targets(
         else:
             if fault := "" if remove else reach_fault(name, scope, project):
                 notes.append(f"{fault}: {EVERYWHERE}")
-            each = settings_of(name, scope, root or Path(), project.environ)
+            settings = settings_of(name, scope, root or Path(), project.environ)
             by_server = name == "claude" and project.config.hook_by == "mcp"
             if by_server and not remove:
                 _check_server()
-            targets_found.append(_target(each, top, project.home, by_server=by_server))
+            targets_found.append(
+                _target(settings, top, project.home, by_server=by_server)
+            )
     return targets_found
 
 
@@ -273,11 +275,11 @@ def _no_plugin(text: str) -> str | None:
     return None if text.startswith(OPENCODE_MARK) else text
 
 
-def calls_mem(each: AgentSettings) -> bool:
+def calls_mem(settings: AgentSettings) -> bool:
     """Whether a settings file has a call of mem; False when it cannot be read."""
     with suppress(UsageError, Unreadable, OSError):
-        text = read_text(each.path) if each.path.exists() else ""
-        if each.harness == "opencode":
+        text = read_text(settings.path) if settings.path.exists() else ""
+        if settings.harness == "opencode":
             return text.startswith(OPENCODE_MARK)
         return bool(agent_settings.handlers(text))
     return False

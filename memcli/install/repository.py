@@ -56,9 +56,9 @@ def hooks(
     place = harness.hooks_of(top)
     if place.foreign and not user:
         if not remove:
-            what = f"git hooks are in {place.folder}, for all repositories"
+            message = f"git hooks are in {place.folder}, for all repositories"
             how = "mem init --git --user puts hooks there"
-            notes.append(f"{what} (core.hooksPath): left alone; {how}")
+            notes.append(f"{message} (core.hooksPath): left alone; {how}")
         return []
     if remove:
         return _all_hooks(top, place.folder)

@@ -89,7 +89,7 @@ def _copies(
 ) -> dict[Path, str | None]:
     """The kept original text of each file, without anything of mem."""
     texts = {patch.path: patch.before for patch in patches}
-    copies: dict[Path, str | None] = {}
+    copies = {}
     for target in targets:
         if target.copied and str(target.path) in texts:
             before = texts[str(target.path)]
@@ -152,8 +152,8 @@ def _plan(targets: Iterable[Target], notes: list[str], *, remove: bool) -> list[
             after = _after(target, before, remove=remove)
         except Unreadable as error:
             if not target.otherwise:
-                what = f"{target.path}:{error.line}: {error}"
-                raise UsageError(what, "fix that file first") from None
+                message = f"{target.path}:{error.line}: {error}"
+                raise UsageError(message, "fix that file first") from None
             if not remove:
                 notes.append(f"{target.path}: {target.otherwise}")
         except UsageError as error:
@@ -177,8 +177,8 @@ def _check_place(target: Target) -> None:
     """Raise RefusedError if a link in a repository leads out of it."""
     if not _place(target):
         real = os.path.realpath(target.path)
-        what = f"{target.path}: leads to {real}, where mem does not write"
-        raise RefusedError(what, "replace the link with the file")
+        message = f"{target.path}: leads to {real}, where mem does not write"
+        raise RefusedError(message, "replace the link with the file")
 
 
 def _place(target: Target) -> str:
@@ -198,7 +198,7 @@ def _is_below(project: Project, path: str | Path) -> bool:
 
 
 def _by_workspace(
-    project: Project, own: "Workspace", targets: Sequence[Target]
+    project: Project, project_workspace: "Workspace", targets: Sequence[Target]
 ) -> "Iterator[tuple[Workspace, list[Target]]]":
     from memcli.storage.workspace import Workspace
 
@@ -209,7 +209,9 @@ def _by_workspace(
         base = Path(name)
         now = moment(project.now)
         yield (
-            Workspace(base, state_dir(), now, allowed=[base]) if name else own,
+            Workspace(base, state_dir(), now, allowed=[base])
+            if name
+            else project_workspace,
             list(group),
         )
 

@@ -103,13 +103,13 @@ def distances(query: int, bits: bytes, width: int) -> list[int]:
     return list(map(int.bit_count, map(query.__xor__, map(int.from_bytes, rows))))
 
 
-def nearest(distance: Mapping[K, float], most: int) -> list[K]:
-    """The `most` keys with the smallest distance, and all that tie with the last of
+def nearest(distance: Mapping[K, float], limit: int) -> list[K]:
+    """The `limit` keys with the smallest distance, and all that tie with the last of
     them."""
-    if len(distance) <= most:
+    if len(distance) <= limit:
         return list(distance)
-    last = nsmallest(most, distance.values())[-1]
-    return [key for key, away in distance.items() if away <= last]
+    last = nsmallest(limit, distance.values())[-1]
+    return [key for key, distance_of_key in distance.items() if distance_of_key <= last]
 
 
 def lanes(weight: int, vector: bytes) -> int:

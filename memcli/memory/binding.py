@@ -76,17 +76,19 @@ def loosened(
 ) -> list[Binding]:
     """The entries of some texts that bind less in the texts that take their place, or,
     with `titled`, have another title there."""
-    was = [binding for text in before for binding in bindings(text)]
-    if not was:
+    bindings_before = [binding for text in before for binding in bindings(text)]
+    if not bindings_before:
         return []
-    left = [binding for text in after for binding in bindings(text)]
+    bindings_after = [binding for text in after for binding in bindings(text)]
     return [
-        each for each in was if not any(one.holds(each, titled=titled) for one in left)
+        each
+        for each in bindings_before
+        if not any(one.holds(each, titled=titled) for one in bindings_after)
     ]
 
 
 def refuse_loosening(before: Iterable[str], after: Iterable[str]) -> None:
     """Raises RefusedError where an entry would bind less than before."""
     for guard in loosened(before, after):
-        what = f"this would lift the guard {guard.title!r}; nothing is written"
-        raise RefusedError(what, f"mem guard --off {guard.entry[:8]} lifts it")
+        message = f"this would lift the guard {guard.title!r}; nothing is written"
+        raise RefusedError(message, f"mem guard --off {guard.entry[:8]} lifts it")

@@ -221,13 +221,15 @@ class Event(NamedTuple):
     detail: str = ""
 
 
-def new_values(id: str, today: str, **more: Any) -> dict[str, Any]:
-    """The front matter of a new entry, in the order of the format; what of `more` is
-    not empty replaces the defaults. The type goes by the kind."""
-    known = {key: value for key, value in more.items() if value not in (None, "", [])}
+def new_values(id: str, today: str, **given_values: Any) -> dict[str, Any]:
+    """The front matter of a new entry, in the order of the format: the given values
+    that are not empty replace the defaults. The type goes by the kind."""
+    values = {
+        key: value for key, value in given_values.items() if value not in (None, "", [])
+    }
     return {
         "id": id,
-        "type": TYPE_OF_KIND.get(known.get("kind", ""), "declarative"),
+        "type": TYPE_OF_KIND.get(values.get("kind", ""), "declarative"),
         "domain": "team",
         "importance": 0.5,
         "phase": "unknown",
@@ -235,7 +237,7 @@ def new_values(id: str, today: str, **more: Any) -> dict[str, Any]:
         "reinforcement_count": 0,
         "last_reinforced": today,
         "created_at": today,
-        **known,
+        **values,
     }
 
 
@@ -392,17 +394,16 @@ class ChangeSet:
         self.replace(spot, body)
         return old_id
 
-    def keep(self, spot: Spot, because: str, **more: Any) -> None:
-        """Put an entry as it was read into the archive of its file; it stays where it
-        is."""
+    def keep(self, spot: Spot, because: str, **values: Any) -> None:
+        """Copy an entry as it was read to the archive of its file."""
         plan = self._plan(spot)
-        plan.copy = plan.copy or _Copy(because, more)
+        plan.copy = plan.copy or _Copy(because, values)
 
-    def archive(self, spot: Spot, because: str, **more: Any) -> None:
+    def archive(self, spot: Spot, because: str, **values: Any) -> None:
         """Move an entry as it was read to the archive of its file."""
         plan = self._plan(spot)
         plan.leaves = because
-        plan.copy = _Copy(because, more)
+        plan.copy = _Copy(because, values)
 
     def drop_copy(self, spot: Spot) -> None:
         """Remove one copy of an entry that an archive holds twice."""
@@ -432,8 +433,8 @@ class ChangeSet:
         entry = self.original(spot)
         home = source_of(spot[0])
         entry_text = archive.text[entry.start : entry.end].strip("\r\n") + "\n"
-        given = {**dict.fromkeys(ARCHIVE_KEYS), **values}
-        change = EntryChange(at=0, values=given)
+        values_there = {**dict.fromkeys(ARCHIVE_KEYS), **values}
+        change = EntryChange(at=0, values=values_there)
         self.append(home, edited(parse(entry_text, archive.path), [change]).text)
         came_back(self, entry.id)
         return home

@@ -169,12 +169,12 @@ def _trimmed(old_lines: list[str], new_lines: list[str], gap: _Change) -> _Chang
     )
 
 
-def _shared(lines: Sequence[str], others: Sequence[str]) -> int:
+def _shared(lines: Sequence[str], other_lines: Sequence[str]) -> int:
     """How many lines both begin with."""
-    for place, (line, other) in enumerate(zip(lines, others, strict=False)):
+    for place, (line, other) in enumerate(zip(lines, other_lines, strict=False)):
         if line != other:
             return place
-    return min(len(lines), len(others))
+    return min(len(lines), len(other_lines))
 
 
 def _anchors(
@@ -213,25 +213,25 @@ def _ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return run[::-1]
 
 
-def taken_back(before: str, after: str, now: str) -> str | None:
-    """`now` with the change from `before` to `after` taken back; None if that
+def taken_back(before: str, after: str, current: str) -> str | None:
+    """`current` with the change from `before` to `after` taken back; None if that
     changed no entry, or if what it wrote no longer stands there exactly once."""
     written = _lines(after)
     original = _lines(before)
     edits = []
     reached = 0
     for change in _changes(written, original):
-        edit = _inverse(change, written, original, after, now)
+        edit = _inverse(change, written, original, after, current)
         if edit is None or edit.start < reached:
             return None
         edits.append(edit)
         reached = edit.end
-    text = apply_edits(now, edits)
+    text = apply_edits(current, edits)
     entries_before = _entries(before)
     entries_after = _entries(after)
     added = entries_after - entries_before
     removed = entries_before - entries_after
-    entries_now = _entries(now)
+    entries_now = _entries(current)
     has_changed = bool(added or removed)
     if not has_changed or not added <= entries_now:
         return None
@@ -242,8 +242,8 @@ def taken_back(before: str, after: str, now: str) -> str | None:
 def _inverse(
     change: _Change, written: list[str], original: list[str], after: str, current: str
 ) -> Edit | None:
-    """The edit of `now` that takes a change of the written lines back; None where they
-    do not stand there once."""
+    """The edit of the current text that takes a change of the written lines back; None
+    where they do not stand there once."""
     # with as many lines around it as it takes to stand only once
     changed = "".join(written[change.start : change.end])
     pad = 0 if changed else 1

@@ -131,10 +131,10 @@ def unpacked(body: bytes) -> tuple[tuple[str, str], ...]:
     return tuple((speaker, text) for speaker, text in json.loads(zlib.decompress(body)))
 
 
-def parts_of(said: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def parts_of(passages: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """(the person's words, the others') of each part of a doc, as they are searched."""
-    person = "\n".join(text for speaker, text in said if speaker == "person")
-    others = "\n".join(text for speaker, text in said if speaker != "person")
+    person = "\n".join(text for speaker, text in passages if speaker == "person")
+    others = "\n".join(text for speaker, text in passages if speaker != "person")
     pieces = list(_pieces(others))
     parts = [(person[:PART], ""), *((piece, "") for piece in _pieces(person[PART:]))]
     if len(parts) == 1 and pieces:

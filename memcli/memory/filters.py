@@ -42,7 +42,7 @@ class Filters(NamedTuple):
         return bool(self.type or self.kind or self.tag or self.scope)
 
 
-def checked(filters: Filters, now: datetime.date) -> Filters:
+def checked(filters: Filters, today: datetime.date) -> Filters:
     """`filters` with other names for levels resolved and dates made ISO. Raises
     UsageError."""
     level = tuple(values.LEVEL_WORDS.get(name, name) for name in filters.level)
@@ -55,12 +55,12 @@ def checked(filters: Filters, now: datetime.date) -> Filters:
     for name in filters.store:
         one_of("--store", name, values.STORES)
     since, until = (
-        day_of(option, getattr(filters, option), now) for option in ("since", "until")
+        day_of(option, getattr(filters, option), today) for option in ("since", "until")
     )
     return filters._replace(level=level, since=since, until=until)
 
 
-def day_of(option: str, text: str, now: datetime.date) -> str:
+def day_of(option: str, text: str, today: datetime.date) -> str:
     """The ISO day of `2026-03-01` or `30d`, 6w, 3m, 1y ago; "" for "". Raises
     UsageError."""
     if not text:
@@ -68,7 +68,7 @@ def day_of(option: str, text: str, now: datetime.date) -> str:
     if back := re.fullmatch(r"([0-9]{1,5})([dwmy])", text):
         days = int(back[1]) * {"d": 1, "w": 7, "m": 30, "y": 365}[back[2]]
         return (
-            now - datetime.timedelta(days=min(days, now.toordinal() - 1))
+            today - datetime.timedelta(days=min(days, today.toordinal() - 1))
         ).isoformat()
     if is_day(text[:10]) and (len(text) == 10 or text[10] in "T "):
         return text[:10]

@@ -68,13 +68,15 @@ def with_line_feeds(text: str) -> str:
 
 def line_numbers(text: str) -> Callable[[int], int]:
     """The line, from 1, of an offset; the nearer to the one before, the quicker."""
-    known = 0
+    counted_to = 0
     line = 1
 
     def line_of(offset: int) -> int:
-        nonlocal known, line
-        line += text.count("\n", known, offset) - text.count("\n", offset, known)
-        known = offset
+        nonlocal counted_to, line
+        line += text.count("\n", counted_to, offset) - text.count(
+            "\n", offset, counted_to
+        )
+        counted_to = offset
         return line
 
     return line_of

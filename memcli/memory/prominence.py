@@ -167,13 +167,13 @@ def growth(uses: int, mode: str = "log") -> float:
 
 
 def age_days(
-    last_reinforced: str, created_at: str, date: str, now: datetime.date
+    last_reinforced: str, created_at: str, date: str, today: datetime.date
 ) -> int:
     """Whole days since the first of the three that is an ISO date, 30 if none is;
     future is 0."""
     for text in (last_reinforced, created_at, date):
         with suppress(ValueError):
-            age = now - datetime.date.fromisoformat(text[:10])
+            age = today - datetime.date.fromisoformat(text[:10])
             return max(0, age.days)
     return UNKNOWN_AGE
 
@@ -190,30 +190,30 @@ def stronger(entry: Entry, today: str) -> dict[str, Any]:
     }
 
 
-def reviewed(entry: Entry, rating: str, now: datetime.date) -> dict[str, Any]:
+def reviewed(entry: Entry, rating: str, today: datetime.date) -> dict[str, Any]:
     """FSRS-6 review of an entry, at most once a day; `again` does not count as a
     reinforcement."""
-    if is_reviewed(entry, now):
+    if is_reviewed(entry, today):
         return {}
     initial = initial_stability(float(entry.extra.get("surprise", 0)))
     stored = {"stability": initial, "difficulty": INITIAL_DIFFICULTY, **entry.extra}
     stability, difficulty = review(
         stability=float(stored["stability"]),
         difficulty=float(stored["difficulty"]),
-        days=age_days(entry.last_reinforced, entry.created_at, entry.date, now),
+        days=age_days(entry.last_reinforced, entry.created_at, entry.date, today),
         rating=rating,
     )
     return {
         "reinforcement_count": entry.reinforcement_count + (rating != "again"),
-        "last_reinforced": now.isoformat(),
+        "last_reinforced": today.isoformat(),
         "stability": round(stability, 4),
         "difficulty": round(difficulty, 4),
     }
 
 
-def is_reviewed(entry: Entry, now: datetime.date) -> bool:
+def is_reviewed(entry: Entry, today: datetime.date) -> bool:
     """Whether an entry was reviewed today already."""
-    return entry.last_reinforced >= now.isoformat() and "stability" in entry.extra
+    return entry.last_reinforced >= today.isoformat() and "stability" in entry.extra
 
 
 def is_used(entry: Entry, spoken: str) -> bool:

@@ -176,32 +176,34 @@ def is_day(text: str) -> bool:
         return False
 
 
-def overlap(words: Set[str], others: Set[str]) -> float:
+def overlap(words: Set[str], other_words: Set[str]) -> float:
     """Jaccard: shared words over all words, 0.0 to 1.0; 0.0 when either set is
     empty."""
-    shared = len(words & others)
+    shared = len(words & other_words)
     if not shared:
         return 0.0
-    return shared / (len(words) + len(others) - shared)
+    return shared / (len(words) + len(other_words) - shared)
 
 
-def cosine(weights: Mapping[str, float], others: Mapping[str, float]) -> float:
+def cosine(weights: Mapping[str, float], other_weights: Mapping[str, float]) -> float:
     """How alike the weights of two texts' words are; 0.0 when they share none."""
     dot = sum(
-        weight * others[word] for word, weight in weights.items() if word in others
+        weight * other_weights[word]
+        for word, weight in weights.items()
+        if word in other_weights
     )
     if not dot:
         return 0.0
     square = sum(weight * weight for weight in weights.values())
-    other_square = sum(weight * weight for weight in others.values())
+    other_square = sum(weight * weight for weight in other_weights.values())
     return dot / math.sqrt(square * other_square)
 
 
-def count(number: int, singular: str, many: str = "") -> str:
+def count(number: int, singular: str, plural: str = "") -> str:
     """`1 file`, `2 files`, `3 entries`."""
     if number == 1:
         return f"1 {singular}"
-    return f"{number:,} {many or singular + 's'}"
+    return f"{number:,} {plural or singular + 's'}"
 
 
 def each_text(value: object, change: Callable[[str], str]) -> object:

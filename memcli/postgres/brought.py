@@ -80,7 +80,7 @@ def as_rows(chunks: Sequence[Brought]) -> list[Row]:
     """Chunks as rows of the index in memory, each with the line where it begins: the
     server knows that of an entry."""
     ends = dict[tuple[str, str, int | None], int]()
-    lines = dict[tuple[str, int], int]()
+    lines = {}
     for chunk in sorted(chunks, key=lambda each: each.part):
         entry = (chunk.project, chunk.entry, chunk.order)
         line = ends.get(entry, chunk.line or 1)

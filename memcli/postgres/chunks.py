@@ -49,7 +49,7 @@ def chunks(memory: MemoryFile, path: str, *, live: bool) -> list[Sent]:
     prose = [_public(unit) for unit in sections(memory)]
     around = passages(prose)
     entries = [*prose, *(_public(entry) for entry in memory.entries)]
-    sent = list[Sent]()
+    sent = []
     repeated = Counter[str]()
     for entry in sorted(entries, key=lambda entry: entry.start):
         head = 0

@@ -26,27 +26,29 @@ def identify(root: Path) -> Identity:
     """The identity of the project at `root`. Raises UsageError where it has none."""
     tree_top = git.work_tree(root)
     if tree_top is None:
-        what = "the shared index knows projects by their first commit"
+        message = "the shared index knows projects by their first commit"
         hint = "run it in a repository"
-        raise UsageError(f"{what}: {root} is in no git repository", hint)
+        raise UsageError(f"{message}: {root} is in no git repository", hint)
 
     def ask(*arguments: str) -> str:
         return (git.ask(tree_top, *arguments) or "").strip()
 
     if ask("rev-parse", "--is-shallow-repository") == "true":
-        what = f"the history of {tree_top} is cut off, so its first commit is not known"
+        message = (
+            f"the history of {tree_top} is cut off, so its first commit is not known"
+        )
         hint = "git fetch --unshallow (in CI: fetch the whole history)"
-        raise UsageError(what, hint)
+        raise UsageError(message, hint)
     commit = ask("rev-parse", "--verify", "--quiet", "HEAD")
     firsts = ask("rev-list", "--max-parents=0", "--first-parent", "HEAD").split("\n")
     if not commit or not firsts[-1]:
         raise UsageError(
             f"{tree_top} has no commit yet", "commit the memory files first"
         )
-    whole = os.path.realpath(tree_top)
-    path = Path(os.path.relpath(os.path.realpath(root), whole)).as_posix()
+    real_top = os.path.realpath(tree_top)
+    path = Path(os.path.relpath(os.path.realpath(root), real_top)).as_posix()
     remote = _USER.sub(r"\1", ask("remote", "get-url", "origin"))
-    name = _last_parts(remote) or os.path.basename(whole)
+    name = _last_parts(remote) or os.path.basename(real_top)
     return Identity(
         name=name if path == "." else f"{name}/{path}",
         root_commit=firsts[-1],

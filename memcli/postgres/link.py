@@ -62,8 +62,8 @@ class Link:
             return within(self._left, run)
         except TimeoutError:
             self.failed = True
-            what = f"the shared index does not answer ({self.where})"
-            raise ProviderError(what, "try again, or ask the local index") from None
+            message = f"the shared index does not answer ({self.where})"
+            raise ProviderError(message, "try again, or ask the local index") from None
         except BaseException as error:
             self.failed = True
             raise explained(error, self.where) from None
@@ -122,10 +122,10 @@ def explained(error: BaseException, where: str) -> BaseException:
     if isinstance(error, MemError) or not isinstance(error, psycopg.Error):
         return error
     if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected)):
-        what = f"another push of this project is under way ({where})"
-        return RefusedError(what, "run again")
-    what, hint = _meaning(error)
-    return ProviderError(f"{what} ({where})", hint)
+        message = f"another push of this project is under way ({where})"
+        return RefusedError(message, "run again")
+    message, hint = _meaning(error)
+    return ProviderError(f"{message} ({where})", hint)
 
 
 def _meaning(error: psycopg.Error) -> tuple[str, str]:
@@ -185,21 +185,21 @@ def version(connection: psycopg.Connection[Any]) -> int:
     return int(row[0]) if row else 0
 
 
-def require(found: int) -> None:
-    """Raise ProviderError unless `found` is the version that this program knows."""
-    if found == VERSION:
+def require(version_there: int) -> None:
+    """Raise ProviderError unless this program knows the version on the server."""
+    if version_there == VERSION:
         return
-    if not found:
+    if not version_there:
         hint = "make its tables by a first push, by a role that may: mem index --shared"
         raise ProviderError("the server has no shared index yet", hint)
     side = "newer"
     hint = "use a newer mem"
-    if found < VERSION:
+    if version_there < VERSION:
         side = "older"
         steps = "DROP SCHEMA mem CASCADE, as the owner, then mem index --shared"
         hint = f"{steps} in each project"
-    what = f"the shared index is of version {found}, {side} than {VERSION}"
-    raise ProviderError(what, hint)
+    message = f"the shared index is of version {version_there}, {side} than {VERSION}"
+    raise ProviderError(message, hint)
 
 
 def make(connection: psycopg.Connection[Any]) -> bool:
@@ -211,8 +211,8 @@ def make(connection: psycopg.Connection[Any]) -> bool:
             return False
         extension = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
         if connection.execute(extension).fetchone() is None:
-            what = "the server lacks the extension vector (pgvector)"
-            raise ProviderError(what, "install pgvector 0.8 or later on the server")
+            message = "the server lacks the extension vector (pgvector)"
+            raise ProviderError(message, "install pgvector 0.8 or later on the server")
         connection.execute("CREATE SCHEMA IF NOT EXISTS mem")
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA mem")
         _refuse_intruders(connection)
@@ -234,15 +234,15 @@ def _refuse_intruders(connection: psycopg.Connection[Any]) -> None:
     the rights of the tables' owner."""
     for schema, is_anothers, is_everybodys in connection.execute(_SCHEMAS):
         if is_anothers:
-            what = "the schema mem is of another role"
+            message = "the schema mem is of another role"
             hint = "DROP SCHEMA mem, or push as the role that is to own the tables"
-            raise RefusedError(what, hint)
+            raise RefusedError(message, hint)
         if is_everybodys:
-            what = f"everybody may create in the schema {schema}"
+            message = f"everybody may create in the schema {schema}"
             hint = f"REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC, as its owner"
             if schema != "mem":
                 hint += ", or ALTER EXTENSION vector SET SCHEMA mem"
-            raise RefusedError(what, hint)
+            raise RefusedError(message, hint)
 
 
 def index_vectors(

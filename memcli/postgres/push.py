@@ -64,8 +64,8 @@ def push(app: App, *, archived: bool = False) -> PushReport:
     url = app.project.config.store_url
     environ = app.project.environ
     if app.project.root is None:
-        what = "only a project can be pushed: the global level stays here"
-        raise UsageError(what, "run it in a repository")
+        message = "only a project can be pushed: the global level stays here"
+        raise UsageError(message, "run it in a repository")
     identity = identify(app.project.root)
     files_wanted, left_out = _wanted(app, app.project.root, archived)
     team = app.project.config.store_team
@@ -86,8 +86,8 @@ def push(app: App, *, archived: bool = False) -> PushReport:
                 )
                 report = _push(_with_model(target), files_wanted)
                 return report._replace(left_out=left_out, made=created)
-    what = f"this project is being pushed by others all the time ({server.where})"
-    raise RefusedError(what, "run again")
+    message = f"this project is being pushed by others all the time ({server.where})"
+    raise RefusedError(message, "run again")
 
 
 def _wanted(
@@ -111,14 +111,14 @@ def _wanted(
 
 
 def _git(root: Path, names: Iterable[str], *command: str) -> list[str]:
-    commands = list[str]()
+    commands = []
     listed = sorted(names)
     for start in range(0, len(listed), ARGUMENTS):
         some = listed[start : start + ARGUMENTS]
         process = git.run([*command, "--", *some], root, timeout=120)
         if process.returncode:
-            what = f"git {command[0]} failed: {process.stderr.strip()}"
-            raise ProviderError(what, "git status")
+            message = f"git {command[0]} failed: {process.stderr.strip()}"
+            raise ProviderError(message, "git status")
         commands += [name for name in process.stdout.split("\0") if name]
     return commands
 
@@ -140,13 +140,13 @@ def _push(target: _Target, files: dict[str, FileRow]) -> PushReport:
             lambda connection: link.index_vectors(connection, target.model, target.dim)
         )
     # What has vectors of another model is not changed but sent anew.
-    same = (target.model, target.dim) == (before.model, before.dim)
+    is_same_space = (target.model, target.dim) == (before.model, before.dim)
     problems: list[Problem] = []
     change = _changed(
-        target, files, facts, target.known.files if same else {}, problems
+        target, files, facts, target.known.files if is_same_space else {}, problems
     )
     if change.files or change.gone or facts != before:
-        change = change._replace(anew=not same)
+        change = change._replace(anew=not is_same_space)
         target.server.ask(
             lambda connection: writer.write(connection, identity, target.known, change)
         )
@@ -173,17 +173,17 @@ def _changed(
     problems: list[Problem],
 ) -> Change:
     """The change that turns the `known` files, by their hashes, into these `files`."""
-    changed = list[FileChange]()
+    changed = []
     for name, row in files.items():
         state = digest("\0".join((FORMAT, row.hash, *row.place)).encode())
         if known.get(name) != state:
             changed.append(_read(target.app, row, state, problems))
     removed = [number(name) for name in known if name not in files]
     chunks_wanted = {sent.id: (file, sent) for file in changed for sent in file.chunks}
-    have = set[int]()
+    unchanged = set()
     if known:
         touched = [*removed, *(file.number for file in changed)]
-        have = target.server.ask(
+        unchanged = target.server.ask(
             lambda connection: writer.have(connection, target.known.key, touched)
         )
     return Change(
@@ -191,9 +191,10 @@ def _changed(
         files=changed,
         gone=removed,
         new=_new(
-            target, [pair for key, pair in chunks_wanted.items() if key not in have]
+            target,
+            [pair for key, pair in chunks_wanted.items() if key not in unchanged],
         ),
-        dropped=sorted(have - chunks_wanted.keys()),
+        dropped=sorted(unchanged - chunks_wanted.keys()),
         anew=False,
     )
 
@@ -220,7 +221,7 @@ def _read(app: App, row: FileRow, state: str, problems: list[Problem]) -> FileCh
 
 
 def _new(target: _Target, added: Sequence[tuple[FileChange, Sent]]) -> list[NewChunk]:
-    chosen = list[Sent]()
+    chosen = []
     if target.dim:
         chosen = [
             sent for _, sent in added if sent.row.live and _chosen(target.app, sent)
@@ -248,13 +249,17 @@ def _with_model(target: _Target) -> _Target:
     elif not dimension and facts.model == model:
         dimension = facts.dim
     dimension = dimension or len(embedder.embed(["dimension"])[0])
-    have = sorted(
+    dimensions = sorted(
         target.server.ask(lambda connection: writer.dimensions(connection, model))
     )
-    if have and dimension not in have:
-        listed = " or ".join(map(str, have))
-        what = f"vectors of {model} have {listed} dimensions in the shared index, here"
-        raise UsageError(f"{what} {dimension}", f"set embed_dimensions = {have[0]}")
+    if dimensions and dimension not in dimensions:
+        listed = " or ".join(map(str, dimensions))
+        message = (
+            f"vectors of {model} have {listed} dimensions in the shared index, here"
+        )
+        raise UsageError(
+            f"{message} {dimension}", f"set embed_dimensions = {dimensions[0]}"
+        )
     return target._replace(model=model, dim=dimension)
 
 

@@ -194,10 +194,10 @@ class SharedIndex:
         if not dims:
             raise UsageError(f"its vectors are of {', '.join(models)}", "")
         if dimension and dimension not in dims:
-            what = (
+            message = (
                 f"its vectors of {model} have {min(dims)} dimensions, here {dimension}"
             )
-            raise UsageError(what, f"set embed_dimensions = {min(dims)}")
+            raise UsageError(message, f"set embed_dimensions = {min(dims)}")
 
     # What becomes of it here
 
@@ -206,7 +206,7 @@ class SharedIndex:
         memory."""
         statement = _CHUNKS.format(search=search)
         rows = self._ask(statement, filters=self._filters, **values)
-        chunks = list[Brought]()
+        chunks = []
         for chunk in map(Brought._make, rows):
             key = (chunk.project, chunk.id)
             if key in self._loaded or not is_sound(chunk):
@@ -255,12 +255,12 @@ class SharedIndex:
         }
         self._unembedded.clear()
         vectors = self._index.vectors
-        words = dict[int, list[str]]()
+        words = {}
         if embedder.provider == "local":
             words = {number: content_words(chunk) for number, chunk in brought.items()}
             learn(vectors, cast("Local", embedder), set(chain(*words.values())))
         word_vectors = vectors.words(set(chain(*words.values())))
-        rows = list[tuple[int, bytes, bytes]]()
+        rows = []
         for number, chunk in brought.items():
             vector = quantised(chunk.vector or "")
             if len(vector) == dimension:
@@ -386,11 +386,11 @@ def as_json(filters: Filters, projects: Sequence[str] | None) -> str:
     if filters.archived:
         stores.add("archive")
     fields = filters._asdict()
-    given = {
+    values = {
         **{name: fields[name] for name in _SENT},
         "project": projects,
         "tag": [tag.lower() for tag in filters.tag],
         "path": bool(filters.path),
     }
-    remaining = {key: value for key, value in given.items() if value}
+    remaining = {key: value for key, value in values.items() if value}
     return json.dumps({"store": sorted(stores), **remaining})

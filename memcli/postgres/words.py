@@ -36,14 +36,14 @@ def as_query(term: str) -> str:
     return " | ".join(filter(None, alternatives))
 
 
-def gate(counts: Mapping[str, int], most: int) -> str:
-    """The query that brings candidates: any of the rarest words, of which about `most`
+def gate(counts: Mapping[str, int], limit: int) -> str:
+    """The query that brings candidates: any of the rarest words, of which about `limit`
     chunks have one at all. What is more common only adds to what these find."""
     chosen = list[str]()
     matching = 0
     for query in sorted(counts, key=lambda query: counts[query]):
         matching += counts[query]
-        if chosen and matching > most:
+        if chosen and matching > limit:
             break
         chosen.append(query)
     return " | ".join(f"({query})" for query in chosen)

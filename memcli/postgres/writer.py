@@ -138,18 +138,18 @@ def known(
         team = next(iter(by_team)) if len(by_team) == 1 else role
         if len(by_team) > 1 and role not in by_team:
             listed = ", ".join(sorted(by_team))
-            what = f"several teams have this project: {listed}"
-            raise UsageError(what, "set store_team")
-    others = sorted(by_team.keys() - {team})
+            message = f"several teams have this project: {listed}"
+            raise UsageError(message, "set store_team")
+    other_teams = sorted(by_team.keys() - {team})
     if team not in by_team:
-        return Known(key=uuid4(), facts=Facts(team=team), others=others)
+        return Known(key=uuid4(), facts=Facts(team=team), others=other_teams)
     row = by_team[team]
     return Known(
         key=row["project"],
         facts=Facts(**{name: row[name] for name in Facts._fields}),
         version=row["version"],
         files=dict(row["files"] or ()),
-        others=others,
+        others=other_teams,
     )
 
 

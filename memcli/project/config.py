@@ -147,8 +147,8 @@ def _judged(origin: str, key: str, written: Any) -> Any:
     try:
         return KEYS[key].check(written)
     except ValueError as error:
-        what = f"{key} = {str(written)[:60]!r} cannot be used"
-        raise UsageError(what, f"{key} takes {error}") from None
+        message = f"{key} = {str(written)[:60]!r} cannot be used"
+        raise UsageError(message, f"{key} takes {error}") from None
 
 
 def user_file(home: Path, environ: Mapping[str, str]) -> Path:
@@ -193,13 +193,13 @@ def read_settings(path: Path, root: Path | None = None) -> TomlFile:
     except UsageError as error:
         fault = Fault(where=str(path), what=error.what, hint=error.hint)
     except RefusedError as error:
-        place, _, what = error.what.rpartition(": ")
-        fault = Fault(where=place, what=what, hint=error.hint)
+        place, _, message = error.what.rpartition(": ")
+        fault = Fault(where=place, what=message, hint=error.hint)
     except (ValueError, RecursionError) as error:
         line = re.search(r"line (\d+)", str(error))
         place = f"{path}:{line[1] if line else 1}"
-        what = f"is not valid TOML: {error}"
-        fault = Fault(where=place, what=what, hint="fix that line")
+        message = f"is not valid TOML: {error}"
+        fault = Fault(where=place, what=message, hint="fix that line")
     return TomlFile(str(path), faults=(fault,))
 
 

@@ -83,8 +83,8 @@ class Project:
             day = datetime.datetime.fromisoformat(set_date).date()
             if 1970 <= day.year < 9999:  # of which days before and after can be told
                 return day
-        what = f"MEM_NOW is not a date from 1970 to 9998: {set_date}"
-        raise UsageError(what, "write it as 2026-03-01")
+        message = f"MEM_NOW is not a date from 1970 to 9998: {set_date}"
+        raise UsageError(message, "write it as 2026-03-01")
 
     @cached_property
     def root(self) -> Path | None:
@@ -173,10 +173,10 @@ class Project:
     def tree(self) -> str:
         """The git work tree of the working directory: "" for the root's own, else a
         task's folder."""
-        here = os.path.relpath(self.cwd, self.root) if self.root is not None else "."
+        folder = os.path.relpath(self.cwd, self.root) if self.root is not None else "."
         trees = {part.tree for part in self.listing.files.parts if part.tree}
         inside = [
-            name for name in trees if here == name or here.startswith(name + os.sep)
+            name for name in trees if folder == name or folder.startswith(name + os.sep)
         ]
         return max(inside, key=len, default="")
 
@@ -364,7 +364,7 @@ def base_of(project: Project, path: str | Path) -> str:
 
 
 def text_of(
-    project: Project, path: str | Path, *, most: int = MEMORY_BYTES
+    project: Project, path: str | Path, *, limit: int = MEMORY_BYTES
 ) -> str | None:
     """The text of a file, None if it does not exist. Raises `Unreadable`."""
     written = project.written.get(str(path))
@@ -372,7 +372,7 @@ def text_of(
         return written
     if not os.path.lexists(path):
         return None
-    return read_text(path, base_of(project, path), most=most)
+    return read_text(path, base_of(project, path), most=limit)
 
 
 def text_to_write(
@@ -384,7 +384,7 @@ def text_to_write(
     from memcli.memory.grammar import CROWDED, is_crowded
 
     with nothing_written(project.name_of(path)):
-        text = text_of(project, path, most=most)
+        text = text_of(project, path, limit=most)
         if text is not None and is_crowded(text):
             raise Unreadable(CROWDED)
         return text
@@ -397,16 +397,16 @@ def nothing_written(name: str) -> Iterator[None]:
     try:
         yield
     except Unreadable as error:
-        what = f"{name}:{error.line}: {error}; nothing was written"
+        message = f"{name}:{error.line}: {error}; nothing was written"
         if isinstance(error, Conflicted):
-            raise RefusedError(what, "resolve them first") from None
-        raise DataError(what, "fix the file first") from None
+            raise RefusedError(message, "resolve them first") from None
+        raise DataError(message, "fix the file first") from None
 
 
-def need_root(project: Project, more: str = "") -> Path:
-    """The root. Raises UsageError outside of a project; `more` adds to the hint."""
+def need_root(project: Project, advice: str = "") -> Path:
+    """The root. Raises UsageError outside of a project; `advice` adds to the hint."""
     if project.root is None:
-        hint = f"git init, run it in a repository, or name one with --root{more}"
+        hint = f"git init, run it in a repository, or name one with --root{advice}"
         raise UsageError("there is no project here", hint)
     return project.root
 
@@ -447,7 +447,7 @@ def current_stage(project: Project, job: str = "") -> str:
     for inner in (*folders, ""):
         path = os.path.join(project.root or project.home, inner, ".current-stage")
         with suppress(Unreadable):
-            word = (text_of(project, path, most=SMALL_BYTES) or "").strip()
+            word = (text_of(project, path, limit=SMALL_BYTES) or "").strip()
             if word in PHASES:
                 return word
     return "unknown"

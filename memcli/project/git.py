@@ -333,7 +333,7 @@ def start(
     words: Sequence[str],
     cwd: Path,
     timeout: float,
-    given: str | None = None,
+    standard_input: str | None = None,
     keep: Sequence[int] = (),
     **environ: str,
 ) -> GitSaid:
@@ -353,7 +353,7 @@ def start(
         command=["git", *words],
         folder=cwd,
         environ=environ,
-        given=(given or "").encode("utf-8", "surrogateescape"),
+        given=(standard_input or "").encode("utf-8", "surrogateescape"),
         keep=keep,
     )
     slow = programs.slow_folders()
@@ -408,10 +408,10 @@ def may_be_root(folder: Path, *marks: str) -> bool:
     """Whether a folder and its marks are this user's, or safe by SUDO_UID or
     safe.directory."""
     try:
-        found = [os.lstat(folder / mark) for mark in ("", *marks)]
+        statuses = [os.lstat(folder / mark) for mark in ("", *marks)]
     except OSError:
         return False
-    return is_mine(*found) or _is_safe(str(folder))
+    return is_mine(*statuses) or _is_safe(str(folder))
 
 
 @lru_cache
@@ -476,10 +476,10 @@ def names_of(root: Path, path: str, *, through: bool = True) -> list[str]:
     tree of this repository; that of its own, and what a link in its place leads to,
     where `through` is not false. Outside of it they begin at the top of the disk."""
     folder, name = os.path.split(path)
-    own = os.path.join(os.path.realpath(folder), name)
-    if not through or not os.path.islink(own):
-        return _names_of(root, own)
-    return [*_names_of(root, own), *_names_of(root, os.path.realpath(own))]
+    full_path = os.path.join(os.path.realpath(folder), name)
+    if not through or not os.path.islink(full_path):
+        return _names_of(root, full_path)
+    return [*_names_of(root, full_path), *_names_of(root, os.path.realpath(full_path))]
 
 
 def _names_of(root: Path, resolved: str) -> list[str]:

@@ -255,11 +255,11 @@ class Walk:
     """A bounded walk by patterns; `cut` says whether it was stopped, `links` are the
     links it did not follow."""
 
-    def __init__(self, root: str, most: int = ENTRIES) -> None:
+    def __init__(self, root: str, limit: int = ENTRIES) -> None:
         self.root = root
         self.cut = False
         self.links: list[str] = []
-        self._left = most
+        self._left = limit
 
     def find(self, pattern: str) -> list[str]:
         """The paths below the root that match a pattern, sorted; `**` matches any

@@ -32,14 +32,14 @@ def number(low: Bound, high: Bound, *, whole: bool = False) -> Check:
     """The check of a number in a range."""
 
     def check(value: Any) -> Any:
-        given = math.nan
+        converted = math.nan
         with suppress(TypeError, ValueError, OverflowError):
-            given = math.nan if isinstance(value, bool) else float(value)
-        is_between = float(low) <= given <= float(high)
-        if not is_between or (whole and given != int(given)):
+            converted = math.nan if isinstance(value, bool) else float(value)
+        is_between = float(low) <= converted <= float(high)
+        if not is_between or (whole and converted != int(converted)):
             kind = "a whole number" if whole else "a number"
             raise ValueError(f"{kind} from {low} to {high}")
-        return int(given) if whole else given
+        return int(converted) if whole else converted
 
     return check
 
@@ -82,12 +82,12 @@ def _glob(value: Any) -> str:
     return path
 
 
-def _list(of: Check, what: str) -> Check:
+def _list(of: Check, described: str) -> Check:
     def check(value: Any) -> tuple[Any, ...]:
         items = value.split(",") if isinstance(value, str) else value
         is_list = isinstance(items, (list, tuple))
         if not is_list or not all(isinstance(item, str) for item in items):
-            raise ValueError(what)
+            raise ValueError(described)
         return tuple(of(item.strip()) for item in items)
 
     return check
@@ -103,14 +103,14 @@ def _model(value: Any) -> str:
 
 
 def _names(allowed: Sequence[str]) -> Check:
-    what = "a list of names among " + ", ".join(allowed)
+    described = "a list of names among " + ", ".join(allowed)
 
     def check(item: str) -> str:
         if item not in allowed:
-            raise ValueError(what)
+            raise ValueError(described)
         return item
 
-    return _list(check, what)
+    return _list(check, described)
 
 
 CHECKS: Mapping[str, Callable[..., Check]] = {

@@ -53,18 +53,18 @@ def list_files(
     home: Path,
     jobs_dirs: Names = (),
     globs: Names = (),
-    found: Environ = None,
+    environ: Environ = None,
 ) -> Listing:
-    """Every memory file, global ones last; with `found` (the environment), also those
-    in found places."""
+    """Every memory file, global ones last; with `environ`, also those in found
+    places."""
     walks: list[_Walk] = []
     if root is not None:
         root_walk = _FoundWalk(str(root))
         root_walk.root(jobs_dirs, globs)
         walks.append(root_walk)
-        if found is not None:
+        if environ is not None:
             root_walk.found_places()
-            walks += _claude_memory(root, home, found)
+            walks += _claude_memory(root, home, environ)
     home_walk = _Walk(str(home), "~/", "~")
     home_walk.level("", Place("global", ""))
     walks.append(home_walk)
@@ -87,9 +87,9 @@ class _Walk:
         self.left = files.ENTRIES
 
     def root(self, jobs_dirs: Sequence[str], globs: Sequence[str]) -> None:
-        every = tuple(dict.fromkeys((*JOBS_DIRS, *jobs_dirs)))
+        folders = tuple(dict.fromkeys((*JOBS_DIRS, *jobs_dirs)))
         self.level("", Place("project", ""), "", "tasks proxy-tasks", _PROJECT)
-        for jobs in every:
+        for jobs in folders:
             self.jobs(jobs)
         legacy = (
             f"projects/{project}/.sessions" for project in self.folders("projects")
@@ -100,7 +100,7 @@ class _Walk:
                 where = Place("task", "", task=name)
                 self.level(f"{base}/", where, self.work_tree(base, ""), "tasks")
         if globs:
-            self.globs(globs, every)
+            self.globs(globs, folders)
 
     def level(
         self,
@@ -424,8 +424,8 @@ class _FoundWalk(_Walk):
                 over = [entry.name.endswith(".md") for entry in left_out]
         if over:
             self.more += Counter({name: over.count(True)})
-            what = "too many directory entries: the rest was skipped"
-            self.refuse(name, what, "defaulted")
+            message = "too many directory entries: the rest was skipped"
+            self.refuse(name, message, "defaulted")
         return entries
 
     def newest(self, names: list[str]) -> None:

@@ -83,10 +83,10 @@ class Folder(NamedTuple):
 
     def files(self) -> Iterator[tuple[FoundFile, _Key]]:
         """The files by name, each with its identity (device, inode, work tree)."""
-        both = chain.from_iterable(
+        candidates = chain.from_iterable(
             zip(*marshal.loads(part), strict=True) for part in self.read
         )
-        for name, (inode, time, size, device, _) in sorted(both):
+        for name, (inode, time, size, device, _) in sorted(candidates):
             file = FoundFile(
                 path=self.path + name,
                 name=self.name + (name if name.isascii() else shown(name)),
@@ -155,8 +155,8 @@ class Files:
     def rows(self) -> Iterator[tuple[FoundFile, _Key]]:
         """Each file with its identity."""
         for walk in self.walks:
-            names = set[str]()
-            known_keys = set[_Key]()
+            names = set()
+            known_keys = set()
             for part in walk:
                 for file, key in part.files() if isinstance(part, Folder) else (part,):
                     if file[1] not in names and key not in known_keys:
@@ -221,8 +221,8 @@ def marks(files: Iterable[FoundFile]) -> dict[str, str]:
         else:
             repositories[file.name] = repository(os.path.dirname(file.path))
             roots.add(repository(file.base))
-    others = sorted(set(repositories.values()) - roots)
+    other_roots = sorted(set(repositories.values()) - roots)
     for name, repository_path in repositories.items():
-        if repository_path in others:
-            marked[name] = f"r{others.index(repository_path) + 1}:"
+        if repository_path in other_roots:
+            marked[name] = f"r{other_roots.index(repository_path) + 1}:"
     return marked

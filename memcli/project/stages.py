@@ -37,10 +37,10 @@ def stage_of(text: str) -> tuple[str, str]:
 
 def _agreed(stages: Iterable[str]) -> str | None:
     """The stage that all agree on, "" if there is none, None if they differ."""
-    found = set(stages)
-    if len(found) > 1:
+    distinct = set(stages)
+    if len(distinct) > 1:
         return None
-    return found.pop() if found else ""
+    return distinct.pop() if distinct else ""
 
 
 # words

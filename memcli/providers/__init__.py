@@ -28,7 +28,7 @@ def within(seconds: float | None, work: Callable[[], T]) -> T:
     return finished.result(timeout=seconds if seconds is None else max(seconds, 0.0))
 
 
-def bounded(pieces: Iterable[bytes], most: int, packing: str | None) -> bytes | None:
+def bounded(pieces: Iterable[bytes], limit: int, packing: str | None) -> bytes | None:
     """All pieces of a reply as one, unpacked; None where that is more than so many
     bytes (it may not end), or packed otherwise than asked for.
 
@@ -42,9 +42,9 @@ def bounded(pieces: Iterable[bytes], most: int, packing: str | None) -> bytes | 
     data = bytearray()
     try:
         for piece in pieces:
-            room = most + 1 - len(data)
+            room = limit + 1 - len(data)
             data += unpacker.decompress(piece, room) if unpacker else piece
-            if len(data) > most:
+            if len(data) > limit:
                 return None
     except error:
         return None

@@ -197,11 +197,11 @@ class _Phrases:
         phrase before it heads."""
         head = self.done[place - 1]
         last = place
-        known = _LIGHT | _RESUME | set(head.terms)
+        no_items = _LIGHT | _RESUME | set(head.terms)
         while head.governor and last in self.commas and last < len(self.done):
             item = self.done[last]
             is_short = len(item.terms) in (1, 2)
-            if item.governor or not is_short or item.terms[0] in known:
+            if item.governor or not is_short or item.terms[0] in no_items:
                 break
             last += 1
         return last

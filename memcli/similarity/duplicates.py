@@ -44,11 +44,11 @@ def similar_pairs(
             first_place = bisect_left(places, smallest)
             candidates.update(places[first_place:])
         # The other is no larger: so many tokens at most are in one of the two alone.
-        most = floor(2 * size * (1 - threshold) / (1 + threshold) + 1e-9)
+        most_differing = floor(2 * size * (1 - threshold) / (1 + threshold) + 1e-9)
         signature = signatures[place]
         for candidate in candidates:
             differing_bits = signature ^ signatures[candidate]
-            if differing_bits.bit_count() > most:
+            if differing_bits.bit_count() > most_differing:
                 continue
             other = order[candidate]
             score = overlap(sets[number], sets[other])
@@ -153,12 +153,12 @@ def _content(claim: Claim) -> frozenset[str]:
 
 
 def clusters(
-    claims: Sequence[Claim], more: Iterable[tuple[int, int]] = ()
+    claims: Sequence[Claim], further: Iterable[tuple[int, int]] = ()
 ) -> list[Cluster]:
     """The connected components, of two or more, of near-duplicates and of the pairs in
-    `more`."""
+    `further`."""
     distinct = _by_claim(claims)
-    pairs = [(claims[first], claims[second]) for first, second in more]
+    pairs = [(claims[first], claims[second]) for first, second in further]
     together = []
     for bucket in grouped(distinct, literals_of).values():
         for component in _components(bucket, pairs):

@@ -62,13 +62,13 @@ def opposites(
     in_order = sorted(opposed, key=lambda each: (each.path, each.entry.line))
     by_type = grouped(in_order, lambda each: each.entry.type).values()
     groups = [in_order] if of_any_type else by_type
-    found = [*chain.from_iterable(map(_by_text, groups)), *_marked(in_order)]
-    one_each = {frozenset(pair.ids): pair for pair in reversed(found)}
+    pairs = [*chain.from_iterable(map(_by_text, groups)), *_marked(in_order)]
+    one_each = {frozenset(pair.ids): pair for pair in reversed(pairs)}
     return [pair for ids, pair in reversed(one_each.items()) if len(ids) > 1]
 
 
 def _by_text(group: Sequence[PlacedEntry]) -> Iterator[Opposite]:
-    claims = [claim(each.entry.body) for each in group]
+    claims = [claim(standing.entry.body) for standing in group]
     for place, other in contradictions(claims):
         reason = guard(claims[place], claims[other]) or "opposite"
         yield Opposite(first=group[place], second=group[other], differs=reason)
@@ -76,8 +76,8 @@ def _by_text(group: Sequence[PlacedEntry]) -> Iterator[Opposite]:
 
 def _marked(entries: Iterable[PlacedEntry]) -> Iterator[Opposite]:
     """The pairs that say it of themselves: a merge leaves them, too."""
-    by_id = {each.entry.id: each for each in entries}
-    for each in by_id.values():
-        for name in listed(each.entry, "contradicts"):
+    by_id = {standing.entry.id: standing for standing in entries}
+    for standing in by_id.values():
+        for name in listed(standing.entry, "contradicts"):
             if name in by_id:
-                yield Opposite(first=each, second=by_id[name], differs="marked")
+                yield Opposite(first=standing, second=by_id[name], differs="marked")

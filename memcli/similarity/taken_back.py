@@ -34,6 +34,8 @@ ECHO = "says what was taken back"
 """Why an episode is retired with an entry."""
 _TITLE = r"\A\s*#.*\n(?=\s*\S)"
 """A heading below which a text goes on."""
+
+
 Spot = tuple[str, int]
 """A file, and the place of an entry in it."""
 
@@ -65,10 +67,10 @@ def _stones(known: Iterable[KnownFile]) -> Iterator[tuple[tuple[str, str], Entry
                 yield reach_of(file.place, file.tree), entry
 
 
-def tombstones_of(known: Iterable[KnownFile]) -> list[Entry]:
+def tombstones_of(known_files: Iterable[KnownFile]) -> list[Entry]:
     """The entries that were taken back; what is live under the same id came back,
     unless its work tree has it as taken back."""
-    files = [*known]
+    files = [*known_files]
     gone = stones_by_id(files)
     back = {
         entry.id
@@ -128,7 +130,7 @@ def _bare_words(text: str) -> frozenset[str]:
     return frozenset(words_of("\n".join(lines_of(text))))
 
 
-def echoes(gone: Entry, known: Iterable[KnownFile]) -> list[Spot]:
+def echoes(gone: Entry, known_files: Iterable[KnownFile]) -> list[Spot]:
     """The live episodes that say, in a sentence of their own, what an entry said that
     is taken back: they are told no more either."""
     if gone.kind == "episode":
@@ -137,7 +139,7 @@ def echoes(gone: Entry, known: Iterable[KnownFile]) -> list[Spot]:
     words = frozenset(words_of(gone.body))
     return [
         (file.path, place)
-        for file in known
+        for file in known_files
         if file.writable and file.place.store != "archive"
         for place, entry in enumerate(file.memory.entries)
         if entry.is_episode and entry.is_live
@@ -237,13 +239,13 @@ def _gap(term: str, side: Claim) -> str:
 
 def _is_otherwise(new: str, old: str) -> bool:
     """Whether both say "X is V" of one X, with another V that is one word."""
-    thing, value = _told(new)
-    same, other = _told(old)
-    if not (thing and same) or value == other:
+    new_thing, new_value = _told(new)
+    old_thing, old_value = _told(old)
+    if not (new_thing and old_thing) or new_value == old_value:
         return False
-    new_claim = claim(thing)
-    old_claim = claim(same)
-    are_names = all(identifier().fullmatch(name) for name in (value, other))
+    new_claim = claim(new_thing)
+    old_claim = claim(old_thing)
+    are_names = all(identifier().fullmatch(name) for name in (new_value, old_value))
     enough = 1 if are_names else SUBJECT
     if len(content_terms(new_claim)) < enough:
         return False

@@ -90,7 +90,7 @@ def sync(folder: str | Path) -> None:
         os.close(fd)
 
 
-def is_mine(*found: os.stat_result, alone: bool = False) -> bool:
+def is_mine(*statuses: os.stat_result, alone: bool = False) -> bool:
     """Whether files belong to this user, or under sudo to the caller; `alone`: nobody
     else may write to them."""
     if sys.platform == "win32":
@@ -98,8 +98,8 @@ def is_mine(*found: os.stat_result, alone: bool = False) -> bool:
     me = os.geteuid()
     sudo = os.environ.get("SUDO_UID", "")
     owners = {me, int(sudo)} if me == 0 and sudo.isdecimal() else {me}
-    is_shared = alone and any(map(_others_may_write, found))
-    return {status.st_uid for status in found} <= owners and not is_shared
+    is_shared = alone and any(map(_others_may_write, statuses))
+    return {status.st_uid for status in statuses} <= owners and not is_shared
 
 
 def _others_may_write(status: os.stat_result) -> bool:
@@ -390,7 +390,7 @@ def refuse_others(path: Path, *, by_root: bool = False) -> None:
         )
 
 
-def leads_through_others(path: Path, most: int = 40) -> bool:
+def leads_through_others(path: Path, links_left: int = 40) -> bool:
     """Whether a part of a path is, or leads to, a link that another user can
     redirect."""
     for part in (path, *path.parents):
@@ -399,9 +399,9 @@ def leads_through_others(path: Path, most: int = 40) -> bool:
             if not stat.S_ISLNK(status.st_mode):
                 continue
             is_trusted = status.st_uid == 0 or is_mine(status)
-            if not is_trusted or not most:  # a chain so long may have no end
+            if not is_trusted or not links_left:  # a chain so long may have no end
                 return True
-            if leads_through_others(part.parent / os.readlink(part), most - 1):
+            if leads_through_others(part.parent / os.readlink(part), links_left - 1):
                 return True
     return False
 

@@ -31,7 +31,7 @@ class Inbox(StatePart):
         rows = self.ask(f"{query} ORDER BY since DESC, id")
         return list(map(Proposed._make, rows))
 
-    def untold(self, session: str, since: str, most: int) -> list[Proposed]:
+    def untold(self, session: str, since: str, limit: int) -> list[Proposed]:
         """The newest that have waited since a day or later, come from another session,
         and were not told to any other."""
         return [
@@ -41,7 +41,7 @@ class Inbox(StatePart):
             and row.since >= since
             and row.session != session
             and row.named in ("", session)
-        ][:most]
+        ][:limit]
 
     def add(self, rows: Iterable[Proposed]) -> None:
         """Add waiting proposals; known ones keep their status."""

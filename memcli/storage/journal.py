@@ -149,10 +149,10 @@ class Journals:
             for key in os.listdir(private_dir(self._undo.parent)):
                 folder = self._undo.parent / key
                 durable.sweep([folder])
-                known = _records(folder)
-                for path in known:
+                records = _records(folder)
+                for path in records:
                     try:
-                        self._clean(path, encoded, clean, is_last=path == known[-1])
+                        self._clean(path, encoded, clean, is_last=path == records[-1])
                     except (DataError, OSError, UnicodeDecodeError):
                         path.unlink(missing_ok=True)
 
@@ -218,7 +218,7 @@ def rebased(step: Step) -> Step | None:
         text = taken_back(
             before=(step.after or b"").decode(),
             after=step.before.decode(),
-            now=current.decode(),
+            current=current.decode(),
         )
         if text is not None:
             return step._replace(before=current, after=text.encode())
@@ -233,19 +233,19 @@ def check(steps: Iterable[Step]) -> None:
         with refusing(step.name):
             same = read_if_there(step.path) == step.before
         if not same:
-            what = f"{step.name}: changed while mem was at work"
-            raise StaleError(what, f"{UNCHANGED}; run it again")
+            message = f"{step.name}: changed while mem was at work"
+            raise StaleError(message, f"{UNCHANGED}; run it again")
 
 
 def edited(steps: Sequence[Step], refused: Sequence[Step]) -> list[Step]:
     """The steps to skip: refused, changed by others, or without their archive."""
-    others = [step for step in steps if step in refused or found(step) == "other"]
-    paths = [str(step.path) for step in others]
+    edited_steps = [step for step in steps if step in refused or found(step) == "other"]
+    paths = [str(step.path) for step in edited_steps]
     sources = {source_of(path) for path in paths if path.endswith(ARCHIVE)}
     for step in steps:
         if str(step.path) in sources and found(step) == "before":
-            others.append(step)
-    return others
+            edited_steps.append(step)
+    return edited_steps
 
 
 def folders_of(steps: Iterable[Step]) -> list[Path]:

@@ -61,12 +61,12 @@ class Ended(NamedTuple):
 class _Said(Thread):
     """Reads what a program says; ends it when that is too much."""
 
-    def __init__(self, stream: IO[bytes], most: int, end: Callable[[], None]) -> None:
+    def __init__(self, stream: IO[bytes], limit: int, end: Callable[[], None]) -> None:
         super().__init__(daemon=True)
         self.data = bytearray()
         self.is_too_much = False
         self._stream = stream
-        self._most = most
+        self._most = limit
         self._end = end
 
     def run(self) -> None:
@@ -162,10 +162,10 @@ def _helper(work: Callable[..., None], *given: object) -> Thread:
     return Thread(target=work, args=given, daemon=True)
 
 
-def _give(stream: IO[bytes], given: bytes) -> None:
+def _give(stream: IO[bytes], content: bytes) -> None:
     """Write all of a program's input; it may not want it."""
     with suppress(OSError, ValueError):
-        rest = memoryview(given)
+        rest = memoryview(content)
         while rest:
             rest = rest[stream.write(rest) :]
     with suppress(OSError):

@@ -50,13 +50,13 @@ def opened(
 def all_rows(database: Database, query: str, path: Path) -> list[tuple[Any, ...]]:
     """The rows of a query over one table; DataError for more rows than the file can
     contain."""
-    most = os.path.getsize(path) // BYTES_PER_ROW
+    most_rows = os.path.getsize(path) // BYTES_PER_ROW
     rows = database.execute(
-        f"{query} LIMIT ?", (most + 1,)
+        f"{query} LIMIT ?", (most_rows + 1,)
     ).fetchall()  # no more is sorted, either
-    if len(rows) > most:
-        what = f"{path}: cannot be read: more rows than its size allows"
-        raise DataError(what, "name an undamaged copy")
+    if len(rows) > most_rows:
+        message = f"{path}: cannot be read: more rows than its size allows"
+        raise DataError(message, "name an undamaged copy")
     return rows
 
 
@@ -88,12 +88,12 @@ def _bound(database: Database, path: Path) -> None:
     database.text_factory = lambda data: data.decode("utf-8", "replace")
     database.execute("PRAGMA trusted_schema = OFF")
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
-    left = (MOST_STEPS + STEPS_PER_BYTE * os.path.getsize(path)) // _STRIDE
+    steps_left = (MOST_STEPS + STEPS_PER_BYTE * os.path.getsize(path)) // _STRIDE
 
     def too_long() -> bool:
-        nonlocal left
-        left -= 1
-        return left < 0
+        nonlocal steps_left
+        steps_left -= 1
+        return steps_left < 0
 
     database.set_progress_handler(too_long, _STRIDE)
 

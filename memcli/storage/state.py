@@ -55,8 +55,8 @@ def open_state(
         if best_effort is None:
             if "db" in state.__dict__ or not isinstance(error, sqlite3.Error):
                 raise
-            what = f"the state file cannot be used: {error} ({state.path})"
-            raise RefusedError(what, "move it away: it contains no memory") from None
+            message = f"the state file cannot be used: {error} ({state.path})"
+            raise RefusedError(message, "move it away: it contains no memory") from None
         if best_effort:
             reason = "another mem is writing to it" if "locked" in str(error) else error
             notes.append(f"{best_effort}: {reason}")
@@ -222,19 +222,21 @@ class State:
     ) -> None:
         """Delete what was told and proposed about entries, in this project or
         `everywhere`, and every row with these words; the file is rewritten."""
-        here = "? IS NOT NULL" if everywhere else "project = ?"
+        in_project = "? IS NOT NULL" if everywhere else "project = ?"
         with transaction(self.db):
             self.db.execute("PRAGMA secure_delete = ON")
             for name in entry_ids:
                 for table_name in ("told", "shown", "recalls", "waiting", "proposals"):
                     key = "id" if table_name == "proposals" else "entry"
-                    where = f"{here} AND {key} = ?"
+                    where = f"{in_project} AND {key} = ?"
                     self.ask(f"DELETE FROM {table_name} WHERE {where}", name)
             self.db.create_function("says", 1, _sayer(lines), deterministic=True)
             for table_name, text in WORDS.items():
-                where = f"{here} AND says({text})"
+                where = f"{in_project} AND says({text})"
                 self.ask(f"DELETE FROM {table_name} WHERE {where}")
-            self.ask(f"UPDATE extracted SET task = '' WHERE {here} AND says(task)")
+            self.ask(
+                f"UPDATE extracted SET task = '' WHERE {in_project} AND says(task)"
+            )
             self.db.execute("DELETE FROM condensed")  # tasks condensed by a model
         self.db.execute("VACUUM")
         self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

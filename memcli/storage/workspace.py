@@ -155,8 +155,8 @@ class Workspace:
 
     def _back(self, record: WriteRecord) -> tuple[Step, ...]:
         if not record.steps and not record.note:
-            what = f"mem {record.verb} of {record.time} has no texts to restore"
-            raise RefusedError(what, "another mem undo takes back what is older")
+            message = f"mem {record.verb} of {record.time} has no texts to restore"
+            raise RefusedError(message, "another mem undo takes back what is older")
         steps = []
         for step in (step.inverse for step in reversed(record.steps)):
             self._target(str(step.path))
@@ -207,8 +207,8 @@ class Workspace:
         for patch in patches:
             path = self._target(patch.path)
             if path in steps:
-                what = f"{patch.path}: the same file as {steps[path].name}"
-                raise RefusedError(what, "name it once")
+                message = f"{patch.path}: the same file as {steps[path].name}"
+                raise RefusedError(message, "name it once")
             steps[path] = Step(
                 name=patch.path,
                 path=path,
@@ -234,8 +234,8 @@ class Workspace:
             elif path == behind and behind.is_relative_to(folder):
                 around.append(folder)
         if not around:
-            what = f"{name}: lies where mem does not write"
-            raise RefusedError(what, "name a file below the root")
+            message = f"{name}: lies where mem does not write"
+            raise RefusedError(message, "name a file below the root")
         return written_at(path, around[0])
 
     def _apply(self, record: WriteRecord) -> None:
@@ -347,8 +347,8 @@ class Workspace:
             step.name: self._copy(step) for step in edited if step.after is not None
         }
         # All others are finished as they were meant.
-        others = [step for step in record.steps if step not in edited]
-        unfinished = [step for step in others if journal.found(step) == "before"]
+        steps_left = [step for step in record.steps if step not in edited]
+        unfinished = [step for step in steps_left if journal.found(step) == "before"]
         try:
             self._finish(record, unfinished, {})
         except MemError:
@@ -356,7 +356,7 @@ class Workspace:
             if not is_taken_back:  # which settles it, too
                 durable.discard(copies.values())
                 raise
-        for step in others:
+        for step in steps_left:
             self._told.append(f"finished an interrupted write of {step.name}")
         for name, copy in copies.items():
             self._told.append(f"{KEPT} {name} is kept in {copy}")

@@ -223,11 +223,11 @@ def undo_text(report: UndoReport, root: str) -> str:
             " mem init --remove removes it again; mem init completes it"
         )
     if report.earlier:
-        what = f"the write before it, {report.earlier}"
+        description = f"the write before it, {report.earlier}"
         if report.earlier == REMOVAL:
-            what += " (what it removed would be back and active)"
+            description += " (what it removed would be back and active)"
         again = "mem undo now" if report.skipped else "another mem undo"
-        lines.append(f"{again} undoes {what}")
+        lines.append(f"{again} undoes {description}")
     return "\n".join(lines)
 
 
@@ -269,16 +269,18 @@ def told_text(report: ToldReport) -> str:
     """A line for each thing an agent was told, grouped by session."""
     lines = []
     lifted = {stop.entry for stop in report.stopped if stop.lifted}
-    for session, group in groupby(report.tellings, key=lambda each: each.session):
+    for session, group in groupby(report.tellings, key=lambda telling: telling.session):
         lines.append(f"session {session}")
-        for each in group:
-            of_history = each.entry[:2] in ("s:", "c:")
-            name = each.entry if of_history else each.entry[:8]
-            when = each.at[:16].replace("T", " ")
+        for telling in group:
+            of_history = telling.entry[:2] in ("s:", "c:")
+            name = telling.entry if of_history else telling.entry[:8]
+            when = telling.at[:16].replace("T", " ")
             handle = f" (id {name})" if name else ""
-            over = ", lifted since" if name and each.entry in lifted else ""
-            what = f"{each.event}: {each.title}{handle}, {each.why}{over}"
-            lines.append(f"  {when}  {what}")
+            over = ", lifted since" if name and telling.entry in lifted else ""
+            description = (
+                f"{telling.event}: {telling.title}{handle}, {telling.why}{over}"
+            )
+            lines.append(f"  {when}  {description}")
     if report.waiting:
         uses = count(report.waiting, "use")
         lines.append(f"{uses} of entries not yet counted in their files")
@@ -365,10 +367,10 @@ def forget_text(report: ForgetReport) -> str:
     """What was deleted of history, and what was learned from it."""
     units = report.units
     sessions = count(len(units) - report.commits, "session")
-    what = f"{sessions} and {count(report.commits, 'commit')}"
+    description = f"{sessions} and {count(report.commits, 'commit')}"
     if len(units) == 1:
-        what = units[0]
-    lines = [f"{'would forget' if report.dry_run else 'forgot'} {what}"]
+        description = units[0]
+    lines = [f"{'would forget' if report.dry_run else 'forgot'} {description}"]
     if report.again:
         lines.append(
             f"none of it is read again; to read the commits again: {report.again}"

@@ -40,10 +40,10 @@ def import_text(report: ImportReport) -> str:
     for why, sources in left_out.items():
         lines += first([f"{place(source)}: {why}" for source in sources])
     lines += first([f"{why}: not imported (--again)" for why in report.taken_back])
-    known = joined_counts(
+    known_counts = joined_counts(
         (len(report.known), "imported before"), (len(report.similar), "already known")
     )
-    totals = [f"{len(report.added)} added", known]
+    totals = [f"{len(report.added)} added", known_counts]
     lines.append(", ".join(filter(None, totals)))
     return controls.for_display("\n".join(lines))
 

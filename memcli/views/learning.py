@@ -58,9 +58,9 @@ def extract_keys(done: AfterSession) -> Keys:
     }
 
 
-def extract_text(done: AfterSession) -> str:
+def extract_text(outcome: AfterSession) -> str:
     """What was learned from each session, and what was not."""
-    report = done.extract
+    report = outcome.extract
     lines = []
     if not report.sessions:
         none = "no new sessions of this repository"
@@ -70,19 +70,19 @@ def extract_text(done: AfterSession) -> str:
     if report.more:
         number = count(len(report.more), "older session")
         lines.append(f"{number} not read: --all reads them all, --json lists them")
-    lines += _afterwards(done)
+    lines += _afterwards(outcome)
     if engine := _engine_line(report):
         lines.append(engine)
     return for_display("\n".join(lines))
 
 
-def _afterwards(done: AfterSession) -> Iterator[str]:
+def _afterwards(outcome: AfterSession) -> Iterator[str]:
     """What was done with memory after the sessions were read."""
-    if done.reinforced:
-        number = count(len(done.reinforced), "entry", "entries")
+    if outcome.reinforced:
+        number = count(len(outcome.reinforced), "entry", "entries")
         yield f"reinforced {number} that the sessions recalled"
-    if done.compacted:
-        counts = sorted(Counter(event.what for event in done.compacted).items())
+    if outcome.compacted:
+        counts = sorted(Counter(event.what for event in outcome.compacted).items())
         merged = ", ".join(f"{what} {number}" for what, number in counts)
         yield f"compacted: {merged}"
 
@@ -213,11 +213,11 @@ def _share_lines(report: ReplayReport) -> list[str]:
     corrections = report.corrections
     telling = report.telling
     ruled = [correction for correction in corrections if correction.rule]
-    told = sum(correction.told for correction in ruled)
+    told_there = sum(correction.told for correction in ruled)
     before = sum(bool(correction.history) for correction in corrections)
     rows = [
         ("a rule of memory says it", len(ruled), len(corrections)),
-        ("  told there, had it stood", told, len(ruled)),
+        ("  told there, had it stood", told_there, len(ruled)),
         ("said before that session", before, len(corrections)),
         ("prompts told something", telling.answered, telling.prompts),
         ("  the agent took it up", telling.used, telling.answered),
@@ -232,10 +232,10 @@ def _share_lines(report: ReplayReport) -> list[str]:
     return lines
 
 
-def _share(number: int, whole: int) -> str:
+def _share(number: int, total: int) -> str:
     """A share and its 95 % interval by Wilson's score."""
-    spread = 1.96**2 / whole
-    share = number / whole
+    spread = 1.96**2 / total
+    share = number / total
     middle = share + spread / 2
     reach = math.sqrt(spread * (share * (1 - share) + spread / 4))
     low, high = ((middle + sign * reach) / (1 + spread) for sign in (-1, 1))

@@ -43,7 +43,7 @@ class Unread(Exception):
 def say(text: str, *, quiet: bool = False) -> None:
     """Print a message on stderr; a closed stderr is no reason to stop."""
     if text and not quiet and sys.stderr is not None:
-        lines = fold_text(for_display(text), columns(sys.stderr), more=2)
+        lines = fold_text(for_display(text), columns(sys.stderr), hanging=2)
         with suppress(BrokenPipeError):
             if sys.stdout is not None:
                 # if both go to one file or pipe, the answer comes before the messages
@@ -94,12 +94,12 @@ def count_problems(problems: "Sequence[Problem]", *, quiet: bool) -> None:
     """Print how many problems the memory files have, and the first that keeps something
     from being read."""
     if problems:
-        what = f"{count(len(problems), 'problem')} in the memory files"
+        message = f"{count(len(problems), 'problem')} in the memory files"
         if unread := [
             problem for problem in problems if problem.severity == "unreadable"
         ]:
-            what += f" ({unread[0]})"
-        say(f"mem: {in_one_line(what)}: mem doctor", quiet=quiet)
+            message += f" ({unread[0]})"
+        say(f"mem: {in_one_line(message)}: mem doctor", quiet=quiet)
 
 
 def how_to_begin(
@@ -134,10 +134,10 @@ def name_problems(
 
 def first(lines: Sequence[str]) -> list[str]:
     """The first lines, and a line that counts the rest."""
-    more = len(lines) - MOST_LINES
-    if more <= 0:
+    left_out = len(lines) - MOST_LINES
+    if left_out <= 0:
         return list(lines)
-    return [*lines[:MOST_LINES], f"... and {more} more (--json lists all)"]
+    return [*lines[:MOST_LINES], f"... and {left_out} more (--json lists all)"]
 
 
 def joined_counts(*counts: tuple[int, str]) -> str:
@@ -232,7 +232,7 @@ def fold(line: str, width: int, hang: int = 0) -> list[str]:
 
 
 def fold_text(
-    text: str, width: int, *, indent: int = 0, more: int = 0
+    text: str, width: int, *, indent: int = 0, hanging: int = 0
 ) -> Iterator[str]:
     """Lines indented by `indent` columns and folded below the first word of their
     item; fenced code is left as it is."""
@@ -246,15 +246,15 @@ def fold_text(
             ends = mark == fence
             fence = "" if ends else fence or mark
         else:
-            yield from fold(indented, width, _hang(indented, more))
+            yield from fold(indented, width, _hang(indented, hanging))
 
 
-def _hang(line: str, more: int) -> int:
-    """The column where the text of a list item begins, or `more` columns after a line's
-    indent."""
+def _hang(line: str, hanging: int) -> int:
+    """The column where the text of a list item begins, or `hanging` columns after the
+    indent of a line."""
     found = re.match(_HANG, line)
     end = found.end() if found else 0
-    return end if line[:end].strip() else end + more
+    return end if line[:end].strip() else end + hanging
 
 
 def folded(lines: Iterable[str], *, indent: int = 0, more: int = 0) -> list[str]:
@@ -263,7 +263,7 @@ def folded(lines: Iterable[str], *, indent: int = 0, more: int = 0) -> list[str]
     width = columns(sys.stdout)
     parts: list[str] = []
     for line in lines:
-        parts += fold_text(line, width, indent=indent, more=more)
+        parts += fold_text(line, width, indent=indent, hanging=more)
     return parts
 
 

@@ -58,7 +58,7 @@ def session(folder):
         "$ mem told",
         *log.split("\n"),
     ]
-    return [part for line in lines for part in fold_text(line, WIDTH, more=9)]
+    return [part for line in lines for part in fold_text(line, WIDTH, hanging=9)]
 
 
 def _monday(root):

@@ -72,11 +72,16 @@ _SLOW = {
     ],
     "section": [
         Family(
-            "glue", lambda n: "\n" * n + HASH.begin(n, own=False) + f"\nx\n{HASH.end}\n"
+            "glue",
+            lambda n: (
+                "\n" * n + HASH.begin(n, is_own_file=False) + f"\nx\n{HASH.end}\n"
+            ),
         ),
         Family(
             "sections",
-            lambda n: f"{HASH.begin(0, own=False)}\nx\n{HASH.end}\n" * (n // 70),
+            lambda n: (
+                f"{HASH.begin(0, is_own_file=False)}\nx\n{HASH.end}\n" * (n // 70)
+            ),
         ),
     ],
 }

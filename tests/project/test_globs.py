@@ -88,7 +88,7 @@ def test_a_walk_finds_what_the_patterns_name_and_follows_no_link(
 def test_a_walk_ends_at_its_bound_and_says_so(tmp_path):
     for number in range(30):
         (tmp_path / f"f{number}").mkdir()
-    walk = globs.Walk(str(tmp_path), most=20)
+    walk = globs.Walk(str(tmp_path), limit=20)
     walk.find("**/x.md")
     assert walk.cut
     assert globs.ENTRIES == 50_000

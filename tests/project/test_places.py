@@ -25,7 +25,7 @@ def put(root, *names, text="# Note\n\nWords.\n"):
 
 
 def look(root, **environ):
-    return levels_on_disk.list_files(root, root.parent / "home", found=environ)
+    return levels_on_disk.list_files(root, root.parent / "home", environ=environ)
 
 
 def names(root):
@@ -207,7 +207,7 @@ def hook(event, args):
     if event in ("os.scandir", "os.listdir"):
         seen.append(str(args[0]))
 sys.addaudithook(hook)
-levels_on_disk.list_files(*map(Path, sys.argv[1:]), found={})
+levels_on_disk.list_files(*map(Path, sys.argv[1:]), environ={})
 print("\\n".join(seen))
 """
 

@@ -56,7 +56,7 @@ def test_list_items_hang_below_their_first_word_and_code_stays():
         "hint: a b c",
         "      d e f",
     ]
-    assert list(terminal.fold_text("plain words here", 12, more=2)) == [
+    assert list(terminal.fold_text("plain words here", 12, hanging=2)) == [
         "plain words",
         "  here",
     ]

@@ -183,12 +183,14 @@ class HttpEmbedder:
         except http.TimeoutException:
             raise TimeoutError from None
         except (http.HTTPError, http.InvalidURL) as error:
-            what = f"no connection ({self._line(str(error)) or type(error).__name__})"
+            message = (
+                f"no connection ({self._line(str(error)) or type(error).__name__})"
+            )
             if isinstance(
                 error, (http.ReadError, http.WriteError, http.RemoteProtocolError)
             ):
-                return 0, {}, what
-            raise self._failed(what, self.wire.hint_down) from None
+                return 0, {}, message
+            raise self._failed(message, self.wire.hint_down) from None
         # Each comma is an object in memory that is larger than what is read.
         if data is None or data.count(b",") > question.numbers + FRAME // NUMBER_BYTES:
             raise self._failed("the reply is too large")
@@ -197,26 +199,26 @@ class HttpEmbedder:
             reply = json.loads(data)
         return response.status_code, response.headers, reply
 
-    def _refused(self, status: int, said: str, *, spent: bool) -> ProviderError:
+    def _refused(self, status: int, reason: str, *, spent: bool) -> ProviderError:
         variable = self.wire.key.variable
-        what = f"HTTP {status}: {said}" if said else f"HTTP {status}"
+        message = f"HTTP {status}: {reason}" if reason else f"HTTP {status}"
         hint = ""
         if status == 0:
-            what = said
+            message = reason
             hint = self.wire.hint_down
         elif status == 200:
-            what = "the reply is not JSON"
+            message = "the reply is not JSON"
         elif status in (401, 403):
-            what = f"the key is refused ({what})"
+            message = f"the key is refused ({message})"
             hint = f"check {variable}"
         elif spent:
             hint = f"check the plan of {variable}, or choose another embedder"
-            what = f"the quota is used up ({what})"
+            message = f"the quota is used up ({message})"
         elif _may_pass(status):
             hint = "try again later"
         elif status != 404:
             hint = "check embed_model, embed_dimensions and embed_url"
-        return self._failed(what, hint)
+        return self._failed(message, hint)
 
     def _said(self, reply: Any) -> str:
         if isinstance(reply, list) and reply:
@@ -284,9 +286,9 @@ class HttpEmbedder:
         try:
             return _library().Client(headers=headers, **options)
         except (OSError, ValueError, ImportError) as error:
-            what = f"the HTTP client cannot start ({self._line(str(error))})"
+            message = f"the HTTP client cannot start ({self._line(str(error))})"
             hint = "check the proxy and SSL variables of the environment"
-            raise self._failed(what, hint) from None
+            raise self._failed(message, hint) from None
 
 
 def _may_pass(status: int) -> bool:

@@ -95,10 +95,10 @@ class Local:
         """One row for each text: the sum of its words; one without words points
         anywhere."""
         forms = [list(word_forms(text)) for text in texts]
-        known = self.words({word for words in forms for word in words} | {"-"})
+        vectors = self.words({word for words in forms for word in words} | {"-"})
         rows = []
         for words in forms:
-            total = weighted_sum(known[word] for word in words)
+            total = weighted_sum(vectors[word] for word in words)
             rows.append(array("f", total if any(total) else [1.0] * DIM))
         return rows
 
@@ -128,8 +128,8 @@ class Local:
         from memcli.project import distribution
 
         hint = f"{distribution.hint(anew=True)}, or --set embedder=none"
-        what = f"the table of word vectors cannot be read: {why} ({self.path})"
-        return ProviderError(what, hint)
+        message = f"the table of word vectors cannot be read: {why} ({self.path})"
+        return ProviderError(message, hint)
 
     def _rows(self, columns: str, pieces: Iterable[str]) -> list[tuple[Any, ...]]:
         where = "WHERE piece IN (SELECT value FROM json_each(?))"
@@ -152,17 +152,18 @@ class Local:
         rows = self._rows("piece, weight, vector", needed)
         vectors = {piece: (weight, data) for piece, weight, data in rows}
         numbers = dict[str, int]()  # the pieces as `lanes`: many words share one
-        whole = dict[tuple[str, ...], WordVector]()  # words that differ in case do too
+        # by pieces, which words that differ in case share
+        vector_of = dict[tuple[str, ...], WordVector]()
         for pieces in set(map(tuple, pieces_of.values())):
             if len(pieces) == 1:
-                whole[pieces] = _of_piece(*vectors[pieces[0]])
+                vector_of[pieces] = _of_piece(*vectors[pieces[0]])
                 continue
             for piece in pieces:
                 if piece not in numbers:
                     weight, data = vectors[piece]
                     numbers[piece] = lanes(weight, unpacked(data))
-            whole[pieces] = _of_pieces([numbers[piece] for piece in pieces])
-        return {word: whole[tuple(pieces)] for word, pieces in pieces_of.items()}
+            vector_of[pieces] = _of_pieces([numbers[piece] for piece in pieces])
+        return {word: vector_of[tuple(pieces)] for word, pieces in pieces_of.items()}
 
 
 def _of_piece(weight: int, data: bytes) -> WordVector:
@@ -202,14 +203,14 @@ def _parts(text: str) -> Iterable[str]:
             yield text[start:end]
 
 
-def cut(text: str, known: Collection[str]) -> list[str]:
+def cut(text: str, known_words: Collection[str]) -> list[str]:
     """The longest known pieces from the beginning; characters without one are left
     out."""
     pieces = []
     start = 0
     while start < len(text):
         piece_end = min(len(text), start + LONGEST_PIECE)
-        while piece_end > start and text[start:piece_end] not in known:
+        while piece_end > start and text[start:piece_end] not in known_words:
             piece_end -= 1
         if piece_end > start:
             pieces.append(text[start:piece_end])

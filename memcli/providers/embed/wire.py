@@ -115,8 +115,8 @@ def make_wire(config: Config, environ: Mapping[str, str]) -> Wire:
     base = _base(name, preset, config.embed_url, environ)
     model = (config.embed_model or preset.model).removeprefix("models/")
     if not model:
-        what = "embedder = openai-compatible needs a model"
-        raise UsageError(what, "set embed_model")
+        message = "embedder = openai-compatible needs a model"
+        raise UsageError(message, "set embed_model")
     dimensions = config.embed_dimensions or preset.dimensions
     fixed = {"model": model, "encoding_format": "float"}
     is_usual = name == "ollama" or base == preset.url
@@ -161,8 +161,10 @@ def _read_key(environ: Mapping[str, str], *variables: str) -> ApiKey:
         if secret := environ.get(variable, "").strip():
             if re.fullmatch(r"[!-~]+", secret):
                 return ApiKey(variable=variable, secret=secret)
-            what = f"{variable} is not a key: it has blanks or other invalid characters"
-            raise UsageError(what, f"set {variable}")
+            message = (
+                f"{variable} is not a key: it has blanks or other invalid characters"
+            )
+            raise UsageError(message, f"set {variable}")
     names = " or ".join(variables)
     hint = f"set {names}, or --set embedder=none"
     raise UsageError(f"no key for the embedder: {names} is not set", hint)

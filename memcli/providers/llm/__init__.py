@@ -79,8 +79,8 @@ class Scripted:
             lines = Path(path).read_text(encoding="utf-8").splitlines()
             self._lines = [json.loads(line) for line in lines if line.strip()]
         except (OSError, ValueError, RecursionError) as error:
-            what = f"the scripted replies cannot be read: {error} ({path})"
-            raise ProviderError(what, "check llm_replies") from None
+            message = f"the scripted replies cannot be read: {error} ({path})"
+            raise ProviderError(message, "check llm_replies") from None
         self._used: set[int] = set()
 
     def close(self) -> None:
@@ -99,8 +99,8 @@ class Scripted:
             fitting = [place for place, line in lines if not _is_rule(line)]
         if not fitting:
             asked = f" for {ask.purpose}" if ask.purpose else ""
-            what = f"the scripted model has no reply{asked}"
-            raise ProviderError(what, "add a line to the file of llm_replies")
+            message = f"the scripted model has no reply{asked}"
+            raise ProviderError(message, "add a line to the file of llm_replies")
         unused = (place for place in fitting if place not in self._used)
         place = next(unused, fitting[-1])
         self._used.add(place)

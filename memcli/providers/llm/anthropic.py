@@ -37,9 +37,11 @@ class Anthropic:
         self._url = environ.get("ANTHROPIC_BASE_URL", "").strip() or URL
         key = self._key or self._token
         if key is None or not (key.isprintable() and key.isascii()):
-            what = "llm = anthropic needs a key, and there is none in the environment"
+            message = (
+                "llm = anthropic needs a key, and there is none in the environment"
+            )
             hint = "export ANTHROPIC_API_KEY=…, or use a subscription with --set llm=claude"
-            raise UsageError(what, hint)
+            raise UsageError(message, hint)
 
     @cached_property
     def _client(self) -> "anthropic.Anthropic":
@@ -55,8 +57,8 @@ class Anthropic:
                 http_client=_bounded_client(),
             )
         except Exception as error:
-            what = f"ANTHROPIC_BASE_URL cannot be used: {excerpt(str(error))}"
-            raise UsageError(what, f"unset it, or write it like {URL}") from None
+            message = f"ANTHROPIC_BASE_URL cannot be used: {excerpt(str(error))}"
+            raise UsageError(message, f"unset it, or write it like {URL}") from None
 
     def close(self) -> None:
         """Let go of connections, where there are any."""
@@ -82,8 +84,8 @@ class Anthropic:
         except anthropic.APIError as error:
             raise self._failed(error) from None
         except (AttributeError, TypeError, ValueError, RecursionError):
-            what = f"{self._url} did not answer with a message"
-            raise ProviderError(what, "check ANTHROPIC_BASE_URL") from None
+            message = f"{self._url} did not answer with a message"
+            raise ProviderError(message, "check ANTHROPIC_BASE_URL") from None
 
     def _failed(self, error: "anthropic.APIError") -> ProviderError:
         import anthropic
@@ -95,9 +97,9 @@ class Anthropic:
             )
         status = error.status_code
         said = excerpt(str(error.api_message or error.message))
-        what = f"anthropic refused the call ({status}): {said}"
+        message = f"anthropic refused the call ({status}): {said}"
         hint = "run again later" if status >= 429 else "try it with mem doctor --online"
-        return ProviderError(what, _HINTS.get(status, hint))
+        return ProviderError(message, _HINTS.get(status, hint))
 
 
 def _bounded_client() -> Any:

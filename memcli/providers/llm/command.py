@@ -104,9 +104,9 @@ class AgentCommand:
         program = shutil.which(self.name, path=self._environ.get("PATH", ""))
         # A relative entry in PATH would start what lies in the repository.
         if program is None or not os.path.isabs(program):
-            what = f"llm = {self.name}, but there is no {self.name} command on PATH"
+            message = f"llm = {self.name}, but there is no {self.name} command on PATH"
             hint = f"install {self.install} and log in once, or use a key with --set llm=anthropic"
-            raise ProviderError(what, hint)
+            raise ProviderError(message, hint)
         return program
 
     def _run(
@@ -122,15 +122,15 @@ class AgentCommand:
             )
             done = run(program, limits, self._note)
         except (OSError, ValueError) as error:
-            what = f"the {self.name} command cannot be run: {error}"
-            raise ProviderError(what, f"try: {self.name} --version") from None
+            message = f"the {self.name} command cannot be run: {error}"
+            raise ProviderError(message, f"try: {self.name} --version") from None
         finally:
             self._running = 0
         if done.stopped == "time":
             raise TimeoutError
         if done.stopped:
-            what = f"the {self.name} command said more than {MOST_SAID >> 20} MB"
-            raise ProviderError(what, f"try: {self.name} --version")
+            message = f"the {self.name} command said more than {MOST_SAID >> 20} MB"
+            raise ProviderError(message, f"try: {self.name} --version")
         output, errors = (
             each.decode("utf-8", "replace") for each in (done.output, done.errors)
         )
@@ -195,8 +195,8 @@ class Codex(AgentCommand):
                 shutil.copyfile(login, self._home / login.name)
         if status or not answer.is_file():
             reason = excerpt(errors) or excerpt(output)
-            what = f"the codex command failed ({status}): {reason}"
-            raise ProviderError(what, "try it by hand: codex exec hello")
+            message = f"the codex command failed ({status}): {reason}"
+            raise ProviderError(message, "try it by hand: codex exec hello")
         return Reply(
             text=_unfenced(_text(answer)), usage=_used_by_codex(output), cost=0.0
         )
@@ -254,10 +254,10 @@ def question(ask: Ask) -> str:
 def _reply(status: int, output: str, errors: str) -> Reply:
     result = _result(output)
     if result is None:
-        what = f"failed ({status})" if status else "gave no result"
+        message = f"failed ({status})" if status else "gave no result"
         reason = excerpt(errors) or excerpt(output) or "it said nothing"
         hint = "try it by hand: claude -p hello"
-        raise ProviderError(f"the claude command {what}: {reason}", hint)
+        raise ProviderError(f"the claude command {message}: {reason}", hint)
     text = result.get("result")
     stop = ""
     if status or result.get("is_error") or not isinstance(text, str):
@@ -292,10 +292,10 @@ def _unfenced(text: str) -> str:
 def _result(output: str) -> Mapping[str, Any] | None:
     """The last result among the events that were printed."""
     try:
-        found = json.loads(output)
+        content = json.loads(output)
     except (ValueError, RecursionError):
         return None
-    events = found if isinstance(found, list) else [found]
+    events = content if isinstance(content, list) else [content]
     for event in reversed(events):
         if isinstance(event, dict) and event.get("type", "result") == "result":
             return event

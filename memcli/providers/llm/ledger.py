@@ -71,10 +71,10 @@ def excerpt(text: str) -> str:
 
 
 def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
         raise ValueError("a key occurs twice")
-    return found
+    return values
 
 
 def _check(value: Any, schema: Mapping[str, Any], where: str) -> None:
@@ -182,14 +182,14 @@ def most(ask: Ask) -> Usage:
     )
 
 
-def _plausible(usage: Usage, most: Usage) -> Usage:
+def _plausible(usage: Usage, largest: Usage) -> Usage:
     """The counts of a reply; what no call has counts as what this one may have used at
     most, so that no reply makes room in a limit."""
     counts = (
         count if type(count) is int and 0 <= count <= MOST_TOKENS else worst
-        for count, worst in zip(usage, most, strict=True)
+        for count, worst in zip(usage, largest, strict=True)
     )
-    return Usage(*counts) if any(usage) else most
+    return Usage(*counts) if any(usage) else largest
 
 
 def _tokens(text: str) -> int:
@@ -257,12 +257,14 @@ class Guarded:
         for key, count in spent.items():
             limit = self._limits[key]
             if count + amount > limit:
-                what = f"{key} is {limit:g} USD, {count:.4f} are spent"
-                raise _not_asked(key, f"{what}, this may cost {amount:.4f}")
+                message = f"{key} is {limit:g} USD, {count:.4f} are spent"
+                raise _not_asked(key, f"{message}, this may cost {amount:.4f}")
         most_calls = self._limits["max_calls"]
         if calls + self._calls + 1 > most_calls:
-            what = f"max_calls is {most_calls:g}, and that many calls were made today"
-            raise _not_asked("max_calls", what)
+            message = (
+                f"max_calls is {most_calls:g}, and that many calls were made today"
+            )
+            raise _not_asked("max_calls", message)
         self._calls += 1
         left = min(self._limits[key] - count for key, count in spent.items())
         return max(left, 0.0)
