@@ -12,8 +12,8 @@ from memcli.similarity.tokens import GOVERNORS, WORDS, against, canonical
 Pairs = set[tuple[str, str]]
 
 _LONG_CLAUSE = 64
-"""How many terms of one clause are compared in pairs; no sentence of a person has
-more."""
+"""The most terms of one clause that are compared in pairs; no sentence that a person
+writes has more."""
 
 
 def guard(first: Claim, second: Claim) -> str | None:
@@ -36,8 +36,8 @@ def only_in_one(first: Claim, second: Claim) -> tuple[frozenset[str], frozenset[
 
 
 def differing_phrases(first: Claim, second: Claim) -> list[list[Phrase]]:
-    """The phrases that only the first has, and those that only the second has,
-    wherever they stand."""
+    """The phrases that only the first has, and those that only the second has, wherever
+    they stand."""
     return [_phrases_missing(first, second), _phrases_missing(second, first)]
 
 
@@ -55,7 +55,7 @@ def _by_first(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
 
 
 def governed(phrases: Iterable[Phrase]) -> Pairs:
-    """Each term with the governor of its phrase."""
+    """Each term of these phrases with its governor."""
     pairs = set()
     for phrase in phrases:
         pairs |= {(term, phrase.governor) for term in phrase.terms}
@@ -63,7 +63,8 @@ def governed(phrases: Iterable[Phrase]) -> Pairs:
 
 
 def _ordered(phrases: Iterable[Phrase], reach: int) -> Pairs:
-    """The terms (y, x) where y follows x, at most `reach` places on in one phrase."""
+    """The pairs (y, x) of terms in which y follows x in one phrase, at most `reach`
+    places later."""
     pairs: Pairs = set()
     for phrase in phrases:
         for distance in range(1, reach + 1):
@@ -72,7 +73,7 @@ def _ordered(phrases: Iterable[Phrase], reach: int) -> Pairs:
 
 
 def swaps(ours: Pairs, theirs: Pairs) -> set[frozenset[str]]:
-    """The values that two keys have exchanged: what x had, y has now, and the other way
+    """The values that two keys have exchanged: y has now what x had, and the other way
     round."""
     before = _by_first(ours - theirs)
     after = _by_first(theirs - ours)
@@ -81,8 +82,8 @@ def swaps(ours: Pairs, theirs: Pairs) -> set[frozenset[str]]:
 
 
 def _mates(claim: Claim) -> dict[str, frozenset[str]]:
-    """For each term, the terms of its clauses, including itself. Long clauses are
-    taken in parts."""
+    """For each term, the terms of its clauses, itself included. Long clauses are taken
+    in parts."""
     clauses: defaultdict[int, dict[str, None]] = defaultdict(dict)
     for phrase in claim.phrases:
         clauses[phrase.clause].update(dict.fromkeys(phrase.terms))
@@ -97,7 +98,8 @@ def _mates(claim: Claim) -> dict[str, frozenset[str]]:
 
 
 def _rebound(first: Claim, second: Claim) -> bool:
-    """Two terms have exchanged the words they belong to: "connect 5 s, read 9 s"."""
+    """Whether two terms have exchanged the words they belong to: "connect 5 s, read 9
+    s"."""
     ours = _mates(first)
     theirs = _mates(second)
     shared = ours.keys() & theirs.keys()
@@ -118,8 +120,8 @@ def _rebound(first: Claim, second: Claim) -> bool:
 
 
 def _exchanged(terms: Sequence[str], others: Sequence[str]) -> bool:
-    """Two terms alone have changed places, over others: "tests of the parser use the
-    importer"."""
+    """Whether just two terms, with others between them, have changed places: "tests of
+    the parser use the importer"."""
     if len(terms) != len(others):
         return False
     places = range(len(terms))
@@ -134,20 +136,20 @@ def _exchanged(terms: Sequence[str], others: Sequence[str]) -> bool:
 
 
 def _moved_across(first: Claim, second: Claim) -> bool:
-    """Something stands before in one claim and after in the other: "before the
-    deploy, never after it"."""
+    """Whether something moved from before to after: "before the deploy, never after
+    it"."""
     ours, theirs = map(governed, differing_phrases(first, second))
-    turned = set()
     for term, governor in ours:
-        if governor in _TURNED:
-            turned.add((term, _TURNED[governor]))
-    moved = turned & theirs
-    return not moved <= ours
+        turned = (term, _TURNED.get(governor))
+        both = {(term, governor), turned}
+        if turned in theirs and not both <= ours & theirs:
+            return True
+    return False
 
 
 def reordered(first: Claim, second: Claim) -> bool:
-    """Whether another order, or another governor of the same terms, changes what is
-    said."""
+    """Whether another order, or other governors of the same terms, change the
+    meaning."""
     ours, theirs = differing_phrases(first, second)
     if swaps(governed(ours), governed(theirs)):
         return True
@@ -166,7 +168,7 @@ def reordered(first: Claim, second: Claim) -> bool:
 
 
 def _turned(ours: Iterable[Phrase], theirs: Iterable[Phrase]) -> bool:
-    """Whether two terms near to each other stand in the opposite order."""
+    """Whether two terms that stand close together have changed their order."""
     our_order = _ordered(ours, 5)
     their_order = _ordered(theirs, 5)
     turned = {(second, first) for first, second in our_order - their_order}
@@ -234,7 +236,7 @@ def _facing(ours: Set[str], theirs: Set[str], name: str) -> Pairs:
 
 
 def contrasted(first: Claim, second: Claim) -> bool:
-    """Whether the two differ in words that mean something else (first, second)."""
+    """Whether the two differ in words that contrast (first, second)."""
     ours, theirs = only_in_one(first, second)
     return bool(_facing(ours, theirs, "contrasts"))
 
@@ -244,7 +246,7 @@ def _antonym(first: Claim, second: Claim) -> bool:
 
 
 def _code(first: Claim, second: Claim) -> bool:
-    """Different names, or code in one claim that the other does not even say in
+    """Whether the names differ, or one has code that the other does not even say in
     words."""
     if first.names != second.names:
         return True
@@ -253,8 +255,8 @@ def _code(first: Claim, second: Claim) -> bool:
 
 
 def _polar(ours: Set[str], theirs: Set[str]) -> Pairs:
-    """The pairs of one of ours and one of theirs that cannot both hold: of the table,
-    and a word and its own negation (valid, invalid)."""
+    """The pairs of one of ours and one of theirs that cannot both hold: opposites of
+    the table, and a word with its own negation (valid, invalid)."""
     pairs = _facing(ours, theirs, "opposites")
     for prefix, term in product(WORDS["prefixes"], (*ours, *theirs)):
         faced = prefix + term
@@ -265,8 +267,8 @@ def _polar(ours: Set[str], theirs: Set[str]) -> Pairs:
 
 @lru_cache(maxsize=1 << 16)
 def affirmed(term: str) -> str:
-    """A term without the prefix that may negate it: what two terms are compared by,
-    not a word."""
+    """A term without a prefix that may negate it; the result serves to compare terms
+    and may be no word."""
     for prefix in sorted(WORDS["prefixes"], key=len, reverse=True):
         if term.startswith(prefix) and len(term) > len(prefix) + 3:
             return term.removeprefix(prefix)
@@ -274,8 +276,8 @@ def affirmed(term: str) -> str:
 
 
 def _turned_round(first: Claim, second: Claim) -> bool:
-    """ "A before B" and "B after A" say the same: what `before` governs, `after` does
-    not."""
+    """Whether "A before B" meets "B after A", which say the same: what `before`
+    governs, `after` does not."""
     before = _governed_by("before", first)
     after = _governed_by("after", second)
     return bool(before and after) and not before & after
@@ -297,7 +299,7 @@ def opposing(first: Claim, second: Claim) -> bool:
 
 
 def _letter(first: Claim, second: Claim) -> bool:
-    """Different single letters: node a, node b. An additional article does not
+    """Whether single letters differ: node a, node b. An additional article does not
     count."""
     differing = first.words ^ second.words
     letters = {word for word in differing if len(word) == 1 and word.isalpha()}
@@ -310,8 +312,8 @@ def _letter(first: Claim, second: Claim) -> bool:
 
 
 def _number(first: Claim, second: Claim) -> bool:
-    """Different numbers or magnitudes, or one word with different digits in it
-    (sha1, sha256)."""
+    """Whether numbers or magnitudes differ, or the digits within a word (sha1,
+    sha256)."""
     if first.numbers != second.numbers:
         return True
     differing = first.words ^ second.words
@@ -330,15 +332,16 @@ def _named_with_digits(first: Claim, second: Claim) -> set[str]:
 
 
 def _without_kin(ours: set[str], theirs: set[str]) -> set[str]:
-    """`ours` without the words of which `theirs` has one of the same family:
-    configure, configuration."""
+    """Our words without those of which theirs has one of the same family: configure,
+    configuration."""
     beginnings = map(_beginnings, theirs)
     known = set(chain.from_iterable(beginnings))
     return {word for word in ours if known.isdisjoint(_beginnings(word))}
 
 
 def _beginnings(word: str) -> list[str]:
-    """The long beginnings of a word, itself among them; none of a very long word."""
+    """The long beginnings of a word, the whole word included; none for a very long
+    word."""
     if len(word) > 64:
         return []
     shortest = max(5, int(0.6 * len(word)) + 1)
@@ -359,7 +362,7 @@ def _slots(terms: Sequence[str], only_here: set[str]) -> Pairs:
 
 def _own_terms(first: Claim, second: Claim) -> tuple[set[str], set[str]]:
     """The terms that only the first has, and those that only the second has, without
-    those that mean the same or the opposite."""
+    those of the same or the opposite meaning."""
     terms = set(content_terms(first))
     others = set(content_terms(second))
     ours = terms - others
@@ -377,8 +380,8 @@ def _own_terms(first: Claim, second: Claim) -> tuple[set[str], set[str]]:
 
 
 def _without_joints(ours: set[str], theirs: set[str]) -> set[str]:
-    """Without the pairs of characters that close a gap where the other text has
-    more."""
+    """Our terms without the pairs of characters that only close a gap where the other
+    text has more."""
     known = set("".join(theirs))
     unspaced = filter(_is_unspaced, ours)
     joints = {term for term in unspaced if known.issuperset(term)}
@@ -393,8 +396,8 @@ def _is_unspaced(term: str) -> bool:
 def _replaced(
     terms: Sequence[str], others: Sequence[str], ours: set[str], theirs: set[str]
 ) -> bool:
-    """Whether `ours` and `theirs` stand in the same place of their claims, or where
-    the other claim repeats a word."""
+    """Whether `ours` and `theirs` stand in the same place of their claims, or one
+    stands where the other claim repeats a word."""
     our_slots = _slots(terms, ours)
     their_slots = _slots(others, theirs)
     if ours and theirs:
@@ -422,8 +425,8 @@ def _share_a_side(slots: Pairs, others: Pairs) -> bool:
 
 
 def word_for_word(first: Claim, second: Claim) -> bool:
-    """Whether different words stand in the same place ("billing worker", "search
-    worker")."""
+    """Whether different words stand in the same place: "billing worker", "search
+    worker"."""
     ours, theirs = _own_terms(first, second)
     if not ours and not theirs:
         return False
@@ -446,7 +449,7 @@ def _weight(terms: Iterable[str]) -> float:
 
 
 _LONG_TEXT = 24
-"""In a text of so many words another one may be chance, but not another name."""
+"""In a text of so many words, another word may be chance, but another name is not."""
 _TURNED = {
     "before": "after",
     "after": "before",

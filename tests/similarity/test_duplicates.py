@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memcli.memory.words import overlap
@@ -56,10 +56,10 @@ def test_the_table_has_no_wrong_merge_and_nearly_all_of_the_duplicates():
 @pytest.mark.parametrize(("a", "b", "reason"), APART)
 def test_different_claims_are_kept_apart_for_the_right_reason(a, b, reason):
     """Two sentences that differ in what they claim never merge, in either direction."""
-    found = guard(claim(a), claim(b))
-    assert found is not None
+    actual = guard(claim(a), claim(b))
+    assert actual is not None
     assert not near(a, b) and not near(b, a)
-    assert reason is None or found == reason
+    assert reason is None or actual == reason
 
 
 @pytest.mark.parametrize(("a", "b"), CONTRADICT)
@@ -130,14 +130,15 @@ PHRASES = st.lists(st.sampled_from(VOCABULARY), max_size=14).map(" ".join)
 
 
 @given(st.one_of(TEXTS, PHRASES), st.one_of(TEXTS, PHRASES))
+@example("before 5 a", "before 5, after 5")
+@example("BEFORE'00E'A0", "BEFORE'00E:AFTER'00E")
 def test_no_verdict_depends_on_the_side(a, b):
     """Jaccard, guard, near-duplicate and contradiction are symmetric."""
     x = claim(a)
     y = claim(b)
     assert overlap(x.words, y.words) == overlap(y.words, x.words)
-    assert guard(x, y) == guard(y, x)
-    assert near_duplicate(x, y) == near_duplicate(y, x)
-    assert contradiction(x, y) == contradiction(y, x)
+    for verdict in (guard, near_duplicate, contradiction):
+        assert verdict(x, y) == verdict(y, x)
 
 
 WORD_SETS = st.lists(
@@ -262,19 +263,19 @@ def test_a_series_of_numbers_is_no_contradiction():
     ) == [(0, 1)]
 
 
-@pytest.mark.parametrize(("text", "denied", "told"), [
+@pytest.mark.parametrize(("text", "denied", "asserted"), [
     ("Don't use unittest and use pytest.", "unittest", "pytest"),
     ("Never commit secrets and always review code.", "secret", "review"),
 ])  # fmt: skip
-def test_the_verb_again_ends_a_negation(text, denied, told):
+def test_the_verb_again_ends_a_negation(text, denied, asserted):
     """Otherwise what is asked for would read as forbidden."""
     negated = {
         (term, phrase.negated)
         for phrase in claim(text).phrases
         for term in phrase.terms
     }
-    about = {pair for pair in negated if pair[0] in (denied, told)}
-    assert about == {(denied, True), (told, False)}
+    about = {pair for pair in negated if pair[0] in (denied, asserted)}
+    assert about == {(denied, True), (asserted, False)}
 
 
 def test_what_stands_in_a_fence_is_part_of_the_claim():
