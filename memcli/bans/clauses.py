@@ -319,7 +319,7 @@ def turn() -> str:
 def _turned(clause: str) -> list[tuple[str, str]]:
     match = turn().search(clause)
     is_list = match and match[0] == ":" and len(clause[: match.start()].split()) < 2
-    if match is None or is_list:  # "never commit: .env"
+    if not match or is_list:  # "never commit: .env"
         return [("forbidden", clause)]
     return [("forbidden", clause[: match.start()]), ("instead", clause[match.end() :])]
 
@@ -334,7 +334,7 @@ def _is_part_of_ban(sentence: str, mark: _Mark) -> bool:
 def _tail(text: str) -> list[tuple[str, str]]:
     """What a text prescribes, nothing where it only says what to do in a case."""
     match = allowing().search(text)
-    if match is None or case().search(text[: match.start()]):
+    if not match or case().search(text[: match.start()]):
         return []
     return [("instead", text[match.end() :])]
 

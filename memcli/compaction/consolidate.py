@@ -271,28 +271,31 @@ class Consolidation:
 
     def _do(self, operation: Operation, batch: EpisodeBatch, ordinal: int) -> None:
         target = operation.target
-        action = operation.what
         if target is None:
             self._add(operation, batch, ordinal)
             return
         spot = self._spot(target)
-        before = self.changes.original(spot) if spot is not None else target.entry
-        edited = spot is not None and (before.touched or binds(before))
-        if spot is None or (edited and action != "reinforce"):
-            reason = EDITED if edited else CHANGED
-            self.changes.tell("skipped", target.path, [target.entry.id], reason)
-        elif action == "reinforce":
+        if spot is None:
+            self.changes.tell("skipped", target.path, [target.entry.id], CHANGED)
+        elif operation.what == "reinforce":
             self._reinforce(spot, operation.episodes)
-        elif action == "update":
+        elif self._is_edited(spot):
+            self.changes.tell("skipped", target.path, [target.entry.id], EDITED)
+        elif operation.what == "update":
             self._update(spot, operation)
         else:  # for the fact that takes its place, or the episode that shows it wrong
             successor = self._add(operation, batch, ordinal) if operation.body else ""
             successor = successor or operation.episodes[0]
             lost = {"superseded_by": successor, "retired_because": "superseded"}
             self.changes.set(spot, status="retired", **lost)
-            self.changes.note(
-                "superseded", spot[0], (successor, target.entry.id), "invalidate"
-            )
+            entry_ids = (successor, target.entry.id)
+            self.changes.note("superseded", spot[0], entry_ids, "invalidate")
+
+    def _is_edited(self, spot: Spot) -> bool:
+        """Whether only a person may change an entry's words: a person wrote them, or it
+        is a guard."""
+        entry = self.changes.original(spot)
+        return entry.touched or binds(entry)
 
     def _spot(self, quoted: QuotedEntry) -> Spot | None:
         file = self.files.get(quoted.path)

@@ -392,10 +392,10 @@ class _Removals:
         stones = [entry for entry in archived if is_tombstone(entry, archived=True)]
         return stones[-1] if stones else None
 
-    def _say(self, block: _Block, what: str, verb: str) -> None:
+    def _say(self, block: _Block, outcome: str, verb: str) -> None:
         means = "lifts it" if verb == "guard --off" else "brings it back"
         command = f"mem {verb} {block.id[:8]} {means}"
-        self.notes.append(f"{block.entry.title!r} {what}: {command}")
+        self.notes.append(f"{block.entry.title!r} {outcome}: {command}")
 
 
 def _new_prose(base: _Block, left: _Block) -> list[_Block]:

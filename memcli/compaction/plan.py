@@ -115,15 +115,15 @@ class CompactFiles(NamedTuple):
         archive = archive_of(name)
         paths = {name: path, archive: archive_of(path)}
         texts = {}
-        for each in paths:
+        for file_name in paths:
             try:
-                text = text_of(self.project, paths[each])
+                text = text_of(self.project, paths[file_name])
             except Unreadable as error:
-                if each not in {problem.path for problem in self.skipped}:
-                    self.skipped.append(unread(each, error))
+                if file_name not in {problem.path for problem in self.skipped}:
+                    self.skipped.append(unread(file_name, error))
                 return None
             if text is not None:
-                texts[each] = text
+                texts[file_name] = text
         for line in conflict_lines(texts.get(name, "")):
             self.skipped.append(unread(name, Conflicted(line)))
             return None

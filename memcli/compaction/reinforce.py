@@ -232,12 +232,12 @@ class _Reinforcement:
         if position is None or not memory.entries[position].identified:
             self.names["unknown"].append(asked)
             if position is None and asked in self.request.typed:
-                what = f"{asked} is prose, not an entry: {adopt_hint(place)}"
-                self.app.notes.append(what)
+                outcome = f"{asked} is prose, not an entry: {adopt_hint(place)}"
+                self.app.notes.append(outcome)
             return
-        what, values = self._values({asked, place.entry}, memory.entries[position])
-        if what:
-            self.names[what].append(place.entry)
+        outcome, values = self._values({asked, place.entry}, memory.entries[position])
+        if outcome:
+            self.names[outcome].append(place.entry)
         if values:
             self.changes.set((place.path, position), **values)
 

@@ -42,13 +42,7 @@ def _came_back(live: Sequence[PlacedEntry], stones: Sequence[Entry]) -> Iterator
     they are older than the day when the same words were retired elsewhere."""
     ids = {stone.id for stone in stones}
     for path, entry in live if stones else ():
-        last_confirmed = max(entry.created_at, entry.last_reinforced)
-        later = [
-            stone
-            for stone in stones
-            if str(stone.extra.get("archived_at") or "") > last_confirmed
-        ]
-        why = str(TakenBackDoor(later).of(entry.body) or "") if later else ""
+        why = _retired_later(entry, stones)
         hint = (
             f"mem retire {entry.id[:8]}; if it holds: mem edit {entry.id[:8]} --confirm"
         )
@@ -58,3 +52,15 @@ def _came_back(live: Sequence[PlacedEntry], stones: Sequence[Entry]) -> Iterator
         if why:
             message = f"{entry.title!r} is live, but {why}"
             yield warning("taken-back", message, hint=hint, path=path, line=entry.line)
+
+
+def _retired_later(entry: Entry, stones: Sequence[Entry]) -> str:
+    """Why the words of an entry do not hold, if they were retired after it was last
+    confirmed; else ""."""
+    last_confirmed = max(entry.created_at, entry.last_reinforced)
+    later = [
+        stone
+        for stone in stones
+        if str(stone.extra.get("archived_at") or "") > last_confirmed
+    ]
+    return str(TakenBackDoor(later).of(entry.body) or "")

@@ -131,10 +131,10 @@ class Scene:
         """What git knows of the root."""
         root = self.app.project.root
         top = git.work_tree(self.app.project.root)
-        if root is None or top is None:
+        if root is None or not top:
             return Repository()
         folder = git.git_dir(top)
-        if folder is None or not (folder / "HEAD").is_file():
+        if not folder or not (folder / "HEAD").is_file():
             return Repository(top, "its .git does not point to a git directory")
         try:
             listed = git.run(["ls-files", "-z", "--", "*.md", "*.memory.db*"], root)

@@ -79,11 +79,11 @@ class BranchSide(NamedTuple):
     level: str
     entry: Entry
 
-    def is_now(self, what: str, detail: str) -> EntryDiff:
+    def is_now(self, change: str, detail: str) -> EntryDiff:
         """What became of this entry."""
         entry = self.entry
         return EntryDiff(
-            what=what,
+            what=change,
             id=entry.id,
             title=entry.title,
             kind=entry.kind or entry.type,

@@ -85,7 +85,7 @@ def split_front(text: str) -> tuple[dict[str, Any], str]:
     """The values of a text's front matter, and the rest; invalid YAML is read line by
     line."""
     front = _front_matter().match(text)
-    if front is None:
+    if not front:
         return {}, text.removeprefix("\ufeff")
     block = front[1].replace("\r\n", "\n")
     try:

@@ -53,7 +53,7 @@ def review(
     `head` is "" for the work tree. Time is bounded: what git cannot tell by then is not
     told."""
     tree_top = git.work_tree(root)
-    if tree_top is None:
+    if not tree_top:
         return ()
     named = defaultdict[Anchor, list[PlacedEntry]](list)
     for path, entry in entries:
@@ -148,8 +148,8 @@ def _unwanted(
     entries: Sequence[PlacedEntry], fresh: frozenset[str]
 ) -> Iterator[BranchFinding]:
     for path, entry in entries:
-        for what, find in UNWANTED.items() if entry.id in fresh else ():
+        for unwanted, find in UNWANTED.items() if entry.id in fresh else ():
             if spans := find(entry.body):
                 kinds = ", ".join(sorted({span.kind for span in spans}))
                 resting = tuple(_resting([PlacedEntry(path, entry)]))
-                yield BranchFinding(what=what, detail=kinds, entries=resting)
+                yield BranchFinding(what=unwanted, detail=kinds, entries=resting)

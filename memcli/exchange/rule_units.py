@@ -148,10 +148,10 @@ def _of_section(path: tuple[str, ...], body: str) -> Iterator[RuleUnit]:
         rules += of_group
         other_blocks += left
     if other_blocks or not rules:
-        rest = (
+        remainder = (
             other_blocks[0].words if len(other_blocks) == 1 else _joined(other_blocks)
         )
-        yield _whole(path, rest if rules else body)
+        yield _whole(path, remainder if rules else body)
     yield from rules
 
 

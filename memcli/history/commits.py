@@ -112,10 +112,10 @@ class _Missing(NamedTuple):
 def add_commits(
     record: HistoryRecord,
     root: Path,
-    most: int,
+    limit: int,
     *,
     only_few: bool = False,
-    progress: Progress = lambda what, done, of: None,
+    progress: Progress = lambda what, done_so_far, of: None,
 ) -> tuple[int, str]:
     """Add the new commits of a root's repository; how many, and what could not be done.
     With `only_few`, none when there are more than `FEW`. It goes on where it was broken
@@ -123,21 +123,21 @@ def add_commits(
     missing = _missing_commits(record, root)
     if missing is None:
         return 0, ""
-    limit = f"--max-count={FEW + 1 if only_few else most}"
-    counted = _git(missing.top, "rev-list", "--count", limit, missing.span)
-    total = int(counted or most)
+    count_option = f"--max-count={FEW + 1 if only_few else limit}"
+    counted = _git(missing.top, "rev-list", "--count", count_option, missing.span)
+    total = int(counted or limit)
     if only_few and (missing.rewritten or total > FEW):
         return 0, "more commits than a recall adds: mem index --history"
     count = 0
-    done = 0
-    for commits in _batches(missing, most):
+    done_so_far = 0
+    for commits in _batches(missing, limit):
         if commits is None:
             return count, "git log failed"
         with transaction(record.db):
             count += record.add(_told(reversed(commits)))
-        done += len(commits)
-        progress("commits", done, total)
-    _note_head(record, missing, most)
+        done_so_far += len(commits)
+        progress("commits", done_so_far, total)
+    _note_head(record, missing, limit)
     return count, _SHALLOW if missing.shallow else ""
 
 
@@ -156,8 +156,8 @@ def _missing_commits(record: HistoryRecord, root: Path) -> _Missing | None:
     """What the record of a root's repository has not read; None where that is nothing,
     or where there is no commit."""
     top = git.work_tree(root)
-    head = git.head_of(top) if top is not None else ""
-    if top is None or not head:
+    head = git.head_of(top) if top else ""
+    if not top or not head:
         return None
     shallow = git.is_shallow(top)
     deepened = record.note("shallow") and not shallow  # what was missing has come

@@ -91,10 +91,10 @@ def handlers(text: str) -> list[Handler]:
     """Mem's handlers in a settings file, in order. Raises UsageError if it is not a
     settings file."""
     return [
-        Handler(event, each.get("command", ""), is_ours(each))
+        Handler(event, handler.get("command", ""), is_ours(handler))
         for event, listed in parse(text).get("hooks", {}).items()
-        for each in chain.from_iterable(map(_handlers, listed))
-        if is_ours(each)
+        for handler in chain.from_iterable(map(_handlers, listed))
+        if is_ours(handler)
     ]
 
 

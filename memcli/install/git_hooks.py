@@ -55,12 +55,12 @@ def find(text: str, marks: Marks = HASH) -> Found | None:
     title = re.escape(marks.open + marks.title)
     head = rf"{title}( \*)?(?: (\++))?{re.escape(marks.close)}"
     first = re.search(rf"^{head}\r?$", text, re.MULTILINE)
-    if first is None:
+    if not first:
         return None
     tail = re.compile(rf"^{re.escape(marks.end)}\r?(?:\n|\Z)", re.MULTILINE)
     last = tail.search(text, first.end())
     between = text[first.end() : last.start()] if last else ""
-    if last is None or re.search(rf"^{head}", between, re.MULTILINE):
+    if not last or re.search(rf"^{head}", between, re.MULTILINE):
         line = text.count("\n", 0, first.start()) + 1
         message = f"{line}: a section of mem without its end"
         raise UsageError(message, f"add the line {marks.end}")

@@ -300,7 +300,7 @@ def hooks_of(top: Path) -> Hooks:
     named = git.run(question, top, hooks=True).stdout.rstrip("\n")
     folder = Path(os.path.normpath(top / named))
     common = git.common_dir(top)
-    if common is not None and _inside(folder, common):
+    if common and _inside(folder, common):
         return Hooks(folder)
     if _inside(folder, top):
         return Hooks(folder, shared=True)

@@ -141,7 +141,7 @@ def excluded(top: Path, targets: Sequence[Target]) -> list[Target]:
     """Ignore derived and private files in `.git/info/exclude`, until everything is
     removed."""
     common = git.common_dir(top)
-    if common is None or not (common / "HEAD").is_file():
+    if not common or not (common / "HEAD").is_file():
         return []
     patterns = [*git.EXCLUDED, *git.MOMENTS, *_private_patterns(top, targets)]
 

@@ -1,5 +1,5 @@
-"""Prose that becomes entries: front matter is put before sections, and nothing else
-changes. Pure."""
+"""Turn prose into entries: put front matter before sections and change nothing else.
+Pure."""
 
 import re
 from collections.abc import Collection
@@ -17,8 +17,8 @@ from memcli.memory.values import Edit, Entry
 def adopted(
     memory: MemoryFile, today: str, only: Collection[str] = ()
 ) -> tuple[MemoryFile, list[str]]:
-    """`memory` with units of its prose (only those named in `only`, if any) as
-    entries, and the ids that they keep. A dated one fades from today on."""
+    """Make units of prose into entries (only those named in `only`, if any). Returns
+    the file and the ids, which stay the same. A dated unit fades from today on."""
     units = [
         unit
         for unit in sections(memory)
@@ -41,7 +41,7 @@ def _begins_with_rule(body: str) -> bool:
 
 
 def _insertion(text: str, unit: Entry, today: str) -> Edit:
-    """The front matter that makes a unit of prose an entry, on a line of its own."""
+    """The edit that puts front matter before a unit of prose, on a line of its own."""
     unit_text = text[unit.start : unit.end]
     line_end = eol_of(text)
     first_word = unit.end - len(unit_text.lstrip("\ufeff" + BLANKS))

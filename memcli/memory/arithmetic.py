@@ -21,18 +21,18 @@ _ONES = int.from_bytes((b"\1" + bytes(WIDE - 1)) * DIM, "little")
 SPREADS = 4
 """Standard deviations by which sign bits may mislead: of 150,000 pairs with a cosine of
 0.8 none differed by more than 2.5."""
-TOGETHER = 512  # so many rows make a block
-CROWDED = 8  # where one in so many is near, the whole block is computed
+TOGETHER = 512  # rows in a block
+CROWDED = 8  # the whole block is computed if one row in so many is near
 FULL = float(SCALE * SCALE)  # the product of a vector with itself
-HALF = 1 << 15  # of the numbers that 16 bits hold, so many are below 0
+HALF = 1 << 15  # how many of the numbers that 16 bits hold are below 0
 _POSITIVE = bytes(ord("1") if 0 < value < 128 else ord("0") for value in range(256))
 """A signed byte as the digit of its sign bit."""
 _RAISED = bytes(value ^ 128 for value in range(256))  # a signed byte plus 128
 
 
 def quantise(values: Sequence[float]) -> bytes:
-    """`values` (numbers, of any length) as a unit vector in signed bytes; zeros stay
-    so."""
+    """Scale numbers, of any length, to a unit vector in signed bytes; zeros stay
+    zeros."""
     length = math.sqrt(sum(map(mul, values, values)))
     if not length:
         return bytes(len(values))
@@ -91,7 +91,7 @@ def _cosines(query: bytes, columns: Sequence[int], count: int) -> list[float]:
 def _products(query: bytes, columns: Sequence[int], count: int) -> Sequence[int]:
     """The product of `query` with each of `count` vectors, and HALF."""
     total = sum(map(mul, unpack(f"{len(query)}b", query), columns))
-    # A product of unit vectors fits into its 16 bits; what is none has no cosine.
+    # A product of unit vectors fits into 16 bits; other vectors have no cosine.
     above_zero = (total + _ones(count) * HALF) & ((1 << 16 * count) - 1)
     return unpack(f"<{count}H", above_zero.to_bytes(2 * count, "little"))
 
@@ -124,7 +124,7 @@ def lanes(weight: int, vector: bytes) -> int:
 
 def unlaned(total: int) -> tuple[float, bytes]:
     """(length, unit vector in signed bytes) of a sum of `lanes`. All values are scaled
-    at once: a byte of each wide lane of a product is the value, rounded."""
+    at once: the value, rounded, is one byte in each wide lane of a product."""
     data = total.to_bytes(ABOVE + WIDE, "little")
     *sums, weight = unpack(f"<{DIM}IQ", data)
     raised = 128 * weight
@@ -145,43 +145,51 @@ def unlaned(total: int) -> tuple[float, bytes]:
 def alike(
     rows: Sequence[bytes], least: float
 ) -> Iterator[tuple[int, dict[int, float]]]:
-    """(place, later rows by place) of rows whose cosine is at least `least`, above 0.5:
-    a block of later rows at a time, each pair once. What differs in too many sign bits
-    is not looked at."""
+    """Each row (by its place) with the later rows whose cosine is at least `least`,
+    above 0.5: one block of later rows at a time, each pair once. Rows that differ in
+    too many sign bits are skipped."""
     bits = [int.from_bytes(signs(row)) for row in rows]
-    most = _most_bits(rows, least)
+    most_bits = _most_bits(rows, least)
     enough = HALF + least * FULL
     for start in range(0, len(rows), TOGETHER):
         block = rows[start : start + TOGETHER]
         columns = _columns(block)
-        for place in range(start + len(block)):
-            first = max(start, place + 1)
-            later = bits[first : start + TOGETHER]
-            apart = enumerate(
-                map(int.bit_count, map(bits[place].__xor__, later)), first
+        end = start + len(block)
+        for place in range(end):
+            nearby = _near_in_bits(
+                bits, place, range(max(start, place + 1), end), most_bits
             )
-            nearby = [other for other, distance in apart if distance <= most]
             if not nearby:
                 continue
             if len(nearby) * CROWDED < len(block):
                 few = [rows[other] for other in nearby]
                 products = _products(rows[place], _columns(few), len(few))
             else:
-                every = _products(rows[place], columns, len(block))
-                products = [every[other - start] for other in nearby]
+                of_block = _products(rows[place], columns, len(block))
+                products = [of_block[other - start] for other in nearby]
+            pairs = zip(nearby, products, strict=True)
             close = {
                 other: (product - HALF) / FULL
-                for other, product in zip(nearby, products, strict=True)
+                for other, product in pairs
                 if product >= enough
             }
             if close:
                 yield place, close
 
 
+def _near_in_bits(
+    bits: Sequence[int], place: int, others: range, most_bits: float
+) -> list[int]:
+    """The others that differ from the row at a place in at most so many sign bits."""
+    differing = map(bits[place].__xor__, bits[others.start : others.stop])
+    apart = zip(others, map(int.bit_count, differing), strict=True)
+    return [other for other, distance in apart if distance <= most_bits]
+
+
 def has_alike(rows: Sequence[bytes], places: Iterable[int], least: float) -> set[int]:
-    """Those of these places to which another row is alike, see `alike`."""
+    """The places whose row is alike to another row (see `alike`)."""
     bits = [int.from_bytes(signs(row)) for row in rows]
-    most = _most_bits(rows, least)
+    most_bits = _most_bits(rows, least)
 
     def reaches(place: int, others: Iterable[int]) -> bool:
         near = cosines(rows[place], {other: rows[other] for other in others})
@@ -192,16 +200,16 @@ def has_alike(rows: Sequence[bytes], places: Iterable[int], least: float) -> set
         apart = list(map(int.bit_count, map(bits[place].__xor__, bits)))
         apart[place] = len(rows[place]) + 1  # farther than any other
         shortest = min(apart)
-        if shortest > most:
+        if shortest > most_bits:
             return False
-        close = (other for other, distance in enumerate(apart) if distance <= most)
+        close = (other for other, distance in enumerate(apart) if distance <= most_bits)
         return reaches(place, [apart.index(shortest)]) or reaches(place, close)
 
     return set(filter(is_alike, places))
 
 
 def _most_bits(rows: Sequence[bytes], least: float) -> float:
-    """In how many sign bits vectors differ at most whose cosine is `least`."""
+    """The most sign bits in which two vectors with a cosine of `least` differ."""
     width = len(rows[0]) if rows else 0
     share = math.acos(least) / math.pi  # of the bits, where directions are random
     return width * share + SPREADS * math.sqrt(width * share * (1 - share))

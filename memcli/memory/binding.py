@@ -1,5 +1,5 @@
-"""The entries that bind an agent (`guard`), and those that bind it less after a change
-than before. Pure."""
+"""The entries that bind an agent (`guard`), and those that bind it less after a change.
+Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -12,12 +12,12 @@ from memcli.named import NamedTuple
 STRICTNESS = {"ask": 1, "deny": 2}
 """What a guard does, and how much it binds."""
 MOST_PATTERNS = 200
-"""So many patterns of one entry, of each kind, bind."""
+"""Only the first patterns of an entry bind: so many of each kind."""
 
 
 class Binding(NamedTuple):
-    """What an entry binds to: the more `commands` and `paths`, and the less `unless`,
-    the more it binds."""
+    """What a guard binds. It binds more with more `commands` and `paths`, and less with
+    more `unless`."""
 
     entry: str
     title: str
@@ -27,8 +27,8 @@ class Binding(NamedTuple):
     unless: frozenset[str]
 
     def holds(self, before: "Binding", *, titled: bool) -> bool:
-        """Whether this is the guard of before, by its title or its id too unless
-        `titled`, and binds all that was bound."""
+        """Whether this guard is the earlier one (same title or, unless `titled`, same
+        id) and still binds all that it bound."""
         return (
             (self.title == before.title or (self.entry == before.entry and not titled))
             and self.strictness >= before.strictness
@@ -39,18 +39,18 @@ class Binding(NamedTuple):
 
 
 def strictness_of(values: Mapping[str, Any]) -> int:
-    """How much an entry with these values binds; 0 for not at all."""
+    """How strictly an entry with these values binds; 0 for not at all."""
     return STRICTNESS.get(str(values.get("guard")), 0)
 
 
 def binds(entry: Entry) -> bool:
-    """Whether an entry binds: no more than a person may lift that."""
+    """Whether an entry binds; only a person may lift such a guard."""
     return strictness_of(entry.extra) > 0 and entry.is_live
 
 
 def bound(text: str, path: str = "") -> list[Entry]:
     """The entries of a memory file that bind."""
-    return [*filter(binds, parse(text, path).entries)] if "guard" in text else []
+    return list(filter(binds, parse(text, path).entries)) if "guard" in text else []
 
 
 def bindings(text: str) -> Iterator[Binding]:
@@ -74,21 +74,21 @@ def _texts(given: object) -> frozenset[str]:
 def loosened(
     before: Iterable[str], after: Iterable[str], *, titled: bool = False
 ) -> list[Binding]:
-    """The entries of some texts that bind less in the texts that take their place, or,
-    with `titled`, have another title there."""
+    """The guards of some texts that bind less in the texts that replace them, or that
+    have another title there if `titled`."""
     bindings_before = [binding for text in before for binding in bindings(text)]
     if not bindings_before:
         return []
     bindings_after = [binding for text in after for binding in bindings(text)]
     return [
-        each
-        for each in bindings_before
-        if not any(one.holds(each, titled=titled) for one in bindings_after)
+        binding
+        for binding in bindings_before
+        if not any(later.holds(binding, titled=titled) for later in bindings_after)
     ]
 
 
 def refuse_loosening(before: Iterable[str], after: Iterable[str]) -> None:
-    """Raises RefusedError where an entry would bind less than before."""
+    """Raise RefusedError if a guard would bind less than before."""
     for guard in loosened(before, after):
         message = f"this would lift the guard {guard.title!r}; nothing is written"
         raise RefusedError(message, f"mem guard --off {guard.entry[:8]} lifts it")

@@ -1,4 +1,4 @@
-"""A text as the body of an entry: what it may say without ending the entry early."""
+"""Make a text safe as the body of an entry: nothing in it may end the entry early."""
 
 import re
 from collections.abc import Sequence
@@ -7,14 +7,14 @@ from memcli.memory.grammar import HEADING, MARK, open_behind
 
 
 def safe_body(text: str) -> str:
-    """`text` as a body that neither opens an entry, nor leaves a fence open, nor ends
-    early."""
+    """Change a text so that, as a body, it opens no entry, leaves no fence open and
+    does not end early."""
     lines = re.split(r"\r\n|\n|\r", text.strip("\r\n"))
     fence = ""
     headings = []
     for place, line in enumerate(lines):
         mark = MARK.first.match(line)
-        if mark is not None:
+        if mark:
             lines[place], fence = _at_mark(line, mark, fence)
         elif not fence and HEADING.first.match(line):
             headings.append(place)
@@ -23,15 +23,15 @@ def safe_body(text: str) -> str:
 
 
 def _at_mark(line: str, mark: re.Match[str], fence: str) -> tuple[str, str]:
-    """The line of a delimiter or a fence as a body may have it, and the fence that is
-    open behind it."""
+    """The line of a delimiter or fence as a body may contain it, and the fence that is
+    open after it."""
     if mark[1]:
         return " ---" if fence else "***", fence
     return line, open_behind(mark, fence)
 
 
 def _deepen(lines: list[str], headings: Sequence[int]) -> None:
-    """Put headings below the rank at which the body's own heading would end it."""
+    """Lower the rank of headings that would otherwise end the body."""
     ranks = {place: len(lines[place].split()[0]) for place in headings}
     own_rank = 2
     above = lines[: headings[0]] if headings else []

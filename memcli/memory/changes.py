@@ -1,5 +1,5 @@
-"""Changes to memory files and their archives: splices, which are refused unless they
-read back as planned."""
+"""Change memory files and their archives by splices; refuse any that would not read
+back as planned."""
 
 import re
 from collections import defaultdict
@@ -30,14 +30,14 @@ from memcli.memory.values import ARCHIVE, Edit, Entry, archive_of, source_of
 
 ARCHIVE_KEYS = ("archived_at", "archived_from", "archived_because")
 FOLLOWING = frozenset("title line start end written identified date touched".split())
-"""Fields of an entry that are found anew from its text and place. The guard against
-loss compares every other field, so that one added to `Entry` is guarded by default."""
+"""Fields that follow from the text of an entry and its place. The guard against loss
+compares every other field, so a field added to `Entry` is guarded by default."""
 Spot = tuple[str, int]  # the path of a file and the place of an entry among its entries
 
 
 class EntryChange(NamedTuple):
-    """A change of the entry `at`; a value that is None is removed. Without `at`,
-    `text` is appended."""
+    """A change of the entry at place `at`; None removes a value. Without `at`, `text`
+    is appended."""
 
     at: int | None = None
     values: Mapping[str, Any] = {}
@@ -47,7 +47,7 @@ class EntryChange(NamedTuple):
 
 
 def render_entry(values: Mapping[str, Any], body: str, line_end: str = "\n") -> str:
-    """A new entry as it is written: core keys in their order, others, `written`, the
+    """The text of a new entry: core keys in their order, other keys, `written`, the
     body."""
     body = safe_body(body)
     core = {key: values[key] for key in CORE_KEYS if key in values}
@@ -57,13 +57,13 @@ def render_entry(values: Mapping[str, Any], body: str, line_end: str = "\n") -> 
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values without the keys that have none."""
+    """The values that are not None."""
     return {key: value for key, value in values.items() if value is not None}
 
 
 def edited(file: MemoryFile, changes: Iterable[EntryChange]) -> MemoryFile:
-    """`file` with `changes` made by splices. Raises `DataError` unless the result
-    reads back as planned."""
+    """Make `changes` to a file by splices. Raises `DataError` unless the result reads
+    back as planned."""
     changes = [_with_safe_body(change) for change in changes]
     edits = []
     for change in changes:
@@ -91,7 +91,7 @@ def _with_safe_body(change: EntryChange) -> EntryChange:
 
 
 def glue(tail: str, line_end: str) -> str:
-    """The line ends that put a blank line between the text before and an entry."""
+    """The line ends that put a blank line between an entry and the text before it."""
     *above, last = re.split(r"\r\n|\n|\r", tail.lstrip("\ufeff"))
     if last.strip():
         return line_end * 2
@@ -155,7 +155,7 @@ def _verify(before: MemoryFile, changes: list[EntryChange], after: MemoryFile) -
 
 
 def prose_of(memory: MemoryFile) -> list[str]:
-    """The stretches of its prose."""
+    """The text of each stretch of prose."""
     return [
         memory.text[segment.start : segment.end]
         for segment in memory.segments
@@ -164,8 +164,8 @@ def prose_of(memory: MemoryFile) -> list[str]:
 
 
 def full_lines(parts: Iterable[str]) -> list[str]:
-    """The lines with something on them: stretches of prose may join when the entry
-    between them is gone."""
+    """The lines that are not blank: when an entry goes, the stretches of prose around
+    it join."""
     lines = re.split(r"[\r\n]", "\n".join(parts))
     return [line for line in lines if line.strip(BLANKS)]
 
@@ -244,7 +244,7 @@ def new_values(id: str, today: str, **given_values: Any) -> dict[str, Any]:
 def copied_values(
     entry: Entry, id: str, today: str, keys: Iterable[str]
 ) -> dict[str, Any]:
-    """Front matter of a copy: the judgement of an entry, and what it has of `keys`."""
+    """The front matter of a copy: how the entry is judged, and its values of `keys`."""
     return new_values(
         id,
         today,
@@ -260,15 +260,14 @@ def copied_values(
 
 
 class _Copy(NamedTuple):
-    """Why an entry goes to the archive as it was read, and what is written there
-    besides."""
+    """Why an entry is archived as it was read, and which values are added there."""
 
     because: str
     values: Mapping[str, Any]
 
 
 class _Plan:
-    """What is planned for one entry of a file, and how that leaves it."""
+    """What is planned for one entry, and the entry as it will be (`now`)."""
 
     def __init__(self, entry: Entry) -> None:
         self.now = entry
@@ -279,7 +278,7 @@ class _Plan:
 
     @property
     def is_change(self) -> bool:
-        """Whether the file is another by it; a copy alone is for the archive."""
+        """Whether the plan changes the file; a copy alone only changes the archive."""
         return bool(self.values or self.leaves) or self.body is not None
 
     def change(self, place: int) -> EntryChange:
@@ -325,8 +324,7 @@ class ChangeSet:
         return edited(alone, [EntryChange(at=0, values=values)]).text
 
     def hold(self, file: MemoryFile, *, changed: bool = False) -> None:
-        """Take a file in (in place of the one of that path); `changed` when its text is
-        new."""
+        """Add a file, or replace the one of that path; `changed`: its text is new."""
         self.files[file.path] = file
         if changed:
             self._fresh.add(file.path)
@@ -371,15 +369,14 @@ class ChangeSet:
             self.keep(spot, because)
 
     def strengthen(self, spot: Spot, day: str, **values: Any) -> None:
-        """Raise the count by one, with this day as the last one, and set these
-        values."""
+        """Count one more use, the last one on this day, and set these values."""
         entry = self.entry(spot)
         count = entry.reinforcement_count + 1
         last = max(day, entry.last_reinforced)
         self.set(spot, reinforcement_count=count, last_reinforced=last, **values)
 
     def supersede(self, spot: Spot, body: str) -> str:
-        """Give an entry other words. The old words are archived; returns the id they
+        """Give an entry other words and archive the old ones. Returns the id that they
         have there."""
         entry = self.original(spot)
         old_id = derived_id(entry.id, entry.body)
@@ -423,7 +420,7 @@ class ChangeSet:
         self.append(path, render_entry(given(values), body, line_end))
 
     def append(self, path: str, text: str) -> None:
-        """Append the text of an entry, as it stands."""
+        """Append the text of an entry unchanged."""
         self.file(path)
         self._added.setdefault(path, []).append(text)
 
@@ -467,8 +464,8 @@ class ChangeSet:
 
 
 def came_back(changes: ChangeSet, id: str, live: Mapping[str, Any] = {}) -> bool:
-    """Make an entry `live` in the files that are held, restored in their archives;
-    whether it was retired in one or taken back."""
+    """Set the values `live` on an entry where it was retired, and mark it as restored
+    in archives. Returns whether there was such an entry."""
     is_found = False
     for path, file in changes.files.items():
         archived = path.endswith(ARCHIVE)
@@ -488,8 +485,7 @@ def _add_event(
 
 
 def _ended(file: MemoryFile, changes: list[EntryChange]) -> str:
-    """The new text, without the blank line that stood before a last entry that
-    leaves."""
+    """The new text, without the blank line before a last entry that is removed."""
     text = edited(file, changes).text if changes else file.text
     if _line_ends_at_end(file.text) < 2 <= _line_ends_at_end(text):
         return text[: text.rindex("\n", 0, text.rindex("\n")) + 1]

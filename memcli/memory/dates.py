@@ -33,7 +33,7 @@ def _month_numbers() -> dict[str, int]:
 
 
 _YEAR = r"(?:19|20)\d\d"
-# What stands before digits that are a version and no date, and where a date is over.
+# What must not stand before a date (its digits are a version then) or behind it.
 _NO_VERSION = r"(?<![\w.=@^~-]) (?<!version[ ]) (?<!release[ ])"
 _END = r"(?![\w-]|[.,:]\d)"
 
@@ -45,7 +45,8 @@ def _iso_date() -> str:
 
 @verbose
 def _maybe_a_date() -> str:
-    """A year, and what is no plain `-` beside it: the long pattern may find more."""
+    """A year beside something other than a plain `-`: only then may the long pattern
+    find more."""
     return rf"{_YEAR} [./年] | [\W_] {_YEAR} (?!\d)"
 
 
@@ -85,23 +86,23 @@ def _address() -> str:
 
 
 def date_in(text: str) -> str:
-    """The first calendar date in a line, as YYYY-MM-DD, else ""; dots are read day
-    first. One in an address is that of something else."""
+    """The first calendar date in a line as YYYY-MM-DD, else "". With dots the day comes
+    first. A date in a URL does not count."""
     if "://" in text:
         text = _address().sub(" ", text)
     if ("19" in text or "20" in text) and _maybe_a_date().search(text):
         written = map(_normalised, _any_date().finditer(text))
     elif "-" in text:
         written = map(str, _iso_date().findall(text))
-    else:  # as in most lines: known without a pattern
+    else:  # most lines need no pattern
         return ""
     return next(filter(is_day, written), "")
 
 
-@lru_cache(maxsize=1024)  # of a file it is asked by all that reads it
+@lru_cache(maxsize=1024)  # every reader of a file asks for it
 def date_in_path(path: str) -> str:
-    """The date in the name of a file, else in its folders; there, digits without
-    separators count, too."""
+    """The date in the name of a file, else in its folders; digits without separators
+    count, too."""
     for part in reversed(path.split("/")):
         if day := date_in(_packed_date().sub(r"\1-\2-\3", part)):
             return day

@@ -1,4 +1,4 @@
-"""A patch as text: apply splices, and say in git's words what they change.
+"""Apply splices, and show in git's format what they change.
 
 `difflib` takes minutes for ten thousand entries, most of whose lines are alike."""
 
@@ -31,8 +31,7 @@ def _lines(text: str | None) -> list[str]:
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
-    """`text` with every edit applied; raises MemError when they overlap or leave the
-    text."""
+    """Apply every edit to a text; raise MemError if they overlap or leave the text."""
     parts = []
     copied = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
@@ -68,8 +67,8 @@ def unified_diff(patch: Patch, path: str) -> str:
 
 
 def _shown(name: str, text: str | None) -> str:
-    """The name of a side. Git ends a bare one with blanks by a tab, so that what
-    follows is no time stamp."""
+    """How a side is named. Git adds a tab to an unquoted name with blanks, so that what
+    follows is not taken for a time stamp."""
     if text is None:
         return "/dev/null"
     is_quoted = name.startswith('"')
@@ -214,8 +213,8 @@ def _ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def taken_back(before: str, after: str, current: str) -> str | None:
-    """`current` with the change from `before` to `after` taken back; None if that
-    changed no entry, or if what it wrote no longer stands there exactly once."""
+    """`current` without the change from `before` to `after`; None if that change
+    touched no entry, or if what it wrote no longer occurs exactly once."""
     written = _lines(after)
     original = _lines(before)
     edits = []
@@ -242,9 +241,9 @@ def taken_back(before: str, after: str, current: str) -> str | None:
 def _inverse(
     change: _Change, written: list[str], original: list[str], after: str, current: str
 ) -> Edit | None:
-    """The edit of the current text that takes a change of the written lines back; None
-    where they do not stand there once."""
-    # with as many lines around it as it takes to stand only once
+    """The edit that takes one change back in the current text; None if the changed
+    lines do not occur there exactly once."""
+    # add lines around it until it occurs only once
     changed = "".join(written[change.start : change.end])
     pad = 0 if changed else 1
     while pad < len(written):

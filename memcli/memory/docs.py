@@ -1,4 +1,4 @@
-"""What the record keeps: exchanges and commits, and the parts in which they are
+"""Exchanges and commits as the record keeps them, and the parts in which they are
 searched. Pure."""
 
 import json
@@ -34,7 +34,7 @@ class Doc(NamedTuple):
 
     @property
     def handle(self) -> str:
-        """As it is shown: `s:3f2a1c9.41`, `c:9f1c2d3`."""
+        """Its short name: `s:3f2a1c9.41`, `c:9f1c2d3`."""
         is_session = self.source == "session"
         unit = self.unit[: self.short]
         return f"s:{unit}.{self.turn}" if is_session else f"c:{unit}"
@@ -63,7 +63,7 @@ class Doc(NamedTuple):
 
     @property
     def facts(self) -> dict[str, object]:
-        """What it is, by the names that JSON gives it."""
+        """Its facts, under their names in JSON."""
         is_session = self.source == "session"
         return {
             "source": self.source,
@@ -92,11 +92,11 @@ class PastStretch(NamedTuple):
 
 
 Rarity = Mapping[str, float]
-"""The terms of a task that stand anywhere, the rarest first, with their idf."""
+"""The terms of a task that occur anywhere, the rarest first, with their idf."""
 
 
 class DocPlace(NamedTuple):
-    """Where a doc stands, without the words of its body."""
+    """Where a doc is, without the words of its body."""
 
     id: int
     source: str
@@ -108,7 +108,7 @@ class DocPlace(NamedTuple):
 
 
 def events_of(values: Mapping[str, object]) -> list[str]:
-    """The events that an entry names as its source; a position is one of its
+    """The events that an entry names as its source; a position (`@…`) is one of its
     session."""
     sources = values.get("source") or ()
     every = sources if isinstance(sources, (list, tuple)) else [sources]
@@ -121,7 +121,7 @@ def events_of(values: Mapping[str, object]) -> list[str]:
 
 
 def touches(doc: Doc, path: str) -> bool:
-    """Whether a file was edited in it, given by its path or the end of that."""
+    """Whether a file was edited in it; the path may be the end of the whole one."""
     return any(
         f"/{edited}".endswith(f"/{path}") for edited in doc.about.get("paths", ())
     )

@@ -45,7 +45,7 @@ LISTS = frozenset(
 )
 _EFFECTIVE = frozenset([*CORE_KEYS, "kind", "priority"])
 Verdict = tuple[Any, str]
-"""What is used for a value, and why it is not the value itself, "" when it is."""
+"""The value that is used, and why it is not the written one ("" if it is)."""
 
 
 def read_values(
@@ -59,7 +59,7 @@ def read_values(
         value_written = written.get(key)
         if value_written is None:
             return default
-        # A bool is no number, and not all of these could be looked up in a cache.
+        # A bool is not a number, and a list or dict cannot be a key of the cache.
         is_odd = type(value_written) in (bool, list, dict)
         value, reason = _judged(
             key, (str(value_written),) if is_odd else value_written, default
@@ -109,7 +109,7 @@ def _others(
     return values
 
 
-@lru_cache(maxsize=4096, typed=True)  # 1 is no 1.0; many entries have the same values
+@lru_cache(maxsize=4096, typed=True)  # 1 is not 1.0; entries share values
 def _judged(key: str, value: Any, default: Any) -> Verdict:
     return _JUDGES[key](value, default)
 
@@ -132,7 +132,7 @@ def _id(value: Any, default: str) -> Verdict:
 
 @verbose
 def _leading_day() -> str:
-    """A day that may go on with a time of day."""
+    """A day, perhaps with a time of day behind it."""
     return r"[0-9]{4}-[0-9]{2}-[0-9]{2} (?![0-9A-SU-Za-su-z])"
 
 
@@ -209,7 +209,7 @@ def make_entry(
     line: int = 0,
     span: Sequence[int] = (0, 0),
 ) -> Entry:
-    """An `Entry` from effective values; title and date (else `day`) are found in the
+    """Build an `Entry` from effective values; title and date (else `day`) come from the
     body."""
     plain = re.sub(r"\r\n?", "\n", body) if "\r" in body else body
     title, dated, text = _headline(plain[:2000])
@@ -239,7 +239,7 @@ def _headline(body: str) -> tuple[str, str, str]:
     title = heading_text(heading)
     below = _first_line(body[heading.end() :])
     dated = HEAD_DATE.match(title)
-    if dated is None:
+    if not dated:
         return title, date_in(title), below
     day = dated[1] if is_day(dated[1]) else ""
     return title[dated.end() :], day, below
@@ -271,7 +271,7 @@ def _topic_value() -> str:
 
 
 def _first_words(body: str) -> str:
-    """A title for what has none: that of a topic file's own front matter, else the
+    """A title for a body without one: that of a topic file's own front matter, else the
     first line."""
     topic = _topic_block().match(body)
     named = dict(_topic_value().findall(topic[1])) if topic else {}

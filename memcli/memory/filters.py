@@ -5,7 +5,6 @@ import re
 
 from memcli.errors import UsageError, one_of
 from memcli.memory import values
-from memcli.memory.values import LEVELS
 from memcli.memory.words import is_day
 from memcli.named import NamedTuple
 
@@ -37,23 +36,23 @@ class Filters(NamedTuple):
 
     @property
     def by_value(self) -> bool:
-        """Whether entries are filtered by what nothing else has: no exchange, no commit
-        passes."""
+        """Whether a filter asks for values that only entries have, so that no exchange
+        and no commit passes."""
         return bool(self.type or self.kind or self.tag or self.scope)
 
 
 def checked(filters: Filters, today: datetime.date) -> Filters:
-    """`filters` with other names for levels resolved and dates made ISO. Raises
-    UsageError."""
+    """Resolve other names of levels, and make dates ISO. Raises UsageError."""
     level = tuple(values.LEVEL_WORDS.get(name, name) for name in filters.level)
-    for name in level:
-        one_of("--level", name, LEVELS)
-    for name in filters.type:
-        one_of("--type", name, values.TYPES)
-    for name in filters.kind:
-        one_of("--kind", name, values.KINDS)
-    for name in filters.store:
-        one_of("--store", name, values.STORES)
+    named = {
+        "--level": (level, values.LEVELS),
+        "--type": (filters.type, values.TYPES),
+        "--kind": (filters.kind, values.KINDS),
+        "--store": (filters.store, values.STORES),
+    }
+    for option, (names, allowed) in named.items():
+        for name in names:
+            one_of(option, name, allowed)
     since, until = (
         day_of(option, getattr(filters, option), today) for option in ("since", "until")
     )

@@ -154,7 +154,7 @@ def _scalar(single: str | None, double: str | None, plain: str | None) -> Any:
         return None if plain.lower() in _NOT_TEXT else plain
     number = _beginning_with_a_digit().match(plain)
     longest = 19 if number and number["whole"] else MAX_DIGITS
-    if number is None or len(plain) >= longest:
+    if not number or len(plain) >= longest:
         return None
     if number["whole"]:
         return int(plain)

@@ -13,8 +13,8 @@ DETAIL = re.compile(r"(?<! [^\r\n] ) \#\#\#[ ]Detail [ \t]* (?! [^\r\n] )", re.V
 
 
 class LinePattern:
-    """A verbose pattern for the start of a line; searched for by the line end: five
-    times faster."""
+    """A verbose pattern for the start of a line. Searching by the line end before it is
+    five times faster."""
 
     def __init__(self, pattern: str) -> None:
         self.first = re.compile(pattern, re.VERBOSE)
@@ -52,7 +52,7 @@ def is_crowded(text: str) -> bool:
 
 
 def uncrowded(text: str) -> str:
-    """A text up to the last piece that a memory file may have."""
+    """The text up to the last piece that a memory file may have."""
     if text.count("\n") + text.count("\r") < MOST_PIECES:
         return text
     pieces = re.compile(r"(?<![^\r\n])[ ]*[-+*#`~]").finditer(text)
@@ -61,13 +61,14 @@ def uncrowded(text: str) -> str:
 
 
 def with_line_feeds(text: str) -> str:
-    """A lone CR ends a line, too. The length is the same, so that every offset stays
-    true."""
+    """Turn each lone CR into a line feed: it ends a line, too. The length stays the
+    same, so every offset stays true."""
     return re.sub(r"\r(?!\n)", "\n", text) if "\r" in text else text
 
 
 def line_numbers(text: str) -> Callable[[int], int]:
-    """The line, from 1, of an offset; the nearer to the one before, the quicker."""
+    """A function that returns the line (from 1) of an offset; quickest near the offset
+    before."""
     counted_to = 0
     line = 1
 
@@ -93,7 +94,8 @@ def closes(mark: re.Match[str], fence: str) -> bool:
 
 
 def open_behind(mark: re.Match[str], fence: str) -> str:
-    """The fence that is open behind a mark, "" for none; `fence` is the one before."""
+    """The fence that is open after a mark, "" for none; `fence` is the one open before
+    it."""
     if mark[1]:
         return fence
     if fence:
@@ -123,8 +125,8 @@ def pair_up(marks: Sequence[re.Match[str]]) -> bool:
 
 
 def heading_text(heading: re.Match[str]) -> str:
-    """Without the closing run of `#`, which must stand apart: `## Learn C# ##` is
-    "Learn C#"."""
+    """The heading without its closing run of `#`, which must stand apart: `## Learn C#
+    ##` is "Learn C#"."""
     text = heading[2].rstrip()
     bare = text.rstrip("#")
     return bare.rstrip() if not bare or bare[-1] in " \t" else text
@@ -185,8 +187,8 @@ def line_digests(scan: str) -> Iterator[tuple[int, str]]:
 
 
 def body_digest(body: str) -> str:
-    """What the key `written` holds: lines without trailing blanks or blank lines at
-    both ends."""
+    """The digest that the key `written` holds: of the lines without trailing blanks,
+    and without blank lines at both ends."""
     from hashlib import sha256
 
     text = with_line_feeds(body)
@@ -197,7 +199,8 @@ def body_digest(body: str) -> str:
 
 
 def longer_first(body: str) -> tuple[int, str]:
-    """Sorted by it the longer body comes first; ties: smaller SHA-256."""
+    """A sort key: the longer body first, of two equally long ones that of the smaller
+    SHA-256."""
     from hashlib import sha256
 
     data = body.encode("utf-8", "surrogatepass")

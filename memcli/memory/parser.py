@@ -94,14 +94,13 @@ def _key() -> str:
 
 @verbose
 def _heading_or_blank_line() -> str:
-    """What no front matter has in it: its closing delimiter was forgotten before."""
+    """What no front matter contains: before it, the closing delimiter was forgotten."""
     return r"(?<![^\n]) (?: \#\# | [ \t]*\r?\n )"
 
 
 @verbose
 def _no_continuation() -> str:
-    """What may follow a body that is whole; any other line goes on with its last
-    paragraph."""
+    """What may follow a whole body; any other line continues its last paragraph."""
     return r"""
         [ \t]*
         (?: \r?\n | \Z                                # a blank line
@@ -198,8 +197,8 @@ class _Reader:
         return limit
 
     def _written_end(self, start: int, bound: int, written: str) -> int | None:
-        """Where the shortest beginning of that digest ends; None when the text runs on
-        there."""
+        """The end of the shortest beginning of the body that has this digest; None if
+        its paragraph goes on there."""
         if written == grammar.NO_BODY:
             return start
         body = self.scan[start : min(bound, start + _MAX_BODY)]
@@ -281,7 +280,7 @@ class _Reader:
         return entry, fences
 
     def _find_block(self, number: int) -> EntryBlock | None:
-        """The block that opens at a mark; None where nobody meant an entry."""
+        """The block that opens at a mark; None if nobody meant an entry."""
         start = self.marks[number].start(1)
         line = self.scan.rfind("\n", 0, max(start - 1, 0)) + 1
         line_before = self.scan[max(line, self.top) : start]
@@ -305,7 +304,8 @@ class _Reader:
         return self._read_block(place)
 
     def _unclosed_block(self, start: int, inner: int) -> EntryBlock | None:
-        """What was meant as an entry stays apart from its neighbours, as prose."""
+        """A block that was meant as an entry, kept apart from its neighbours as
+        prose."""
         if not _meant_as_entry().match(self.scan, inner):
             return None
         end = len(self.scan)

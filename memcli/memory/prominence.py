@@ -61,8 +61,8 @@ def prominence(
     rule: Rule,
     stability: float | None = None,
 ) -> Prominence:
-    """The prominence of an entry of `age` days that was reinforced `n` times, with its
-    factors."""
+    """The prominence, with its factors, of an entry of `age` days that was reinforced
+    `uses` times."""
     weight = importance if rule.use_importance else 1.0
     decay = _decay(kind, age, rule, stability)
     grown = growth(uses, rule.growth)
@@ -111,8 +111,8 @@ def initial_stability(surprise: float = 0.0) -> float:
 def review(
     stability: float, difficulty: float, days: float, rating: str
 ) -> tuple[float, float]:
-    """Stability and difficulty after a review (FSRS-6) `days` after the last; unknown
-    is good."""
+    """Stability and difficulty after a review (FSRS-6), `days` after the last one; an
+    unknown rating counts as good."""
     grade = RATINGS.get(rating, RATINGS["good"])
     stability = _clamp(stability, STABILITY_RANGE)
     difficulty = _clamp(difficulty, DIFFICULTY_RANGE)
@@ -156,7 +156,7 @@ def _recalled(stability: float, difficulty: float, days: float, grade: int) -> f
     return stability * (1 + gain * surprise * factor)
 
 
-def growth(uses: int, mode: str = "log") -> float:
+def growth(uses: int, mode: str) -> float:
     """The factor of `n` reinforcements: linear 1 + n, log 1 + log2(n+1)/8, none 1."""
     if mode == "none":
         return 1.0
@@ -169,8 +169,8 @@ def growth(uses: int, mode: str = "log") -> float:
 def age_days(
     last_reinforced: str, created_at: str, date: str, today: datetime.date
 ) -> int:
-    """Whole days since the first of the three that is an ISO date, 30 if none is;
-    future is 0."""
+    """Whole days since the first of the three that is an ISO date, 30 if none is; 0 for
+    a day in the future."""
     for text in (last_reinforced, created_at, date):
         with suppress(ValueError):
             age = today - datetime.date.fromisoformat(text[:10])

@@ -28,14 +28,14 @@ def _status() -> str:
 
 
 def is_named_so(path: str) -> bool:
-    """Whether a file lies or is called as the record of a decision."""
+    """Whether the folder or the name of a file is that of a decision record."""
     folder, _, name = path.lower().rpartition("/")
     return not _FOLDERS.isdisjoint(folder.split("/")) or name.startswith("adr")
 
 
 def ruled_out(path: str, text: str) -> str:
-    """Of the record of a decision, the word of its status by which it does not hold;
-    else ""."""
+    """The status word by which a decision record does not hold; "" if it holds, or is
+    not one."""
     if not is_named_so(path):
         return ""
     words = (found.lower() for found in _status().findall(text[:_STATUS_WITHIN]))

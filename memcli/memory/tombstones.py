@@ -24,7 +24,7 @@ MOST_LIKELY = 3
 _UNSEEN = frozenset("\u115f\u1160\u2800") | set(map(chr, range(0xFE00, 0xFE10)))
 """Letters and marks that show nothing; the others are of a category of their own."""
 LEAST = 12
-"""Characters of a line by which its words are known elsewhere."""
+"""Only a line of so many characters is recognised elsewhere by its words."""
 _HEADING_MARK = re.compile(r"\A\s*#{1,6}[ \t]+(?:\[\d{4}-\d\d-\d\d\][ \t]*)?")
 
 
@@ -34,8 +34,8 @@ StoneKey = tuple[str, str, str]
 
 
 class Bounds(NamedTuple):
-    """An entry is `clear`ly meant from this score on, when the next one is so much
-    `apart`; from `likely` on a person is asked."""
+    """From the score `clear` on an entry is surely meant, if it is so far `apart` from
+    the next one; from `likely` on a person is asked."""
 
     clear: float
     apart: float
@@ -43,7 +43,8 @@ class Bounds(NamedTuple):
 
 
 BY_WORDS = Bounds(clear=0.5, apart=0.2, likely=0.34)
-"""The score is the share of what is said, by the rarity of its words, that a text has."""
+"""The score is the share of the words asked for that a text has, weighted by their
+rarity."""
 BOTH = Bounds(clear=0.3, apart=0.1, likely=0.2)
 """The score is half that share and half the cosine."""
 REPLACED = Bounds(clear=0.2, apart=0.05, likely=0.15)
@@ -60,8 +61,8 @@ class Meant(NamedTuple):
 
 
 def fold(text: str) -> str:
-    """A text without what only looks different: case, width, spaces, characters that
-    are not seen, marks on Latin letters, letters that look alike. Words of another
+    """Remove from a text what only looks different: case, width, spaces, characters
+    that are not seen, marks on Latin letters, letters that look alike. Words of another
     alphabet stay as they are, unless the text is in Latin letters."""
     letters: list[str] = []
     for letter in unicodedata.normalize("NFKD", text):
@@ -84,15 +85,15 @@ def _latin(word: str, *, is_latin: bool) -> str:
 
 
 def is_tombstone(entry: Entry, *, archived: bool) -> bool:
-    """Whether a person, or a newer value, took an entry back: not a stage, nor age, nor
-    a merge in which its words live on, nor was it restored."""
+    """Whether a person or a newer value took an entry back. A stage, age and a merge
+    (in which its words live on) do not count, nor does an entry that was restored."""
     if not archived and entry.is_live:
         return False
     return takes_back(entry.extra, archived=archived)
 
 
 def takes_back(values: Mapping[str, Any], *, archived: bool) -> bool:
-    """Whether the values of an entry that is not live say so."""
+    """The same, by the values of an entry that is not live."""
     because = str(values.get("archived_because") or "retired")
     if archived and because in ("stale", "merged", "restored"):
         return False
@@ -101,8 +102,8 @@ def takes_back(values: Mapping[str, Any], *, archived: bool) -> bool:
 
 
 def reach_of(place: Place, tree: str) -> tuple[str, str]:
-    """Where an id that was taken back in a file is live no more: an archive speaks for
-    its work tree, another file for its level, since the nearest copy counts."""
+    """Where an id that was taken back in a file is no longer live: an archive speaks
+    for its work tree, another file for its level, since the nearest copy counts."""
     if place.store == "archive":
         return tree, ""
     return tree, f"{place.level}/{place.job}/{place.task}"
@@ -111,7 +112,7 @@ def reach_of(place: Place, tree: str) -> tuple[str, str]:
 def stone_of(
     id: str, place: Place, tree: str, stones: Mapping[StoneKey, T]
 ) -> T | None:
-    """What took back an id of a file that is no archive."""
+    """The tombstone of an id in a file that is not an archive."""
     by_archive = stones.get((tree, "", id))
     return by_archive or stones.get((*reach_of(place, tree), id))
 
@@ -121,7 +122,7 @@ _TOKEN = re.compile(r"[a-z0-9_]+|\w")  # a letter of another alphabet is one by 
 
 
 def mark_of(text: str, salt: str) -> str:
-    """What a text that is forgotten leaves, without its words: twelve bits of how it
+    """The mark that a forgotten text leaves, without its words: twelve bits of how it
     begins, how long it is, and a digest."""
     return _mark("".join(_TOKEN.findall(fold(text))), salt)
 
@@ -138,18 +139,20 @@ def _hint(letters: str) -> str:
 
 
 def id_line(entry_id: str) -> str:
-    """The line by which an entry that was forgotten is known by its id."""
+    """The line by which a forgotten entry is recognised by its id."""
     return f"id: {entry_id}"
 
 
 class Forgotten:
-    """What was forgotten on this machine, known again by marks: (salt, mark, day)."""
+    """What was forgotten on this machine, recognised by its marks: (salt, mark,
+    day)."""
 
     def __init__(self, marks: Iterable[tuple[str, str, str]] = ()) -> None:
         self.marks = [*marks]
         self._by_hint: dict[str, list[tuple[str, str, str]]] = {}
-        for each in self.marks:
-            self._by_hint.setdefault(each[1].partition(":")[0], []).append(each)
+        for salt, mark, day in self.marks:
+            hint = mark.partition(":")[0]
+            self._by_hint.setdefault(hint, []).append((salt, mark, day))
 
     def day_of(self, line: str) -> str:
         """The day on which a line was forgotten, "" for one that was not."""
@@ -182,8 +185,8 @@ def _day_after(day: str) -> str:
 
 
 def lines_of(body: str) -> list[str]:
-    """The lines of an entry, its title among them, that are long enough to be told
-    by (all where none is); without the mark and date of a heading."""
+    """The lines of an entry, its title included, that are long enough to be recognised
+    (all if none is), without the mark and date of a heading."""
     bare = [_HEADING_MARK.sub("", line).strip() for line in body.splitlines()]
     long = [line for line in bare if len(line) >= LEAST]
     return long or list(filter(None, bare))
@@ -238,10 +241,10 @@ def meant(
     instead: str = "",
     likeness: Sequence[float] = (),
 ) -> Meant:
-    """Which of these texts are meant by words about them, and by what holds `instead`;
-    `every`: all that have what is named. One that lacks an identifier of the words is
-    never meant. `likeness` are cosines of the words with the texts, where vectors are
-    there: they count half."""
+    """Which of these texts are meant by words about them and by what holds `instead`.
+    `every`: all that have what is named. A text that lacks an identifier of the words
+    is never meant. `likeness` holds the cosines of the words with the texts, if there
+    are vectors: they count half."""
     wanted = words_of(f"{about} {instead}")
     if not wanted or not texts:
         return Meant()

@@ -116,8 +116,8 @@ _MARK_OF_ANOTHER = re.compile(r"\A(?:[gp]|r\d+):")
 
 
 def plain_id(key: str) -> str:
-    """The id in the file, without the mark of another repository: no id begins so by
-    itself."""
+    """The id in the file, without the mark of another repository; no id begins with
+    such a mark by itself."""
     return _MARK_OF_ANOTHER.sub("", key, count=1)
 
 

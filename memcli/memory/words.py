@@ -49,7 +49,7 @@ _SPACELESS = (
 
 
 def clean(text: str) -> str:
-    """`text` without what SQLite or its tokenizer cannot take."""
+    """A text without what SQLite or its tokenizer cannot take."""
     if text.isprintable():
         return text
     # faster to look through; \xed begins a surrogate
@@ -69,7 +69,7 @@ def body_of(text: str, title: str) -> str:
     if text.rstrip().endswith("---"):  # the pattern looks at every blank
         text = _LAST_RULE.sub("", text)
     head = _HEADING.match(text)
-    if head is not None and title and title.rpartition(" > ")[2] in head[0]:
+    if head and title and title.rpartition(" > ")[2] in head[0]:
         return text[head.end() :].strip("\n")
     return text
 

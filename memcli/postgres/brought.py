@@ -1,4 +1,5 @@
-"""A chunk as the server tells it, and what becomes of it in the index in memory."""
+"""A chunk as the server sends it, and the row that it becomes in the index in
+memory."""
 
 import json
 from array import array
@@ -19,11 +20,11 @@ _NUMBERS = frozenset(
 )
 _FLAGS = frozenset("pressing written embed".split())
 _ALIKE = "part type kind date title text tags parts around".split()
-"""The fields of a chunk that are those of its row."""
+"""The fields of a chunk that its row has, too."""
 
 
 class Brought(NamedTuple):
-    """A chunk as the server tells it."""
+    """A chunk as the server sends it."""
 
     project: str
     id: int
@@ -52,7 +53,8 @@ class Brought(NamedTuple):
 
 
 def is_sound(chunk: Brought) -> bool:
-    """Whether a push has written this: who may push for a team may write anything."""
+    """Whether a push of mem can have written this: whoever may push for a team may
+    write anything."""
     is_placed = chunk.level in LEVELS and chunk.store in STORES
     is_listed = chunk.order is not None and chunk.line is not None
     is_named = chunk.entry.isprintable() and chunk.part >= 0
@@ -60,7 +62,7 @@ def is_sound(chunk: Brought) -> bool:
 
 
 def checked_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of an entry that are of the type they must have."""
+    """The values of an entry that have the type they should have."""
     checked = {"importance": 0.5, "count": 0}
     for key, value in values.items():
         if key in LISTS:
@@ -77,11 +79,11 @@ def checked_values(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_rows(chunks: Sequence[Brought]) -> list[Row]:
-    """Chunks as rows of the index in memory, each with the line where it begins: the
-    server knows that of an entry."""
+    """Chunks as rows of the index in memory, each with the line where it begins; the
+    server only knows the line of the entry."""
     ends = dict[tuple[str, str, int | None], int]()
     lines = {}
-    for chunk in sorted(chunks, key=lambda each: each.part):
+    for chunk in sorted(chunks, key=lambda chunk: chunk.part):
         entry = (chunk.project, chunk.entry, chunk.order)
         line = ends.get(entry, chunk.line or 1)
         lines[chunk.project, chunk.id] = line
@@ -94,9 +96,9 @@ def _as_row(chunk: Brought, line: int) -> Row:
     if "promoted_to" in values:
         targets = [f"{target}@{chunk.project}" for target in values["promoted_to"]]
         values["promoted_to"] = targets
-    told = chunk._asdict()
+    fields = chunk._asdict()
     return Row(
-        **{name: told[name] for name in _ALIKE},
+        **{name: fields[name] for name in _ALIKE},
         entry=f"{chunk.entry}@{chunk.project}",
         offset=chunk.order or 0,
         line=line,
@@ -109,12 +111,12 @@ def _as_row(chunk: Brought, line: int) -> Row:
 
 
 def literal(vector: bytes) -> str:
-    """A vector of whole numbers in the text form of pgvector."""
+    """A vector of whole numbers in pgvector's text form."""
     return f"[{','.join(map(str, memoryview(vector).cast('b')))}]"
 
 
 def quantised(vector: str) -> bytes:
-    """The vector that `literal` wrote; b"" for what it did not write."""
+    """The vector that `literal` wrote; b"" for any other text."""
     try:
         return array("b", json.loads(vector)).tobytes()
     except (TypeError, ValueError, OverflowError):
@@ -122,7 +124,7 @@ def quantised(vector: str) -> bytes:
 
 
 def content_words(chunk: Brought) -> list[str]:
-    """The distinct content words of what was embedded of a chunk."""
+    """The distinct content words of the text that was embedded for a chunk."""
     text = chunk.around.partition(AROUND)[0] or chunk.text
     forms = low_forms(embedded_text(chunk.title, text))
     return list(dict.fromkeys(word for word in forms if is_content(word)))

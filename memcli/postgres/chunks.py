@@ -1,5 +1,5 @@
-"""What of a memory file leaves the machine, as chunks that keep their number as long as
-their content."""
+"""The chunks in which a memory file leaves the machine. They keep their number as long
+as their content."""
 
 import json
 from collections import Counter
@@ -16,8 +16,8 @@ from memcli.text.digests import digest
 
 
 class Sent(NamedTuple):
-    """A chunk as it is sent; `head` is the first one of its entry, `begins` and `ends`
-    are the days of it."""
+    """A chunk as it is sent; `head` is the first chunk of its entry, `begins` and
+    `ends` are the days of the entry."""
 
     id: int
     head: int
@@ -27,8 +27,8 @@ class Sent(NamedTuple):
 
 
 def leaves(place: Place, work_tree: str, *, archived: bool) -> bool:
-    """Whether files of a place may be sent: no global level, no proxy, no other work
-    trees, nothing out of view."""
+    """Whether files of a place may be sent: not the global level, no proxy, no other
+    work tree, nothing unlisted."""
     if (
         place.level == "global"
         or work_tree
@@ -39,13 +39,13 @@ def leaves(place: Place, work_tree: str, *, archived: bool) -> bool:
 
 
 def number(*parts: object) -> int:
-    """A number of 64 bits from texts, the same everywhere."""
+    """A number of 64 bits computed from texts, the same everywhere."""
     data = "\0".join(map(str, parts)).encode("utf-8", "surrogatepass")
     return int.from_bytes(bytes.fromhex(digest(data, 8)), signed=True)
 
 
 def chunks(memory: MemoryFile, path: str, *, live: bool) -> list[Sent]:
-    """The chunks of a file in their order, which tells equal entries apart."""
+    """The chunks of a file in order; the order tells equal entries apart."""
     prose = [_public(unit) for unit in sections(memory)]
     around = passages(prose)
     entries = [*prose, *(_public(entry) for entry in memory.entries)]
@@ -61,7 +61,7 @@ def chunks(memory: MemoryFile, path: str, *, live: bool) -> list[Sent]:
             repeated[content] += 1
             head = first or chunk_id
             begins, ends = _days(row, values)
-            # jsonb knows no NUL
+            # jsonb cannot hold NUL
             plain = json.dumps(values, ensure_ascii=False).replace("\\u0000", "")
             row = row._replace(metadata=plain)
             sent.append(Sent(id=chunk_id, head=head, row=row, begins=begins, ends=ends))
@@ -69,7 +69,7 @@ def chunks(memory: MemoryFile, path: str, *, live: bool) -> list[Sent]:
 
 
 def _public(entry: Entry) -> Entry:
-    """An entry without what is private and without secrets."""
+    """An entry without private parts and secrets."""
     return entry._replace(
         title=clean_text(entry.title),
         body=clean_text(entry.body),
@@ -78,7 +78,8 @@ def _public(entry: Entry) -> Entry:
 
 
 def _content(row: Row) -> str:
-    """A digest of all that is searched or weighed, and of nothing that says where."""
+    """A digest of everything that is searched or weighed, and of nothing that says
+    where it stands."""
     weighed = row._replace(offset=0, line=0, rank=0, importance=0.0, moment="")
     return digest(json.dumps(weighed).encode(), 12)
 

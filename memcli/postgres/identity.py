@@ -12,8 +12,8 @@ _USER = re.compile(r"^([a-z+]+://)[^/@]*@")
 
 
 class Identity(NamedTuple):
-    """A project at a commit; `root_commit` and `path` tell it from others of its team;
-    `remote` "" is none."""
+    """A project at a commit; `root_commit` and `path` distinguish it within its team;
+    without a remote `remote` is ""."""
 
     name: str
     root_commit: str
@@ -23,9 +23,9 @@ class Identity(NamedTuple):
 
 
 def identify(root: Path) -> Identity:
-    """The identity of the project at `root`. Raises UsageError where it has none."""
+    """The identity of the project at `root`. Raises UsageError if it has none."""
     tree_top = git.work_tree(root)
-    if tree_top is None:
+    if not tree_top:
         message = "the shared index knows projects by their first commit"
         hint = "run it in a repository"
         raise UsageError(f"{message}: {root} is in no git repository", hint)
@@ -59,7 +59,7 @@ def identify(root: Path) -> Identity:
 
 
 def _last_parts(remote: str) -> str:
-    """`owner/name` of a remote with a host, the last folder of one without."""
+    """`owner/name` of a remote with a host, the last folder of any other."""
     place = remote.removesuffix("/").removesuffix(".git")
     parts = [part for part in re.split(r"[/:\\]", place) if part]
     return "/".join(parts[-2:] if ":" in remote else parts[-1:])

@@ -1,5 +1,5 @@
-"""The connection to the shared index, given up after a time, with errors that say what
-to do; its tables made, and their version."""
+"""The connection to the shared index, with a time limit and with errors that say what
+to do; its tables and their version."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-# seconds of waiting for all calls of a search, the driver's loading included
+# seconds that all calls of a search may take, including loading the driver
 PATIENCE = 1.5
 LEAST = 0.05  # seconds that any call has
 CONNECTING = 10  # seconds until a push gives up
 
 
 class Link:
-    """A connection, opened on first use; `patience` seconds for all calls, None no
-    limit."""
+    """A connection, opened on first use. All calls together may take `patience`
+    seconds; None is no limit."""
 
     def __init__(
         self, url: str, environ: Mapping[str, str], patience: float | None = None
@@ -43,7 +43,7 @@ class Link:
         self._waited(began)
 
     def close(self) -> None:
-        """Let the server go; one that does not answer is not waited for."""
+        """Close the connection, without waiting for a server that does not answer."""
         connection = self._connection
         self._connection = None
         if connection is not None:
@@ -51,7 +51,8 @@ class Link:
                 within(0.0 if self.failed else 1.0, connection.close)
 
     def ask(self, work: Callable[[psycopg.Connection[Any]], T]) -> T:
-        """What `work` gives on the connection. Raises MemError for whatever fails."""
+        """Run `work` on the connection and return its result. Raises MemError for any
+        failure."""
 
         def run() -> T:
             self._connection = self._connection or connect(self._url)
@@ -76,10 +77,10 @@ class Link:
 
 
 def connect(url: str) -> psycopg.Connection[Any]:
-    """A connection to the server, on which bare names are those of PostgreSQL."""
+    """Connect so that bare names are those of PostgreSQL."""
     import psycopg
 
-    # what the driver logs is raised, too
+    # the driver also raises what it logs
     logging.getLogger("psycopg").addHandler(logging.NullHandler())
     connection = psycopg.connect(
         url, autocommit=True, connect_timeout=CONNECTING, application_name="mem"
@@ -90,8 +91,8 @@ def connect(url: str) -> psycopg.Connection[Any]:
 
 
 def shown(url: str, environ: Mapping[str, str]) -> str:
-    """Where a URL leads, without user and password. Raises UsageError for what is no
-    such URL."""
+    """Where a URL leads, without user and password. Raises UsageError unless it is a
+    PostgreSQL URL."""
     try:
         from psycopg import ProgrammingError
         from psycopg.conninfo import conninfo_to_dict
@@ -115,7 +116,7 @@ def shown(url: str, environ: Mapping[str, str]) -> str:
 
 
 def explained(error: BaseException, where: str) -> BaseException:
-    """A failure of the driver as a MemError; any other error unchanged."""
+    """A failure of the driver as a MemError; other errors unchanged."""
     import psycopg
     from psycopg import errors
 
@@ -177,7 +178,7 @@ WHERE model = {model} AND dim = {dim}
 
 
 def version(connection: psycopg.Connection[Any]) -> int:
-    """The version of the tables, 0 without any."""
+    """The version of the tables, 0 if there are none."""
     [(there,)] = connection.execute(_TABLES).fetchall()
     if not there:
         return 0
@@ -203,7 +204,8 @@ def require(version_there: int) -> None:
 
 
 def make(connection: psycopg.Connection[Any]) -> bool:
-    """Make the tables where there are none, all or nothing; whether they were made."""
+    """Make the tables, all or nothing, unless they exist; return whether they were
+    made."""
     with connection.transaction():
         connection.execute("SET LOCAL search_path = pg_catalog")
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
@@ -224,14 +226,14 @@ def make(connection: psycopg.Connection[Any]) -> bool:
 
 
 def _vector_schema(connection: psycopg.Connection[Any]) -> str:
-    """The schema of pgvector, quoted."""
+    """The quoted name of the schema that holds pgvector."""
     [(schema,)] = connection.execute(_VECTOR_SCHEMA).fetchall()
     return str(schema)
 
 
 def _refuse_intruders(connection: psycopg.Connection[Any]) -> None:
-    """Raise RefusedError where others could put something beside what is called with
-    the rights of the tables' owner."""
+    """Raise RefusedError if others could add something that would be called with the
+    rights of the owner of the tables."""
     for schema, is_anothers, is_everybodys in connection.execute(_SCHEMAS):
         if is_anothers:
             message = "the schema mem is of another role"
@@ -248,8 +250,8 @@ def _refuse_intruders(connection: psycopg.Connection[Any]) -> None:
 def index_vectors(
     connection: psycopg.Connection[Any], model: str, dimension: int
 ) -> None:
-    """Make an HNSW index over the vectors of one model, once, where the role owns the
-    tables."""
+    """Make an HNSW index over the vectors of one model, unless there is one, if the
+    role owns the tables."""
     from psycopg import sql
 
     if connection.execute(_OWNED).fetchone() != (True,):

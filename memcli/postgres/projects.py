@@ -20,12 +20,12 @@ _PAGES = {
     "gitea": "src/commit",
     "codeberg": "src/commit",
 }
-"""What stands between repository and commit in the address of a file, by a word of the
-host; `blob` for others."""
+"""What stands between repository and commit in the address of a file, by a word in the
+host; `blob` for all others."""
 
 
 class SharedProject(NamedTuple):
-    """What the server tells of a project that one may see."""
+    """What the server says about a project that one may see."""
 
     key: str
     name: str
@@ -40,7 +40,7 @@ class SharedProject(NamedTuple):
 def named(
     projects: Iterable[SharedProject], names: Sequence[str]
 ) -> list[SharedProject]:
-    """The projects that are named: by name, by its last part, or by their key."""
+    """The projects with these names: the whole name, its last part, or the key."""
     projects = list(projects)
     chosen = dict[str, SharedProject]()
     for name in names:
@@ -61,7 +61,7 @@ def blob_url(remote: str, commit: str, path: str, line: int) -> str:
     """Where a file can be read at a commit: a page of the remote, else
     `path@commit`."""
     parts = regex(_REMOTE, re.VERBOSE).fullmatch(remote)
-    if parts is None:
+    if not parts:
         return f"{path}@{commit[:12]}"
     host, repository = parts.groups()
     if remote.startswith("ssh://"):

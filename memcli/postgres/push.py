@@ -1,4 +1,4 @@
-"""mem index --shared: send what changed in this project to the shared index, in one
+"""mem index --shared: send what changed in this project to the shared index in one
 transaction."""
 
 import json
@@ -27,14 +27,14 @@ from memcli.storage.files import Unreadable, decode, read_file
 from memcli.text.controls import strip_private
 from memcli.text.digests import digest
 
-FORMAT = "2"  # of what is sent; another one sends every file again
+FORMAT = "2"  # of what is sent; a new one sends every file again
 TRIES = 5
-ARGUMENTS = 500  # names that one call of git is given
+ARGUMENTS = 500  # names in one call of git
 
 
 class PushReport(NamedTuple):
-    """What a push did. `left_out` are memory files that are not in git; `made`: the
-    tables, too."""
+    """What a push did. `left_out` are memory files that git does not have; `made`: it
+    also made the tables."""
 
     project: str
     where: str
@@ -59,8 +59,7 @@ class _Target(NamedTuple):
 
 
 def push(app: App, *, archived: bool = False) -> PushReport:
-    """Send what changed. Nothing is written unless everything is. The index must be
-    fresh."""
+    """Send what changed: everything or nothing. The index must be fresh."""
     url = app.project.config.store_url
     environ = app.project.environ
     if app.project.root is None:
@@ -93,8 +92,8 @@ def push(app: App, *, archived: bool = False) -> PushReport:
 def _wanted(
     app: App, root: Path, archived: bool
 ) -> tuple[dict[str, FileRow], tuple[str, ...]]:
-    """The files that are to be there, and the names of those that git does not
-    know."""
+    """The files that the shared index should have, and the names of those that git does
+    not know."""
     by_name = {
         row.path: row
         for row in app.index.files().values()
@@ -236,8 +235,8 @@ def _new(target: _Target, added: Sequence[tuple[FileChange, Sent]]) -> list[NewC
 
 
 def _with_model(target: _Target) -> _Target:
-    """The target with the model and dimension of its vectors. Raises UsageError where
-    the shared index has vectors of another dimension of that model."""
+    """The target with the model and dimension of its vectors. Raises UsageError if the
+    shared index has vectors of that model with another dimension."""
     embedder = target.app.providers.embedder
     if embedder is None:
         return target
@@ -264,7 +263,7 @@ def _with_model(target: _Target) -> _Target:
 
 
 def _chosen(app: App, sent: Sent) -> bool:
-    """Whether a chunk is one of those that are to be embedded."""
+    """Whether a chunk should be embedded."""
     chosen = app.chosen
     row = sent.row
     values = json.loads(row.metadata)

@@ -1,8 +1,8 @@
-"""The shared index as the source of a search: the server brings candidates, by its full
-text and by pgvector, and the ranking of the local index does the rest.
+"""The shared index as the source of a search: the server finds candidates by full text
+and by pgvector, and the ranking of the local index does the rest.
 
-Candidates become rows of an index in memory, in which an entry is called `id@project`.
-What depends on all that there is, how many chunks have a word, the server tells."""
+Candidates become rows of an index in memory, where an entry is called `id@project`. The
+server also says in how many chunks a word occurs, which depends on the whole index."""
 
 import json
 import sqlite3
@@ -54,10 +54,10 @@ if TYPE_CHECKING:
     from memcli.providers.embed import Embedder
     from memcli.providers.embed.local import Local
 
-COUNTED = 20_000  # a word that stands in more chunks counts as one that does in so many
-LOOKED_AT = 5000  # so many chunks that meet the words are weighed by the server
-BROUGHT = 2  # entries that it brings for each that the local ranking keeps
-NEIGHBOURS = 2  # how far to each side of an entry others stand beside it
+COUNTED = 20_000  # no word counts as occurring in more chunks
+LOOKED_AT = 5000  # the server weighs so many of the chunks that have the words
+BROUGHT = 2  # entries fetched for each that the local ranking keeps
+NEIGHBOURS = 2  # how many entries on each side count as beside an entry
 
 _OPENING = """
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
@@ -93,9 +93,9 @@ class SharedIndex:
         self, server: Link, filters: Filters, names: Sequence[str], about: About
     ) -> None:
         self.link = server
-        every = [SharedProject._make(row) for row in server.ask(_opened)]
-        self.projects = {project.key: project for project in every}
-        self.searched = named(every, names) if names else every
+        projects = [SharedProject._make(row) for row in server.ask(_opened)]
+        self.projects = {project.key: project for project in projects}
+        self.searched = named(projects, names) if names else projects
         self._about = about
         self._paths = json.dumps(filters.path)
         only = [project.key for project in self.searched] if names else None
@@ -120,7 +120,7 @@ class SharedIndex:
             lambda connection: connection.execute(statement, values).fetchall()
         )
 
-    # What there is, in all projects that are searched
+    # Counts over all projects that are searched
 
     def size(self) -> int:
         return sum(project.chunks for project in self.searched)
@@ -159,7 +159,8 @@ class SharedIndex:
         self, config: Config, embedder: "Embedder", task: str, asked: Query,
         lexical: Mapping[int, float],
     ) -> Lane:  # fmt: skip
-        """What vectors of this embedder say. Raises UsageError where there are none."""
+        """The signals of the vectors of this embedder. Raises UsageError if there are
+        no such vectors."""
         model = name_of(embedder)
         self._require(model)
         vectors = self._index.vectors
@@ -199,10 +200,10 @@ class SharedIndex:
             )
             raise UsageError(message, f"set embed_dimensions = {min(dims)}")
 
-    # What becomes of it here
+    # What it becomes here
 
     def _bring(self, search: str, **values: object) -> None:
-        """Put the chunks of the entries that a search finds into the index in
+        """Load the chunks of the entries that a search finds into the index in
         memory."""
         statement = _CHUNKS.format(search=search)
         rows = self._ask(statement, filters=self._filters, **values)
@@ -245,8 +246,8 @@ class SharedIndex:
         return number
 
     def _embed(self, embedder: "Embedder", dimension: int) -> None:
-        """Give what was brought the vectors that came with it, of this dimension, and
-        with the local embedder its words."""
+        """Give new chunks the vectors that came with them, if these have this
+        dimension, and with the local embedder their words."""
         model = name_of(embedder)
         brought = {
             number: chunk
@@ -309,7 +310,7 @@ class SharedIndex:
 
 
 class _Candidates(Index):
-    """The index in memory, whose words count as in all of the shared one."""
+    """The index in memory; words are counted as in the whole shared index."""
 
     def __init__(self, shared: SharedIndex) -> None:
         self._shared = shared
@@ -321,7 +322,7 @@ class _Candidates(Index):
 
 
 class _SharedWords(Lexical):
-    _has_passages = True  # so that what is in memory is counted there
+    _has_passages = True  # so that it counts what is in memory
 
     def __init__(self, database: sqlite3.Connection, shared: SharedIndex) -> None:
         super().__init__(database)
@@ -340,8 +341,8 @@ def lane_of(
     embedder: "Callable[[], Embedder | None]",
     notes: list[str],
 ) -> "Callable[[str, Query, Mapping[int, float]], Lane | None]":
-    """The vector lane of searches over `shared`; a note says why words alone are
-    searched, if so."""
+    """The vector lane of searches over `shared`. If only words are searched, a note
+    says why."""
 
     def look(task: str, asked: Query, lexical: Mapping[int, float]) -> Lane | None:
         try:
@@ -359,7 +360,7 @@ def lane_of(
 
 
 def _opened(connection: "psycopg.Connection[Any]") -> list[tuple[Any, ...]]:
-    """The projects that one may see, as of the moment that the whole search sees."""
+    """The projects that one may see, in the snapshot that the whole search uses."""
     from psycopg import errors
 
     try:
@@ -377,11 +378,12 @@ def _opened(connection: "psycopg.Connection[Any]") -> list[tuple[Any, ...]]:
 
 
 _SENT = "level job task type kind scope since until".split()
-"""The filters that the server is told as they are."""
+"""The filters that the server gets unchanged."""
 
 
 def as_json(filters: Filters, projects: Sequence[str] | None) -> str:
-    """The filters as the searches on the server take them; `projects` None: all."""
+    """The filters as the searches on the server take them; with `projects` None all
+    projects are searched."""
     stores = set(filters.store or ("memory",))
     if filters.archived:
         stores.add("archive")

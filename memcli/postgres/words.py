@@ -1,7 +1,8 @@
-"""Texts and terms as the server's full text takes them: words with blanks between.
+"""Texts and terms in the form that the full text search of the server takes: words with
+blanks between them.
 
-What is a word, and that accents and case say nothing, is decided here, so that it does
-not depend on the locale of a database; the server stems them."""
+What is a word is decided here, and accents and case are removed, so that nothing
+depends on the locale of a database. The server stems the words."""
 
 import re
 import unicodedata
@@ -26,8 +27,8 @@ def searched(text: str) -> str:
 
 
 def as_query(term: str) -> str:
-    """A term of a question (see `lexical.build`): words in a row, all that begins with
-    the last one (`*`), or any of some. "" where it has no words."""
+    """A term of a question (see `lexical.build`) as a query: words in a row, any word
+    with a beginning (`*`), or one of several. "" if it has no words."""
     alternatives = []
     for alternative in term.split(EITHER):
         words = searched(alternative).replace(" ", " <-> ")
@@ -37,8 +38,8 @@ def as_query(term: str) -> str:
 
 
 def gate(counts: Mapping[str, int], limit: int) -> str:
-    """The query that brings candidates: any of the rarest words, of which about `limit`
-    chunks have one at all. What is more common only adds to what these find."""
+    """The query that finds candidates: any of the rarest words, which about `limit`
+    chunks have. More common words only add to the scores of these."""
     chosen = list[str]()
     matching = 0
     for query in sorted(counts, key=lambda query: counts[query]):

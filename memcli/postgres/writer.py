@@ -1,4 +1,4 @@
-"""What the server has of a project, and a change of it, all or nothing."""
+"""What the server has of a project, and how it is changed, all or nothing."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -67,7 +67,7 @@ WHERE project = %(project)s
 
 
 class Facts(NamedTuple):
-    """What a project says of itself, beside its files."""
+    """What a project says about itself, besides its files."""
 
     team: str = ""
     commit: str = ""
@@ -79,8 +79,8 @@ class Facts(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What the server has of a project: `files` are hashes by path; `version` counts
-    its pushes; `others` are further teams, of those one is in, that have it too."""
+    """What the server has of a project: `files` are hashes by path, `version` counts
+    its pushes, `others` are further teams of the user that have the project, too."""
 
     key: UUID
     facts: Facts
@@ -90,7 +90,7 @@ class Known(NamedTuple):
 
 
 class FileChange(NamedTuple):
-    """A file as it is now; `chunks` are all of its chunks in order."""
+    """A file as it is now, with all of its chunks in order."""
 
     number: int
     path: str
@@ -108,7 +108,8 @@ class NewChunk(NamedTuple):
 
 
 class Change(NamedTuple):
-    """All that one push does to a project; `anew`: what was there goes."""
+    """Everything that one push does to a project; `anew`: what was there is deleted
+    first."""
 
     facts: Facts
     files: Sequence[FileChange]
@@ -119,14 +120,15 @@ class Change(NamedTuple):
 
 
 class Stale(Exception):
-    """Another push of the same project came first: look again."""
+    """Another push of the same project came first: read again."""
 
 
 def known(
     connection: "psycopg.Connection[Any]", identity: Identity, team: str
 ) -> Known:
-    """What the server has of a team's project, as of one moment; without a `team` of
-    the one that has it, else of the role. Raises UsageError where several have it."""
+    """What the server has of a team's project, in one snapshot. Without a `team` it is
+    the only team that has the project, else that of the role. Raises UsageError if
+    several teams have it."""
     from psycopg.rows import dict_row
 
     with connection.cursor(row_factory=dict_row) as cursor:
@@ -156,13 +158,13 @@ def known(
 def have(
     connection: "psycopg.Connection[Any]", key: UUID, files: Sequence[int]
 ) -> set[int]:
-    """The chunks that the server has of these files of a project."""
+    """Which chunks of these files the server has."""
     select = "SELECT id FROM mem.chunks WHERE project = %s AND file = ANY (%s)"
     return {row[0] for row in connection.execute(select, (key, list(files)))}
 
 
 def dimensions(connection: "psycopg.Connection[Any]", model: str) -> set[int]:
-    """The dimensions that vectors of a model have in the projects one may see."""
+    """The dimensions of the vectors of a model in the projects that one may see."""
     select = "SELECT DISTINCT dim FROM mem.projects WHERE model = %s"
     return {row[0] for row in connection.execute(select, (model,))}
 
@@ -173,8 +175,8 @@ def write(
     known: Known,
     change: Change,
 ) -> None:
-    """Apply a change, all or nothing. Raises Stale when the project is not what is
-    known of it."""
+    """Apply a change, all or nothing. Raises Stale if the project has changed since it
+    was read."""
     key = known.key
     facts = change.facts
     asked = {
@@ -186,8 +188,8 @@ def write(
     }
     with connection.transaction(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_WAIT}'")
-        # The row of the project is written first, and others wait for it: a lock by a
-        # number anybody could hold.
+        # The row of the project is written first, so that other pushes wait for it:
+        # anybody could hold an advisory lock.
         cursor.execute(_NEXT_PUSH if known.version else _FIRST_PUSH, asked)
         if cursor.fetchone() is None:
             raise Stale

@@ -429,16 +429,16 @@ def task_folder(project: Project, job: str, task: str) -> str:
     return worktree if (need_root(project) / worktree).is_dir() else folder
 
 
-def _named(project: Project, what: str, name: str, folders: list[str]) -> str:
+def _named(project: Project, noun: str, name: str, folders: list[str]) -> str:
     root = need_root(project)
     hint = f"mkdir -p {folders[-1]} makes it"
     if name in (".", "..") or "/" in name or os.sep in name or "\0" in name:
         raise UsageError(
-            f"--{what} {name}: not a name of a {what}", "give the name of its folder"
+            f"--{noun} {name}: not a name of a {noun}", "give the name of its folder"
         )
     if found := next((folder for folder in folders if (root / folder).is_dir()), ""):
         return found
-    raise UsageError(f"--{what} {name}: no such {what}", hint)
+    raise UsageError(f"--{noun} {name}: no such {noun}", hint)
 
 
 def current_stage(project: Project, job: str = "") -> str:

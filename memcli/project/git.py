@@ -64,7 +64,7 @@ def read_first_line(path: Path) -> str:
 def common_dir(tree_top: Path) -> Path | None:
     """The directory that all work trees of a repository share."""
     folder = git_dir(tree_top)
-    if folder is None:
+    if not folder:
         return None
     return Path(os.path.normpath(folder / read_first_line(folder / "commondir")))
 
@@ -85,7 +85,7 @@ def head_of(tree_top: Path) -> str:
     """The commit of HEAD, read from git's files; "" if they do not tell."""
     folder = git_dir(tree_top)
     common = common_dir(tree_top)
-    if folder is None or common is None:
+    if not folder or not common:
         return ""
     text = read_first_line(folder / "HEAD")
     if not text.startswith("ref: "):
@@ -109,7 +109,7 @@ def under_way(tree_top: Path) -> str:
     """The operation git is in the middle of in a work tree ("merge", "rebase", ...), or
     ""."""
     folder = git_dir(tree_top)
-    if folder is None:
+    if not folder:
         return ""
     words = (
         word for name, word in _UNDER_WAY.items() if os.path.lexists(folder / name)
@@ -123,7 +123,7 @@ def points_back(tree_top: Path) -> bool:
     may name any repository of this machine."""
     dot = tree_top / ".git"
     folder = git_dir(tree_top)
-    if folder is None or dot.is_symlink() or not _shares_as_git_does(tree_top, folder):
+    if not folder or dot.is_symlink() or not _shares_as_git_does(tree_top, folder):
         return False
     if dot.is_dir():
         return True
@@ -174,8 +174,8 @@ def _exclude_file(root: Path) -> Path | None:
     """The `info/exclude` that we may write to: not that of a `.git` which somebody
     packed."""
     tree_top = work_tree(root)
-    common = common_dir(tree_top) if tree_top is not None else None
-    if tree_top is None or common is None or not (common / "HEAD").is_file():
+    common = common_dir(tree_top) if tree_top else None
+    if not tree_top or common is None or not (common / "HEAD").is_file():
         return None
     path = common / "info" / "exclude"
     is_link = path.is_symlink() or path.parent.is_symlink()
@@ -442,7 +442,7 @@ def own_files(root: Path, paths: Sequence[str]) -> frozenset[str]:
     """The files that certainly belong to the person: in this work tree, and not
     tracked."""
     tree_top = work_tree(root)
-    if tree_top is None:
+    if not tree_top:
         return frozenset()
     names = {
         path: os.path.relpath(path, tree_top)
@@ -488,7 +488,7 @@ def _names_of(root: Path, resolved: str) -> list[str]:
         names.append(os.path.relpath(resolved, root))
     own_tree = work_tree(root)
     other_tree = work_tree(Path(resolved).parent)
-    if own_tree is None or other_tree is None or own_tree == other_tree:
+    if not own_tree or not other_tree or own_tree == other_tree:
         return names or [resolved]
     if common_dir(own_tree) == common_dir(other_tree):
         inside = os.path.relpath(resolved, other_tree)

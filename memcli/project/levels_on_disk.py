@@ -285,7 +285,9 @@ class _Walk:
         if problem not in self.problems:
             self.problems.append(problem)
 
-    def add(self, name: str, where: Place, tree: str, *, found: bool = False) -> None:
+    def add(
+        self, name: str, where: Place, tree: str, *, is_found: bool = False
+    ) -> None:
         """List a file if it exists, is regular, and does not lead out."""
         status = self.status(name)
         if status is None:
@@ -295,7 +297,7 @@ class _Walk:
         known = (device, inode, tree)
         if not stat.S_ISREG(mode):
             self.refuse(name, "is not a regular file")
-        elif found and size > MOST_BYTES:
+        elif is_found and size > MOST_BYTES:
             self.refuse(name, "is longer than 1 MB")
         elif called not in self.names and known not in self.inodes:
             self.names.add(called)
@@ -311,7 +313,7 @@ class _Walk:
                 mtime=mtime,
                 size=size,
                 base=self.base,
-                found=found,
+                found=is_found,
             )
             self.parts.append((file, known))
 
@@ -388,7 +390,7 @@ class _FoundWalk(_Walk):
         is_other = name.lower().rpartition("/")[2] in NEVER or name.endswith(ARCHIVE)
         is_listed = shown(self.prefix + name) in self.names
         if not (is_listed or is_other or self.ignored(name)):
-            self.add(name, Place("project", "memory"), self.tree, found=True)
+            self.add(name, Place("project", "memory"), self.tree, is_found=True)
 
     def expanded(self, folder: str) -> list[str]:
         """The folders that a row of the table matches; `*` matches every folder."""

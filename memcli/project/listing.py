@@ -206,7 +206,7 @@ def marks(files: Iterable[FoundFile]) -> dict[str, str]:
     @cache
     def repository(folder: str) -> str:
         tree_top = work_tree(Path(folder))
-        if tree_top is None:
+        if not tree_top:
             return ""
         return os.path.realpath(common_dir(tree_top) or tree_top)
 

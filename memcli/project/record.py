@@ -18,7 +18,7 @@ def path_of(root: Path | None) -> Path | None:
     be any repository of this machine."""
     top = git.work_tree(root)
     is_own = top is not None and git.points_back(top)
-    common = git.common_dir(top) if top is not None and is_own else None
+    common = git.common_dir(top) if top and is_own else None
     if common is None:
         return None
     name = digest(os.fsencode(os.path.realpath(common)), 12)
@@ -47,6 +47,6 @@ class KeptRecord(NamedTuple):
 def kept_record(project: Project) -> KeptRecord | None:
     """The record of a project, None where there is none yet."""
     top = git.work_tree(project.root)
-    head = git.head_of(top) if top is not None and project.config.refresh else ""
+    head = git.head_of(top) if top and project.config.refresh else ""
     path = record_of(project)
     return KeptRecord(path, head) if path is not None else None

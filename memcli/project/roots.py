@@ -68,7 +68,7 @@ def _holds_job(folder: Path, cwd: Path, jobs_dirs: Sequence[str]) -> bool:
 def work_trees(tree_top: Path) -> Iterator[tuple[Path, Path]]:
     """The work trees of a repository, existing or not, each with its git directory."""
     common = common_dir(tree_top)
-    if common is None:
+    if not common:
         return
     if common.name == ".git":
         yield common.parent, common

@@ -18,7 +18,7 @@ STAGES = PHASES[:-1]
 def stage_of(text: str) -> tuple[str, str]:
     """The stage that INTENT.md names ("" if it does not say), and where it says so."""
     front = _front().match(text)
-    if front is not None:
+    if front:
         if stage := _in_front_matter(front[1]):
             return stage, "front matter"
         text = text[front.end() :]

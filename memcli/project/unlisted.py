@@ -73,7 +73,7 @@ def _last_text(path: str) -> str:
     """A file that is gone as the newest commit that changed it has it, or had it
     before."""
     top = git.work_tree(Path(path).parent)
-    if top is None:
+    if not top:
         return ""
     name = os.path.relpath(path, top)
     asked = ("log", "-1", "--format=%H", "--", f":(top,literal){name}")

@@ -11,8 +11,8 @@ GZIP = 31
 
 
 def within(seconds: float | None, work: Callable[[], T]) -> T:
-    """What `work` gives, or TimeoutError after so many seconds: what still runs is left
-    behind."""
+    """The result of `work`, or TimeoutError after so many seconds; the work is then
+    left running."""
     from concurrent.futures import Future
     from threading import Thread
 
@@ -21,7 +21,7 @@ def within(seconds: float | None, work: Callable[[], T]) -> T:
     def run() -> None:
         try:
             finished.set_result(work())
-        except BaseException as error:  # goes on where it was asked for
+        except BaseException as error:  # raised where the result is asked for
             finished.set_exception(error)
 
     Thread(target=run, daemon=True).start()

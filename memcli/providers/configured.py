@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Providers:
-    """What a run may ask. Use `close` when it is done."""
+    """The providers of one run. Call `close` at its end."""
 
     def __init__(
         self,
@@ -33,18 +33,17 @@ class Providers:
 
     @cached_property
     def embedder(self) -> Embedder | None:
-        """What makes vectors, None without one. Raises UsageError for a missing key or
-        folder."""
+        """What makes vectors, None for none. Raises UsageError if a key or folder is
+        missing."""
         return make_embedder(self._project.config, self._project.environ)
 
     @cached_property
     def model(self) -> Model | None:
-        """The language model that the user has enabled, None without one."""
+        """The language model that the user has enabled, None for none."""
         return self.model_of(self._project.config.llm)
 
     def model_of(self, name: str) -> Model | None:
-        """The language model of that name: for a run in which the user has asked for
-        it."""
+        """The language model of that name, for a run that asked for it."""
         from memcli.providers.llm.ledger import Ledger
 
         named = self._project.config._replace(llm=name)
@@ -55,19 +54,19 @@ class Providers:
             self._models.append(model)
         return model
 
-    def require_model(self, what: str) -> Model:
+    def require_model(self, purpose: str) -> Model:
         """The enabled model. Raises UsageError that says how to enable one for
-        `what`."""
+        `purpose`."""
         if self.model is None:
             path = user_file(self._project.home, self._project.environ)
             hint = f'write llm = "anthropic" into {path}, or --set llm=anthropic for this run'
             raise UsageError(
-                f"{what} needs a language model, and none is enabled", hint
+                f"{purpose} needs a language model, and none is enabled", hint
             )
         return self.model
 
     def close(self) -> None:
-        """Close what was made: connections and processes."""
+        """Close the connections and processes that were opened."""
         made: Any
         for made in (*self._models, self.__dict__.get("embedder")):
             if hasattr(made, "close"):
@@ -75,8 +74,8 @@ class Providers:
 
 
 def make_embedder(config: Config, environ: Mapping[str, str]) -> Embedder | None:
-    """The embedder of the configuration, None for none. Raises UsageError for what is
-    missing."""
+    """The embedder of the configuration, None for none. Raises UsageError if something
+    is missing."""
     name = config.embedder
     if name == "none":
         return None
@@ -93,8 +92,8 @@ def make_embedder(config: Config, environ: Mapping[str, str]) -> Embedder | None
 def make_model(
     config: Config, environ: Mapping[str, str], ledger: Ledger
 ) -> Model | None:
-    """The model that `config.llm` names; None for "none". Raises UsageError for what is
-    missing."""
+    """The model that `config.llm` names, None for "none". Raises UsageError if
+    something is missing."""
     from memcli.providers.llm import Scripted
     from memcli.providers.llm.anthropic import Anthropic
     from memcli.providers.llm.command import Claude, Codex

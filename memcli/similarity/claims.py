@@ -18,12 +18,12 @@ _REFUSALS = WORDS["refusals"]
 _NEGATING = frozenset({"stop"}) | WORDS["free"] | _PARTICLES | _REFUSALS
 _JOINING = WORDS["joiners"] | GOVERNORS.keys() | WORDS["transparent"]
 _STRUCTURAL = _NEGATING | _JOINING
-"""The words that are more than a term, or less."""
+"""The words that are not simply terms."""
 
 
 class Phrase(NamedTuple):
-    """Content terms under a preposition, conjunction or "not": the governor, "" where
-    is none."""
+    """Content terms under a preposition, conjunction or "not": the governor, "" for
+    none."""
 
     clause: int
     governor: str
@@ -32,12 +32,12 @@ class Phrase(NamedTuple):
 
     @property
     def said(self) -> tuple[str, bool, tuple[str, ...]]:
-        """What it says, wherever in the text it stands."""
+        """What it says, wherever it stands in the text."""
         return self.governor, self.negated, self.terms
 
 
 class _Phrases:
-    """Collects phrases while the tokens of one body pass by."""
+    """Collects the phrases of a body, token by token."""
 
     clause = 0
     governor = joined = head = ""
@@ -107,8 +107,8 @@ class _Phrases:
         self.trailing = trailing
 
     def lack(self, term: str) -> None:
-        """Take what is said not to be there by one word: the state of "stateless";
-        "not stateless" cancels out."""
+        """Take a word that says what is missing: the state of "stateless"; "not
+        stateless" cancels out."""
         is_denied = self.negated and not self.terms and self.governor == "not"
         self.close()
         if is_denied:
@@ -179,8 +179,8 @@ class _Phrases:
             self.add(pair)
 
     def lists(self) -> tuple[Phrase, ...]:
-        """In "never commit A, B or C" the items after a comma stand under the governor
-        of A."""
+        """Put list items under the governor of the first: in "never commit A, B or C",
+        B and C are under that of A."""
         phrases = self.done
         for comma in sorted(comma for comma in self.commas if 0 < comma < len(phrases)):
             last = self._list_end(comma)
@@ -193,8 +193,8 @@ class _Phrases:
         return tuple(phrases)
 
     def _list_end(self, place: int) -> int:
-        """The first phrase from `place` on that is no item of the list which the
-        phrase before it heads."""
+        """The first phrase from `place` on that is not an item of the list which the
+        phrase before it begins."""
         head = self.done[place - 1]
         last = place
         no_items = _LIGHT | _RESUME | set(head.terms)
@@ -209,8 +209,8 @@ class _Phrases:
 
 @verbose
 def _idiom_or_negator() -> str:
-    """What negates in Chinese, Japanese and Thai; idioms that have such a character in
-    them are matched first, so that they do not count."""
+    """What negates in Chinese, Japanese and Thai. Idioms that contain such a character
+    are matched first and do not count."""
     return r"""
         (?P<idiom> 不同 | 不仅 | 不但 | 不断 | 不过 | 不管 | 不论 | 无论 | 非常 | 特别
           | 别的 | 未来 | 没错 | 区别 | 级别 | 类别 | 识别 | 个别 | 分别 | 是否 )
@@ -242,7 +242,7 @@ def _phrases_of(tokens: Sequence[Token]) -> tuple[Phrase, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def _term(word: str) -> str:
-    """The term that a word of prose is; "" where it is more than that, or less."""
+    """The term of a word of prose; "" for a word that is not simply a term."""
     if word in _STRUCTURAL or _is_adverb(word) or _lacking(word):
         return ""
     is_full = word.endswith("ful") and len(word) > 6
@@ -250,8 +250,8 @@ def _term(word: str) -> str:
 
 
 def _lacking(word: str) -> str:
-    """What is not there by a word that ends in its negation: the state of "stateless";
-    "" for any other."""
+    """What a word says is missing by its ending: the state of "stateless"; "" for other
+    words."""
     if word in _STRUCTURAL or word in WORDS["not endings"]:
         return ""
     for ending in WORDS["endings"]:
@@ -261,7 +261,7 @@ def _lacking(word: str) -> str:
 
 
 def _is_adverb(word: str) -> bool:
-    """Whether it is an English adverb, whose place is free."""
+    """Whether a word is an English adverb, which may stand anywhere."""
     return word.endswith("ly") and len(word) > 6 and word not in WORDS["not adverbs"]
 
 
@@ -276,8 +276,8 @@ def _negates(word: str, previous: str, following: str) -> bool:
 
 
 class Claim(NamedTuple):
-    """What one body asserts. `words`, with equivalents as one, are for Jaccard; the
-    rest is for the guard."""
+    """What one body asserts. `words`, with equivalents as one, are for Jaccard, the
+    rest for the guard."""
 
     words: frozenset[str]
     spoken: frozenset[str]
@@ -293,8 +293,9 @@ class Claim(NamedTuple):
 
 @lru_cache(maxsize=1 << 17)
 def claim(text: str) -> Claim:
-    """What `text` asserts; heading marks, dates of headings and bullets, emphasis do
-    not count. Health, compaction and doctor ask for the same texts in one run."""
+    """What a text asserts, without heading marks, dates of headings and bullets, and
+    emphasis. Cached, since health, compaction and doctor ask for the same texts in one
+    run."""
     tokens = lexer.tokenize(text)
     distinct = set(tokens)
     texts = defaultdict(set)
@@ -319,8 +320,8 @@ def claim(text: str) -> Claim:
 
 
 def _compared_words(tokens: Sequence[Token], distinct: Set[Token]) -> frozenset[str]:
-    """The words for Jaccard: one word for things that have two names, pairs of
-    characters for runs without blanks. "Do not" is "not"."""
+    """The words for Jaccard: one word for things with two names, pairs of characters
+    for runs without blanks. "Do not" counts as "not"."""
     compared = set()
     for token in distinct:
         if token.kind == "run":
@@ -337,7 +338,7 @@ def _compared_words(tokens: Sequence[Token], distinct: Set[Token]) -> frozenset[
 
 
 def _is_said_alone(wanted: Token, tokens: Sequence[Token]) -> bool:
-    """Whether a word stands somewhere without a "not" behind it."""
+    """Whether a word occurs somewhere without "not" after it."""
     following = (*tokens[1:], Token("", ""))
     pairs = zip(tokens, following, strict=True)
     return any(token == wanted and after.text != "not" for token, after in pairs)
@@ -373,7 +374,7 @@ def _optional() -> str:
 
 
 def literals_of(claim: Claim) -> tuple[frozenset[str], ...]:
-    """What must be equal in near-duplicates: numbers, paths, flags and names."""
+    """What near-duplicates must have in common: numbers, paths, flags and names."""
     return (claim.numbers, claim.paths, claim.flags, claim.names)
 
 

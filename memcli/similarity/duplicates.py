@@ -81,15 +81,15 @@ _BITS = 512  # a token in ten of a long text shares its bit
 _ALIKE = 0.8
 _MAYBE = 0.6
 _SAME = 0.9
-"""With words in common above the first, content in common above the second, the rest is
-wording."""
+"""With more words in common than the first, or than the second and more content than
+the third, only the wording differs."""
 _CROWD = 256  # so many different bodies in one component come from a template
 _SAME_SUBJECT = 0.6
 _SERIES = 8  # so many values of one number are a log
 
 
 def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """The items by key, in the order in which they come."""
+    """The items by key, keys and items in the order in which they come."""
     groups: dict[K, list[T]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -102,15 +102,16 @@ def _by_claim(claims: Sequence[Claim]) -> dict[Claim, list[int]]:
 
 
 class Cluster(NamedTuple):
-    """Bodies connected by near-duplicate pairs; `guarded` names the pairs that a
-    guard keeps apart."""
+    """Bodies connected by near-duplicate pairs; `guarded` lists the pairs that a guard
+    keeps apart."""
 
     members: tuple[int, ...]
     guarded: tuple[tuple[int, int, str], ...]
 
 
 def near_duplicate(first: Claim, second: Claim) -> bool:
-    """Whether the two say the same: by Jaccard of words or of content, and no guard."""
+    """Whether two claims say the same: alike by Jaccard of words or content, and not
+    kept apart by a guard."""
     if not _alike(first, second):
         return False
     return differ.guard(first, second) is None
@@ -155,7 +156,7 @@ def _content(claim: Claim) -> frozenset[str]:
 def clusters(
     claims: Sequence[Claim], further: Iterable[tuple[int, int]] = ()
 ) -> list[Cluster]:
-    """The connected components, of two or more, of near-duplicates and of the pairs in
+    """The connected components (of two or more) of near-duplicates and of the pairs in
     `further`."""
     distinct = _by_claim(claims)
     pairs = [(claims[first], claims[second]) for first, second in further]
@@ -214,15 +215,15 @@ def _cluster(places: Mapping[Claim, Sequence[int]]) -> Cluster:
 
 
 def _subject(claim: Claim) -> frozenset[str]:
-    """What a claim is about: its content terms without numbers and without words
-    that have an opposite; what is unsigned is about what is signed."""
+    """What a claim is about: its content terms without numbers, without words that have
+    an opposite, and without negating prefixes ("unsigned" is about what is signed)."""
     opposed = against("opposites")
     terms = _content(claim).difference(claim.numbers, opposed)
     return frozenset(map(differ.affirmed, terms))
 
 
 def _masked(claim: Claim) -> tuple[object, ...]:
-    """Everything in a claim except the values of its numbers; units, dates and issue
+    """Everything in a claim but the values of its numbers; units, dates and issue
     numbers stay."""
     masks = {number: _masked_number(number) for number in claim.numbers}
     phrases = []
@@ -234,7 +235,7 @@ def _masked(claim: Claim) -> tuple[object, ...]:
 
 
 def _masked_number(number: str) -> str:
-    """Its unit alone; a date stays."""
+    """The unit of a number alone; a date stays."""
     is_date = number.count("-") > 1
     if is_date:
         return number
@@ -243,8 +244,8 @@ def _masked_number(number: str) -> str:
 
 
 def _opposed(first: Claim, second: Claim) -> bool:
-    """Same literals and conditions; exactly one of order, negation, antonym turned
-    round."""
+    """Whether two claims have the same literals and conditions, and exactly one of
+    order, negation and antonym is reversed."""
     if not _is_same_case(first, second):
         return False
     is_polar = differ.opposing(first, second)
@@ -262,7 +263,7 @@ def _opposed(first: Claim, second: Claim) -> bool:
 
 
 def _is_same_case(first: Claim, second: Claim) -> bool:
-    """Whether two claims name the same, for the same conditions."""
+    """Whether two claims name the same things under the same conditions."""
     if literals_of(first) != literals_of(second):
         return False
     if first.limits != second.limits:
@@ -276,7 +277,8 @@ def _conditions(claim: Claim) -> set[str]:
 
 
 def _turned(first: Claim, second: Claim) -> bool:
-    """Two terms have changed places around a "before", "not", "over" or their like."""
+    """Whether two terms have changed places around a word such as "before", "not" or
+    "over"."""
     phrases = differ.differing_phrases(first, second)
     ours, theirs = map(differ.governed, phrases)
     directed = WORDS["directed"]
@@ -301,7 +303,7 @@ def contradictions(claims: Sequence[Claim]) -> list[tuple[int, int]]:
 
 
 def _other_numbers(claims: Iterable[Claim]) -> Iterator[tuple[Claim, Claim]]:
-    """The pairs that say the same of another number."""
+    """The pairs that say the same with another number."""
     counted = (claim for claim in claims if claim.numbers)
     for group in grouped(counted, _masked).values():
         is_series = len(group) > _SERIES

@@ -1,5 +1,5 @@
-"""Which entries that hold say the opposite of each other. Whoever names opposites asks
-here, so that all name the same. Pure."""
+"""Which valid entries say the opposite of each other. Everything that names opposites
+asks here, so that all name the same ones. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -25,8 +25,8 @@ class PlacedEntry(NamedTuple):
 
 
 def may_be_opposed(standing: PlacedEntry) -> bool:
-    """Whether it claims something now: it holds, is no prose, and no episode, which says
-    what was."""
+    """Whether an entry claims something now: it is live, and neither prose nor an
+    episode, which says what was."""
     entry = standing.entry
     return entry.written and entry.is_live and not entry.is_episode
 
@@ -56,8 +56,8 @@ def standing_in(files: Iterable[KnownFile]) -> Iterator[PlacedEntry]:
 def opposites(
     entries: Iterable[PlacedEntry], *, of_any_type: bool = False
 ) -> list[Opposite]:
-    """The pairs that say the opposite, in whatever order the entries come; of two ids
-    one pair. Two have one type, unless they may be `of_any_type`."""
+    """The pairs that say the opposite, whatever the order of the entries; one pair for
+    two ids. Both must be of one type unless `of_any_type`."""
     opposed = filter(may_be_opposed, entries)
     in_order = sorted(opposed, key=lambda each: (each.path, each.entry.line))
     by_type = grouped(in_order, lambda each: each.entry.type).values()
@@ -75,7 +75,7 @@ def _by_text(group: Sequence[PlacedEntry]) -> Iterator[Opposite]:
 
 
 def _marked(entries: Iterable[PlacedEntry]) -> Iterator[Opposite]:
-    """The pairs that say it of themselves: a merge leaves them, too."""
+    """The pairs whose entries say so themselves, as a merge leaves them."""
     by_id = {standing.entry.id: standing for standing in entries}
     for standing in by_id.values():
         for name in listed(standing.entry, "contradicts"):

@@ -1,5 +1,5 @@
-"""The door before memory: what says the same as something that was taken back, and
-what gives another value for the same thing. Pure."""
+"""The door to memory: what repeats something that was taken back, and what gives
+another value for the same thing. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,13 +27,13 @@ from memcli.similarity.duplicates import near_duplicate
 from memcli.text.matching import verbose
 
 ROUGHLY = 0.5
-"""The share of words from which two texts are compared in full."""
+"""From this share of common words on, two texts are compared in full."""
 SUBJECT = 2
-"""How many words at least say what it is that has a value."""
+"""At least so many words must name the thing that has a value."""
 ECHO = "says what was taken back"
 """Why an episode is retired with an entry."""
 _TITLE = r"\A\s*#.*\n(?=\s*\S)"
-"""A heading below which a text goes on."""
+"""A heading with text below it."""
 
 
 Spot = tuple[str, int]
@@ -68,8 +68,8 @@ def _stones(known: Iterable[KnownFile]) -> Iterator[tuple[tuple[str, str], Entry
 
 
 def tombstones_of(known_files: Iterable[KnownFile]) -> list[Entry]:
-    """The entries that were taken back; what is live under the same id came back,
-    unless its work tree has it as taken back."""
+    """The entries that were taken back. One whose id is live came back, unless its work
+    tree has the id as taken back."""
     files = [*known_files]
     gone = stones_by_id(files)
     back = {
@@ -87,7 +87,8 @@ def tombstones_of(known_files: Iterable[KnownFile]) -> list[Entry]:
 
 
 class TakenBackDoor:
-    """What was taken back, asked of every text that is to become an entry."""
+    """What was taken back; every text that is to become an entry is checked against
+    it."""
 
     def __init__(
         self, entries: Iterable[Entry], forgotten: Forgotten | None = None
@@ -97,7 +98,7 @@ class TakenBackDoor:
 
     @cached_property
     def _tombstones(self) -> list[tuple[Entry, str, frozenset[str]]]:
-        """The titles and the bodies of the entries, with their words."""
+        """The entries with each of their texts (body and title) and its words."""
         return [
             (entry, text, _bare_words(text))
             for entry in self._entries
@@ -105,8 +106,8 @@ class TakenBackDoor:
         ]
 
     def of(self, body: str, *, id: str = "", but: str = "") -> Refusal | None:
-        """What keeps a text, an entry's title and body, from being written; `id` is
-        that of the entry it would be, `but` that of one that does not count."""
+        """Why a text, title and body, may not be written, None if it may; `id` is the
+        id the entry would have, `but` that of an entry that does not count."""
         refusal = self._forgotten_before(body, id)
         if refusal is not None or not self._entries:
             return refusal
@@ -119,7 +120,7 @@ class TakenBackDoor:
         return None
 
     def _forgotten_before(self, body: str, id: str) -> Refusal | None:
-        """Where a line of the text, or the entry by its id, was forgotten."""
+        """The refusal if a line of the text, or the id of the entry, was forgotten."""
         lines = [*lines_of(body), id_line(id)]
         day = next(filter(None, map(self._forgotten.day_of, lines)), "")
         return Refusal(title="", reason=day, is_forgotten=True) if day else None
@@ -131,8 +132,8 @@ def _bare_words(text: str) -> frozenset[str]:
 
 
 def echoes(gone: Entry, known_files: Iterable[KnownFile]) -> list[Spot]:
-    """The live episodes that say, in a sentence of their own, what an entry said that
-    is taken back: they are told no more either."""
+    """The live episodes with a sentence that says what a retired entry said; they are
+    not told any more, either."""
     if gone.kind == "episode":
         return []
     gist = [claim(fold(text)) for text in (gone.title, gone.body)]
@@ -156,7 +157,8 @@ def _says_again(line: str, words: frozenset[str], gist: Sequence[Claim]) -> bool
 
 
 def says_one(lessons: Iterable[Sequence[str]], text: str) -> bool:
-    """Whether a text says one of some lessons, given by their words, or a part of it."""
+    """Whether a text says one of some lessons (given by their words), or a part of
+    one."""
     mine = {*words_of(text)}
     shared = [(len(words), len(mine.intersection(words))) for words in lessons]
     return any(1 < both == min(len(mine), size) for size, both in shared)
@@ -169,7 +171,7 @@ def _summary(episode: Entry) -> list[str]:
 
 @verbose
 def _value_told() -> str:
-    """A thing, a word that equates, and one word for its value."""
+    """A thing, a word that equates, and a value of one word."""
     return r"""
         \A (?P<thing> .*\S )
         (?: \s+ (?: is | are | ist | sind | est | sont | es | son | é | è | är | jest )
@@ -180,17 +182,17 @@ def _value_told() -> str:
 
 
 def _told(text: str) -> tuple[str, str]:
-    """The thing and its value, where a text says nothing else."""
+    """The thing and its value, if a text says nothing else."""
     equation = _value_told().search(" ".join(text.split()))
-    if equation is None:
+    if not equation:
         return "", ""
     return equation["thing"], equation["value"].strip(".,;`\"'").casefold()
 
 
 def replaces(new: str, old: str) -> bool:
-    """Whether a text gives another value for the thing that another one is about: all
-    is the same but for one number, or for what the thing is said to be. The title of
-    one counts where both have one."""
+    """Whether a text gives another value for what another text is about: both are the
+    same but for one number, or for what the thing is said to be. Titles count only if
+    both have one."""
     bare_new = re.sub(_TITLE, "", new)
     bare_old = re.sub(_TITLE, "", old)
     if bare_new == new or bare_old == old:
@@ -204,8 +206,7 @@ def replaces(new: str, old: str) -> bool:
 
 
 def _has_other_number(mine: Claim, theirs: Claim) -> bool:
-    """Whether one number differs, and it is what is said of a thing that is named
-    before it."""
+    """Whether just one number differs, and it is said of a thing named before it."""
     if _frame(mine) != _frame(theirs) or mine.numbers == theirs.numbers:
         return False
     terms = content_terms(mine)
@@ -216,14 +217,14 @@ def _has_other_number(mine: Claim, theirs: Claim) -> bool:
 
 
 def _is_said_last(number: str, side: Claim) -> bool:
-    """Whether a number ends its phrase, or with one word more ("3 times") its text: in
-    "customer 12 pays by invoice" it is a name."""
+    """Whether a number ends its phrase or, with at most one word after it ("3 times"),
+    the text. In "customer 12 pays by invoice" it is a name."""
     ends = [phrase.terms[-1] for phrase in side.phrases if phrase.terms]
     return number in (*ends, *side.phrases[-1].terms[-2:])
 
 
 def _frame(side: Claim) -> tuple[object, ...]:
-    """What is said, with a gap for each number."""
+    """What a claim says, with a gap for each number."""
     phrases = [
         (phrase.governor, tuple(_gap(term, side) for term in phrase.terms))
         for phrase in side.phrases
@@ -238,7 +239,7 @@ def _gap(term: str, side: Claim) -> str:
 
 
 def _is_otherwise(new: str, old: str) -> bool:
-    """Whether both say "X is V" of one X, with another V that is one word."""
+    """Whether both say "X is V" of the same X with different V of one word."""
     new_thing, new_value = _told(new)
     old_thing, old_value = _told(old)
     if not (new_thing and old_thing) or new_value == old_value:

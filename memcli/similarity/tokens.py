@@ -15,8 +15,8 @@ _GROUPS = {
     name: [part.split() for part in text.split("|")] for name, text in _TABLES.items()
 }
 WORDS = {name: frozenset(text.split()) for name, text in _TABLES.items()}
-"""The words that mean nothing, negate, join, end what a negation covers, and so on, by
-name."""
+"""The words that mean nothing, negate, join, end a negation, and so on, by the name of
+their list."""
 GOVERNORS = {word: group[0] for group in _GROUPS["governing"] for word in group}
 _COUNTS = {
     word: str(count) for count, word in enumerate(_TABLES["numerals"].split(), 2)
@@ -30,7 +30,7 @@ _UNITS = {
 
 def _stem(word: str) -> str:
     """The word without English inflection: a lighter Porter step 1 (run and running are
-    equal). That of search cuts deeper, which would merge what only sounds alike."""
+    equal). The stems of search are shorter and would merge what only sounds alike."""
     if not word.isascii() or len(word) < 4 or word in WORDS["not plurals"]:
         return word
     if word.endswith("ies") and len(word) > 4:
@@ -42,7 +42,7 @@ def _stem(word: str) -> str:
 
 
 def _without_ending(word: str) -> str:
-    """Without -ing, -ed or -ly, and without the letter that was doubled before it."""
+    """The word without -ing, -ed or -ly, and without the doubled letter before it."""
     for ending, shortest in (("ing", 6), ("ed", 5), ("ly", 6)):
         if word.endswith(ending) and len(word) >= shortest:
             bare = word.removesuffix(ending)
@@ -52,9 +52,9 @@ def _without_ending(word: str) -> str:
 
 
 EQUIVALENTS = {word: group[0] for group in _GROUPS["equivalents"] for word in group}
-"""The one name of what the trade has two for: in prose, never in code."""
+"""One name for what the trade calls by two; in prose, never in code."""
 _SHORTER = _COUNTS | {" ".join(words): short for short, _, *words in _GROUPS["phrases"]}
-"""What is said of phrases and numerals, by the words of each."""
+"""What stands for a phrase or numeral, by its words."""
 
 
 _SYNONYMS = {
@@ -71,7 +71,7 @@ def canonical(word: str) -> str:
 
 @cache
 def against(name: str) -> dict[str, frozenset[str]]:
-    """For each term the others of its groups, of "opposites" (cannot both hold) or
+    """For each term the others of its groups of "opposites" (which cannot both hold) or
     "contrasts"."""
     table: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for group in _GROUPS[name]:
@@ -90,12 +90,12 @@ class Token(NamedTuple):
     proper: bool = False
 
 
-# How a text is written down and how it is meant
+# From how a text is written to what it means
 
 
 @verbose(lines=True)
 def _heading() -> str:
-    """The mark and the date of a heading; the group is its text."""
+    """The mark and date of a heading; the group is its text."""
     return r"""
         ^ [ \t]{0,3} \#{1,6} [ \t]+
         (?: \[? \d{4}-\d\d-\d\d [^\]\s]* \]? [ \t:–—-]* )?
@@ -122,8 +122,8 @@ def _emphasis() -> str:
 
 @verbose
 def _said_shorter() -> str:
-    """The phrases of the table, with a blank or a hyphen between their words, and the
-    numerals; most words do not begin as one of them does."""
+    """The phrases of the table, their words joined by a blank or hyphen, and the
+    numerals. The look-ahead is for speed: most words do not begin like one."""
     words = [name.replace(" ", "[ -]") for name in _SHORTER]
     letters = "".join(sorted({word[0] for word in words}))
     return rf"\b (?= [{letters}{letters.upper()}] ) (?i: {'|'.join(words)} ) \b"
@@ -131,13 +131,13 @@ def _said_shorter() -> str:
 
 @verbose(ignore_case=True)
 def _short_form() -> str:
-    """What is written together: don't, cannot, it's."""
+    """Contractions: don't, cannot, it's."""
     return r"\b (\w+?) n't \b | \b (can)not \b | ' (?: s | re | ve | ll | d | m ) \b"
 
 
 @verbose(ignore_case=True)
 def _free_of_it() -> str:
-    """What stands before "free" and is not there: lock-free, side-effect free."""
+    """What a thing is free of: lock-free, side-effect free."""
     return r"""
         \b ( (?: \w+ - )* \w+ ) -free \b
       | \b ( \w+ (?: - \w+ )+ ) [ ] free \b (?! [ ] (?: of | from | to ) \b )
@@ -212,7 +212,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def _code_spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where code stands and what it is; a fence that nothing closes is prose, looked at
+    """Where code stands, and the code. A fence that is never closed is prose, scanned
     once."""
     if "`" not in text and "~~~" not in text:
         return
@@ -246,7 +246,7 @@ _ACCENTS = r"\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff\u0f00-\u0fff"
 @verbose
 def _token() -> str:
     return rf"""
-        # what most words are, as many as follow each other: known before all else is tried
+        # most words, as many as follow each other: matched before all else is tried
         (?P<plain> [ ]? (?<!\S) {_PLAIN_WORD} (?> (?: [ ] {_PLAIN_WORD} )* ) )
       | (?P<url> https?:// [^\s<>`"')\]]+ )
       | (?P<date> \d{{4}}-\d\d-\d\d (?: [T ]\d\d:\d\d (?: :\d\d )? Z? )? )
@@ -284,7 +284,7 @@ _SIGNS = {"≤": "<=", "≥": ">=", "≠": "!="}
 
 
 def _scan(text: str, tokens: list[Token], *, code: bool, fresh: bool) -> None:
-    """Append the tokens of a text; `fresh`: a sentence begins with it."""
+    """Append the tokens of a text; with `fresh` it begins a sentence."""
     plain_words = _PLAIN_WORDS[code]
     for match in _token().finditer(text):
         kind = match.lastgroup or ""
@@ -308,7 +308,7 @@ def _scan(text: str, tokens: list[Token], *, code: bool, fresh: bool) -> None:
 
 
 class _PlainWords(dict[str, Token]):
-    """The token of each word in small letters, made when it first comes."""
+    """The token of each lower-case word, made when the word first occurs."""
 
     def __init__(self, *, code: bool) -> None:
         self.code = code
@@ -355,10 +355,10 @@ def _count() -> str:
 
 
 def _measure(written: str) -> str:
-    """A number in base units: "2 min" and "120s" are "120 s"; anything else stays as
-    it is."""
+    """A number in base units: "2 min" and "120s" become "120 s"; anything else is only
+    folded to lower case."""
     match = _count().match(written.casefold())
-    if match is None:
+    if not match:
         return written.casefold()
     digits = match[1].replace(",", "").replace("_", "")
     unit = match[2] or ""

@@ -197,10 +197,10 @@ def prose_text(prose: ProseDiff) -> str:
         "removed": prose.removed,
     }
     texts: list[str] = []
-    for what, number in counts.items():
+    for change, number in counts.items():
         if number:
             amount = f"{number}" if texts else count(number, "section")
-            texts.append(f"{amount} {what}")
+            texts.append(f"{amount} {change}")
     return ", ".join(texts)
 
 

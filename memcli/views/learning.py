@@ -108,19 +108,19 @@ def _session_lines(session: Learned) -> list[str]:
     if session.note:
         return [f"{place(session.name)}: {session.note}"]
     counts = Counter(event.what for event in session.events)
-    done = [f"{number} {what}" for what, number in counts.items()]
+    learned = [f"{number} {what}" for what, number in counts.items()]
     if session.dropped:
-        done.append(f"{sum(session.dropped.values())} dropped")
+        learned.append(f"{sum(session.dropped.values())} dropped")
     name = f"{place(session.name)} ({session.format}, {count(session.turns, 'turn')})"
-    lines = [f"{name}: {', '.join(done) or 'nothing learned'}"]
+    lines = [f"{name}: {', '.join(learned) or 'nothing learned'}"]
     lines += map(_event_line, session.events)
     lines += [f"  dropped {number}: {why}" for why, number in session.dropped.items()]
     lines += [
         f"  found, but over the limit for one session: {each}" for each in session.more
     ]
-    lines += [f"  not written again: {what}" for what in session.refused]
+    lines += [f"  not written again: {lesson}" for lesson in session.refused]
     lines += [f"  ? proposed: {title} (mem inbox)" for title in session.proposed]
-    lines += [f"  not looked at: {what}" for what in session.cut]
+    lines += [f"  not looked at: {part}" for part in session.cut]
     return lines
 
 

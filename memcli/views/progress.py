@@ -44,10 +44,10 @@ class Progress:
         elif kind is None and took >= WORTH_A_WORD:
             say(f"mem: {self._name} took {took:.0f} s", quiet=self._quiet)
 
-    def count(self, what: str, done: int, total: int = 0) -> None:
+    def count(self, noun: str, done: int, total: int = 0) -> None:
         """Report how much of something is done; leave out the total if it is not
         known."""
-        self._what = what
+        self._what = noun
         self._done = done
         self._total = total
 

@@ -140,13 +140,13 @@ def test_what_mends_is_what_was_done_since_the_last_failure():
 
 def test_a_fork_counts_once_and_a_grown_exchange_is_replaced(tmp_path, record):
     """The event's own name decides."""
-    one = ("user", "bump the retry limit"), ("assistant", "RETRY is 9.")
-    first = chat(tmp_path, *one)
+    exchange = ("user", "bump the retry limit"), ("assistant", "RETRY is 9.")
+    first = chat(tmp_path, *exchange)
     record.add(exchanges(read_all(first)[0]))
     fork = tmp_path / "s2.jsonl"
     fork.write_text(first.read_text().replace('"s1"', '"s2"'))
     assert record.add(exchanges(read_all(fork)[0])) == 0
-    grown = chat(tmp_path, *one, ("assistant", "And the tests pass."))
+    grown = chat(tmp_path, *exchange, ("assistant", "And the tests pass."))
     assert record.add(exchanges(read_all(grown)[0])) == 1
     docs = record.stretch("s1", 0, 9)
     assert len(docs) == 1 and "tests pass" in docs[0].text
@@ -334,22 +334,22 @@ def test_commits_that_say_something_are_kept_as_they_come(tmp_path, record):
     branches do not count."""
     repo = tmp_path / "repo"
     repo.mkdir()
-    assert commits.add_commits(record, repo, most=100) == (0, "")
+    assert commits.add_commits(record, repo, limit=100) == (0, "")
     git(repo, "init", "-qb", "main")
-    assert commits.add_commits(record, repo, most=100) == (0, "")
+    assert commits.add_commits(record, repo, limit=100) == (0, "")
     first = commit(
         repo,
         f"Cap the backoff at 60 s\n\nThe gateway kills idle connections. {TOKEN}\n\nSigned-off-by: A <a@x>",
     )
     commit(repo, "Bump version to 1.2.3")
-    assert commits.add_commits(record, repo, most=100) == (1, "")
-    assert commits.add_commits(record, repo, most=100) == (0, "")
+    assert commits.add_commits(record, repo, limit=100) == (1, "")
+    assert commits.add_commits(record, repo, limit=100) == (0, "")
     commit(
         repo,
         f'Revert "Cap the backoff at 60 s"\n\nThis reverts commit {first}.',
         "b.py",
     )
-    assert commits.add_commits(record, repo, most=100, only_few=True) == (1, "")
+    assert commits.add_commits(record, repo, limit=100, only_few=True) == (1, "")
     _, hits = search(
         record, "why cap at 60 s for the gateway"
     )  # a word of the revert: "cap"
@@ -367,13 +367,13 @@ def test_commits_that_say_something_are_kept_as_they_come(tmp_path, record):
     with opened(tmp_path / "few.db", make=True) as few:
         assert (
             few
-            and "unshallow" in commits.add_commits(few, tmp_path / "few", most=100)[1]
+            and "unshallow" in commits.add_commits(few, tmp_path / "few", limit=100)[1]
         )
         git(tmp_path / "few", "fetch", "-q", "--unshallow")
-        assert commits.add_commits(few, tmp_path / "few", most=100) == (1, "")
+        assert commits.add_commits(few, tmp_path / "few", limit=100) == (1, "")
     git(repo, "checkout", "-qb", "other", first)
     commit(repo, "Another way for the backoff", "c.py")
-    assert commits.add_commits(record, repo, most=100)[0] == 1
+    assert commits.add_commits(record, repo, limit=100)[0] == 1
     assert record.units(first[:9]) == [first] and record.counts()["commits"] == 3
     for robot in (
         "Tidy the lock file",
@@ -390,7 +390,7 @@ def test_commits_that_say_something_are_kept_as_they_come(tmp_path, record):
             "agent[bot] <b@x>",
         )
     assert (
-        commits.add_commits(record, repo, most=100)[0] == 1
+        commits.add_commits(record, repo, limit=100)[0] == 1
     )  # what it wrote with a person
     assert not any(
         "Revert" in hit.doc.title

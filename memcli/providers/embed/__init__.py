@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Protocol
 
 Matrix = list["array[float]"]
-"""One row of float32 (typecode "f") for each text, all of one dimension."""
+"""One row of float32 (typecode "f") for each text, all of the same dimension."""
 
 
 class Embedder(Protocol):
-    """What turns texts into vectors; `provider` and `model` tell apart what cannot be
+    """What turns texts into vectors; vectors of another `provider` or `model` cannot be
     compared."""
 
     provider: str
@@ -24,11 +24,12 @@ class Embedder(Protocol):
         query: bool = False,
         deadline: float | None = None,
     ) -> Matrix:
-        """One row for each text, finite, none all zero, NOT normalised. `query`: what is
-        looked for; `deadline`: seconds for the whole call. Raises ProviderError."""
+        """One row for each text, finite, none all zero, NOT normalised. `query`: the
+        texts are looked for; `deadline`: seconds for the whole call. Raises
+        ProviderError."""
         ...
 
 
 def name_of(embedder: Embedder) -> str:
-    """What its vectors are called: those of two names cannot be compared."""
+    """The name of its vectors; those of two names cannot be compared."""
     return f"{embedder.provider}/{embedder.model}"

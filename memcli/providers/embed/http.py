@@ -1,4 +1,4 @@
-"""Embedders behind a URL: batches, retries, the deadline, checked replies."""
+"""Embedders behind a URL: batches, retries, a deadline, checked replies."""
 
 import importlib
 import json
@@ -30,7 +30,7 @@ NUMBER_BYTES = 25
 """So many bytes a number takes in a reply: sixteen digits, a comma, blanks."""
 FRAME = 1_000_000
 """Bytes of a reply beside its numbers, so also of one that says what is wrong."""
-SHORTEST = 250  # bytes of a text that is not shortened any more
+SHORTEST = 250  # bytes; a text is not made shorter than that
 BLANK = "-"  # sent for an empty text, which providers refuse
 _PASSING = frozenset((0, 408, 409, 425, 429))
 _NUMBER = r"\d{1,9}(?:\.\d{1,9})?"
@@ -51,7 +51,7 @@ def _too_long() -> str:
 
 @verbose
 def _out_of_quota() -> str:
-    """How servers say that no more may be spent, so that waiting does not help."""
+    """How servers say that the quota is used up, so that waiting does not help."""
     return r"""
         insufficient_quota | billing_(?: hard_limit | not_active )
       | credit[ ]balance | PerDay
@@ -71,12 +71,11 @@ class _Question(NamedTuple):
 
 
 class _TooLongError(Exception):
-    """A text is over the limit of the model."""
+    """A text exceeds the limit of the model."""
 
 
 class HttpEmbedder:
-    """An embedder behind a URL; see `memcli.providers.embed.Embedder` for what it
-    guarantees."""
+    """An embedder behind a URL (see `memcli.providers.embed.Embedder`)."""
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
@@ -92,8 +91,8 @@ class HttpEmbedder:
         query: bool = False,
         deadline: float | None = None,
     ) -> Matrix:
-        """One row for each text. The deadline holds even where a name look-up or a body
-        drips."""
+        """One row for each text. The deadline also holds for a slow name look-up or a
+        body that drips."""
         if not texts:
             return []
         until = time.monotonic() + deadline if deadline is not None else float("inf")
@@ -164,7 +163,7 @@ class HttpEmbedder:
 
     def _answer(self, client: Any, question: _Question, until: float) -> _Answer:
         limit = min(REQUEST_SECONDS, until - time.monotonic())
-        try:  # no limit of the client's is for looking a name up
+        try:  # the client has no limit for looking a name up
             return within(limit, partial(self._post, client, question, limit))
         except TimeoutError:
             raise self._failed("no answer in time", self.wire.hint_down) from None
@@ -240,8 +239,8 @@ class HttpEmbedder:
         return ProviderError(where, hint or self.wire.hint_missing)
 
     def _rows(self, reply: Any, count: int) -> Matrix:
-        """The vectors of a reply to `count` texts. Raises ProviderError for any
-        other."""
+        """The vectors of a reply to `count` texts. Raises ProviderError if they cannot
+        be used."""
         rows = []
         with suppress(
             KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError
@@ -270,7 +269,7 @@ class HttpEmbedder:
         return vectors
 
     def _client(self) -> Any:
-        """A client for this URL. It follows no redirect, so that a key goes nowhere
+        """A client for this URL. It follows no redirects, so that a key goes nowhere
         else."""
         url = self.wire.url
         headers = {
@@ -297,14 +296,14 @@ def _may_pass(status: int) -> bool:
 
 
 def _is_spent(status: int, reply: Any) -> bool:
-    """Whether no more may be spent, so that waiting does not help."""
+    """Whether the quota is used up, so that waiting does not help."""
     if status == 429:
         return _out_of_quota().search(json.dumps(reply)) is not None
     return status == 402
 
 
 def _are_alike(rows: list[Any]) -> bool:
-    """Whether all are lists of one length."""
+    """Whether all rows are lists of the same length."""
     if not all(isinstance(row, list) for row in rows):
         return False
     return len({len(row) for row in rows}) <= 1
@@ -315,7 +314,7 @@ def _is_numeric(row: list[Any]) -> bool:
 
 
 def fault_of(vectors: Matrix) -> str:
-    """Why these vectors cannot be used; "" when they can."""
+    """Why these vectors cannot be used; "" if they can."""
     if not all(math.isfinite(value) for row in vectors for value in row):
         return "a vector has NaN or an infinite number"
     return "" if all(map(any, vectors)) else "a vector is all zero"

@@ -1,8 +1,9 @@
 """Static word vectors, computed here: no network, no model to run.
 
 `vectors.sqlite` beside this file holds pieces of words in ten languages, each with a
-weight and a vector of 4 bits a value. A word is cut into the longest known pieces from
-its beginning; its vector is their weighted sum. `tests/bench/vectors` makes the table."""
+weight and a vector of 4 bits a value. A word is cut, from its beginning, into the
+longest known pieces; its vector is their weighted sum. `tests/bench/vectors` makes the
+table."""
 
 import json
 import math
@@ -20,15 +21,16 @@ from memcli.named import NamedTuple
 from memcli.providers.embed import Matrix
 
 MODEL = f"mem-{DIM}-2"
-"""Another number with each new table: vectors of an index name it."""
+"""Each new table gets another number: the vectors of an index name it."""
 TABLE = Path(__file__).with_name("vectors.sqlite")
 MARK = "\u2581"  # stands before a piece that begins a word
-ASIAN = "\u0e00"  # from here on scripts have no blanks between words, or no such mark
-MANY = 256  # from so many words on all pieces are read at once
+ASIAN = "\u0e00"  # scripts from here on have no blanks between words, or no such mark
+MANY = 256  # from so many words on, all pieces are read at once
 LONGEST_PIECE = 24
 MOST_WEIGHT = 1023  # weights are whole and bounded, so that sums fit into 64 bits
 CRUMB = 2.5
-"""A word with fewer characters a piece on average is none (a hash, keyboard mash)."""
+"""A word whose pieces have fewer characters on average is not a word (a hash, keyboard
+mash)."""
 ZERO = 8  # the nibble of the value 0
 _HIGH = bytes(value >> 4 for value in range(256))
 _LOW = bytes(value & 15 for value in range(256))
@@ -37,16 +39,15 @@ _SQUARES = bytes((value - ZERO) ** 2 for value in range(16)) + bytes(240)
 
 
 class WordVector(NamedTuple):
-    """The vector of a word (see `quantise`), and how much it weighs in the sum of a
-    text."""
+    """The vector of a word (see `quantise`), and its weight in the sum of a text."""
 
     weight: int
     vector: bytes
 
 
 class Local:
-    """The word vectors of the table at `path`, else of the package's, opened on
-    use."""
+    """The word vectors of the table at `path`, by default the package's, opened on
+    first use."""
 
     provider = "local"
     model = MODEL
@@ -69,16 +70,16 @@ class Local:
 
     @cached_property
     def _all(self) -> frozenset[str]:
-        # Beside the vectors they would be 12 MB to read.
+        # From the rows, which hold the vectors, it would be 12 MB to read.
         return frozenset(self._select("SELECT pieces FROM about")[0][0].split("\n"))
 
     def close(self) -> None:
-        """Close the table; it is opened again when it is needed."""
+        """Close the table; the next use opens it again."""
         if "_db" in self.__dict__:
             self.__dict__.pop("_db").close()
 
     def check(self) -> None:
-        """Read the whole table. Raises ProviderError when it is not as it was made."""
+        """Read the whole table. Raises ProviderError if it is not as it was made."""
         select = "SELECT piece, weight, vector FROM pieces ORDER BY piece"
         rows = self._select(select)
         made = self._select("SELECT digest FROM about")[0][0]
@@ -92,8 +93,8 @@ class Local:
         query: bool = False,
         deadline: float | None = None,
     ) -> Matrix:
-        """One row for each text: the sum of its words; one without words points
-        anywhere."""
+        """One row for each text: the sum of its words; that of a text without words
+        points anywhere."""
         forms = [list(word_forms(text)) for text in texts]
         vectors = self.words({word for words in forms for word in words} | {"-"})
         rows = []
@@ -105,9 +106,9 @@ class Local:
     def words(
         self, words: Iterable[str], *, crumbs: bool = True
     ) -> dict[str, WordVector]:
-        """The vector of each word; zeros for one that has no known piece. Without
-        `crumbs` these are left out, as are words that are cut to crumbs: a task often
-        has random names."""
+        """The vector of each word; zeros for a word without a known piece. With
+        `crumbs` False such words are left out, and words that fall into crumbs, too: a
+        task often has random names."""
         pieces_of = self._cut(set(words))
         if not crumbs:
             pieces_of = {
@@ -167,7 +168,7 @@ class Local:
 
 
 def _of_piece(weight: int, data: bytes) -> WordVector:
-    """What `_of_pieces` gives for one piece, eight times as fast."""
+    """The same as `_of_pieces` for one piece, eight times as fast."""
     nibbles = data.translate(_HIGH) + data.translate(_LOW)
     squares = sum(nibbles.translate(_SQUARES))
     if not squares:
@@ -176,10 +177,10 @@ def _of_piece(weight: int, data: bytes) -> WordVector:
     return WordVector(weight=heavy, vector=nibbles.translate(_scaled(squares)))
 
 
-@cache  # many pieces are as long as another one
+@cache  # many pieces have the same length
 def _scaled(squares: int) -> bytes:
-    """Each nibble as the byte of a unit vector whose nibbles have that sum of
-    squares."""
+    """Each nibble as a byte of a unit vector, for vectors whose nibbles have that sum
+    of squares."""
     length = math.sqrt(squares)
     scaled = (round((value - ZERO) * SCALE / length) for value in range(16))
     return bytes(value & 255 for value in scaled) + bytes(240)
@@ -192,7 +193,7 @@ def _of_pieces(numbers: Sequence[int]) -> WordVector:
 
 
 def marked(word: str) -> str:
-    """A word as its pieces are looked up."""
+    """A word in the form in which its pieces are looked up."""
     word = word.lower()
     return word if word >= ASIAN else MARK + word
 
@@ -204,8 +205,8 @@ def _parts(text: str) -> Iterable[str]:
 
 
 def cut(text: str, known_words: Collection[str]) -> list[str]:
-    """The longest known pieces from the beginning; characters without one are left
-    out."""
+    """The longest known pieces from the beginning on; characters without a piece are
+    left out."""
     pieces = []
     start = 0
     while start < len(text):
@@ -219,8 +220,8 @@ def cut(text: str, known_words: Collection[str]) -> list[str]:
 
 
 def unpacked(data: bytes) -> bytes:
-    """The signed bytes of a vector of nibbles: the first half stands in the high
-    ones."""
+    """The signed bytes of a vector of nibbles; the first half of it is in the high
+    nibbles."""
     nibbles = data.translate(_HIGH) + data.translate(_LOW)
     return nibbles.translate(_SIGNED)
 

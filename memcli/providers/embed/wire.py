@@ -1,5 +1,5 @@
-"""Embedders behind a URL speak one format, OpenAI's: a table of presets says where,
-with which key and within which limits."""
+"""Embedders behind a URL all speak OpenAI's format: a table of presets says where, with
+which key and within which limits."""
 
 import json
 import re
@@ -12,15 +12,15 @@ from memcli.project.config import Config
 from memcli.text.matching import table
 
 _PREFIXES = json.loads(table("providers/embed/prefixes.json"))
-"""What a model wants before a query and before a document."""
+"""The prefix that a model needs before a query and before a document."""
 
 
 LISTENING = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""Of an address to listen on, the one to ask."""
+"""For an address to listen on, the address to ask."""
 
 
 class Preset(NamedTuple):
-    """What is usual for a provider; the configuration may say otherwise."""
+    """The usual values of a provider; the configuration may change them."""
 
     url: str
     model: str = ""
@@ -61,7 +61,7 @@ PRESETS = {
 
 
 class ApiKey(NamedTuple):
-    """A secret with the name of its variable, which alone is shown."""
+    """A secret with the name of its variable; only the name is shown."""
 
     variable: str
     secret: str
@@ -70,12 +70,12 @@ class ApiKey(NamedTuple):
         return f"ApiKey({self.variable})"
 
     def headers(self) -> dict[str, str]:
-        """The header that carries the secret; none without one."""
+        """The header with the secret; none if there is no secret."""
         return {"authorization": f"Bearer {self.secret}"} if self.secret else {}
 
 
 class Wire(NamedTuple):
-    """How one provider is spoken to."""
+    """How to talk to one provider."""
 
     provider: str
     model: str
@@ -90,13 +90,13 @@ class Wire(NamedTuple):
     hint_down: str = "check the network and embed_url"
 
     def body(self, texts: Sequence[str], query: bool) -> dict[str, Any]:
-        """What is sent for these texts."""
+        """The body of a request for these texts."""
         prefix = prefix_of(self.fixed["model"], query)
         return {**self.fixed, "input": [prefix + text for text in texts]}
 
     def rows(self, reply: Any) -> list[Any]:
-        """The vectors of `{"data": [{"index", "embedding"}]}`. May raise anything on an
-        odd reply."""
+        """The vectors of `{"data": [{"index", "embedding"}]}`. May raise anything for
+        an odd reply."""
         items = reply["data"]
         order = {
             item.get("index", number): item["embedding"]
@@ -108,8 +108,8 @@ class Wire(NamedTuple):
 
 
 def make_wire(config: Config, environ: Mapping[str, str]) -> Wire:
-    """The wire of a provider. A base URL that is not the preset's own is part of the
-    model's name, but for a server of this user's."""
+    """The wire of a provider. A base URL other than the preset's becomes part of the
+    model's name, except for the user's own server."""
     name = config.embedder
     preset = PRESETS[name]
     base = _base(name, preset, config.embed_url, environ)
@@ -150,22 +150,15 @@ def _base(name: str, preset: Preset, url: str, environ: Mapping[str, str]) -> st
 
 
 def _key(preset: Preset, environ: Mapping[str, str]) -> ApiKey:
-    is_set = any(environ.get(variable, "").strip() for variable in preset.keys)
-    if is_set or preset.needs_key:
-        return _read_key(environ, *preset.keys)
-    return ApiKey(variable=(preset.keys or (preset.url_variable,))[0], secret="")
-
-
-def _read_key(environ: Mapping[str, str], *variables: str) -> ApiKey:
-    for variable in variables:
+    for variable in preset.keys:
         if secret := environ.get(variable, "").strip():
             if re.fullmatch(r"[!-~]+", secret):
                 return ApiKey(variable=variable, secret=secret)
-            message = (
-                f"{variable} is not a key: it has blanks or other invalid characters"
-            )
-            raise UsageError(message, f"set {variable}")
-    names = " or ".join(variables)
+            reason = "it has blanks or other invalid characters"
+            raise UsageError(f"{variable} is not a key: {reason}", f"set {variable}")
+    if not preset.needs_key:
+        return ApiKey(variable=(preset.keys or (preset.url_variable,))[0], secret="")
+    names = " or ".join(preset.keys)
     hint = f"set {names}, or --set embedder=none"
     raise UsageError(f"no key for the embedder: {names} is not set", hint)
 

@@ -1,5 +1,5 @@
-"""Language models: one method wide, chosen by name, off until the user's configuration
-says so."""
+"""Language models: one method wide, chosen by name, and off until the user configures
+one."""
 
 import json
 from collections.abc import Mapping
@@ -12,23 +12,23 @@ TIMEOUT = 120.0  # seconds that a question may take
 
 
 class Ask(NamedTuple):
-    """One question; `shared` is what several have in common, and is cached by the
-    provider."""
+    """One question; `shared` is common to several questions, and the provider caches
+    it."""
 
     system: str
     prompt: str
     shared: str = ""
     schema: Mapping[str, Any] | None = None  # the JSON schema of the reply
-    by_item: bool = False  # the caller judges the items of lists, and drops odd ones
+    by_item: bool = False  # the caller checks the items of lists and drops bad ones
     max_tokens: int = 4000
     purpose: str = ""  # a word for the ledger: the scope or the verb that asks
     timeout: float = TIMEOUT  # seconds the answer may take, retries included
-    budget: float = 0.0  # USD that are left, 0 where nobody counts
+    budget: float = 0.0  # USD that are left, 0 if nobody counts
 
 
 class Usage(NamedTuple):
-    """Tokens of one call, as the provider counted them; `input` is what was neither
-    read from a cache nor written to one."""
+    """Tokens of one call, as the provider counted them; `input` was neither read from a
+    cache nor written to one."""
 
     input: int = 0
     cache_read: int = 0
@@ -37,9 +37,9 @@ class Usage(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The text of a reply (JSON when a schema was asked for). `stop` is what befell one
-    that is not whole ("was cut off …"), which callers of a `Model` never see; `cost` is
-    in USD where known."""
+    """The text of a reply (JSON if a schema was given). `stop` says what happened to an
+    incomplete one ("was cut off …"); callers of a `Model` never see such a reply.
+    `cost` is in USD if known."""
 
     text: str
     usage: Usage = Usage()
@@ -48,29 +48,29 @@ class Reply(NamedTuple):
 
 
 class Model(Protocol):
-    """What a language model does here."""
+    """What mem asks of a language model."""
 
     def ask(self, ask: Ask) -> Reply:
         """The whole reply, valid by its schema. Raises ProviderError. Hold no lock
-        meanwhile."""
+        during the call."""
         ...
 
     def close(self) -> None:
-        """Let go of connections and processes."""
+        """Close connections and processes."""
         ...
 
 
 class Provider(Model, Protocol):
-    """What answers behind a `Model`; it raises TimeoutError when it took too long."""
+    """What answers behind a `Model`; it raises TimeoutError if it takes too long."""
 
     name: str
     model: str
 
 
 class Scripted:
-    """Answers with the lines of a file (JSON) in turn; the last one stays. `{"match":
-    …, "reply": …}` or `{…, "error": …}` goes first where the purpose or prompt has that
-    text in it."""
+    """Answers with the lines of a file (JSON) in turn and repeats the last. A line
+    `{"match": …, "reply": …}` or `{…, "error": …}` goes first if the purpose or the
+    prompt contains that text."""
 
     name = model = "scripted"
 

@@ -1,5 +1,4 @@
-"""The Messages API of Anthropic, over their SDK, imported when the first question is
-asked."""
+"""Anthropic's Messages API over their SDK, which the first question imports."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
 
 URL = "https://api.anthropic.com"
 MOST_SAID = 16 << 20  # bytes of a reply
-TRIES = 4  # more, after the first that failed
-HURRY = 10.0  # seconds; who waits for less wants no second try
+TRIES = 4  # after the first one
+HURRY = 10.0  # seconds; with less patience than this there is no second try
 _HINTS = {
     **dict.fromkeys((401, 403), "check ANTHROPIC_API_KEY and its permissions"),
     404: "check the model with --set model=…",
@@ -26,7 +25,7 @@ _HINTS = {
 
 
 class Anthropic:
-    """Asks with the key of the environment."""
+    """Asks with the key from the environment."""
 
     name = "anthropic"
 
@@ -61,7 +60,7 @@ class Anthropic:
             raise UsageError(message, f"unset it, or write it like {URL}") from None
 
     def close(self) -> None:
-        """Let go of connections, where there are any."""
+        """Close the connections, if there are any."""
         if "_client" in self.__dict__:
             self._client.close()
 
@@ -69,7 +68,7 @@ class Anthropic:
         """The reply of the model. Raises ProviderError."""
         import anthropic
 
-        # made before the time runs: it takes long on a busy machine
+        # made before the clock starts: it takes long on a busy machine
         client = self._client
         limit = anthropic.Timeout(ask.timeout, connect=min(ask.timeout, 10.0))
         if ask.timeout < HURRY:
@@ -103,8 +102,8 @@ class Anthropic:
 
 
 def _bounded_client() -> Any:
-    """The SDK's HTTP client, which reads no reply of more than `MOST_SAID` bytes,
-    unpacked: it comes back empty."""
+    """The SDK's HTTP client, with a limit: a reply of more than `MOST_SAID` bytes,
+    unpacked, comes back empty."""
     import anthropic
 
     class Bounded(anthropic.DefaultHttpxClient):
@@ -123,7 +122,7 @@ def _bounded_client() -> Any:
                 request=request,
             )
 
-    # what was asked goes to nobody else
+    # the question must not go to another server
     return Bounded(follow_redirects=False)
 
 
@@ -150,7 +149,7 @@ def request(model: str, ask: Ask) -> dict[str, Any]:
     if ask.system.strip():
         body["system"] = [{"type": "text", "text": ask.system}]
     if ask.schema is not None:
-        # Lengths and ranges are no part of what the API enforces: there they become
+        # The API does not enforce lengths and ranges: the SDK turns them into
         # descriptions.
         schema = anthropic.transform_schema(dict(ask.schema))
         body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}

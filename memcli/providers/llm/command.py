@@ -58,13 +58,13 @@ COUNTS = {
     "cache_write": "cache_creation_input_tokens",
     "output": "output_tokens",
 }
-"""What a result calls the counts of `Usage`."""
+"""What a result calls the fields of `Usage`."""
 MOST_SAID = 16 << 20
-"""Bytes of a reply."""
+"""The most bytes of a reply."""
 INSIDE = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")
-"""Set inside a session, in which no other is started: taken out."""
+"""Set inside a session, which refuses to start another: removed."""
 SET = {"MEM_HOOK": "off", "MAX_THINKING_TOKENS": "0"}
-"""Should hooks be called all the same; and an answer without long thought."""
+"""In case hooks are called all the same; and an answer without long thought."""
 
 
 _folder = partial(
@@ -73,7 +73,7 @@ _folder = partial(
 
 
 class AgentCommand:
-    """Runs a command for each question, in a new folder, the question on standard
+    """Runs a command for each question, in a new folder, with the question on standard
     input."""
 
     name = ""
@@ -86,18 +86,20 @@ class AgentCommand:
         self._running = 0
 
     def close(self) -> None:
-        """End what runs with all that it has started: it leads a group of its own."""
+        """End a running command with all that it started: it leads a group of its
+        own."""
         if self._running:
             with suppress(ProcessLookupError, PermissionError):
                 kill_group(self._running)
 
     def ask(self, ask: Ask) -> Reply:
-        """The reply of the program, in a folder of its own. Raises ProviderError."""
+        """The reply of the program, run in a folder of its own. Raises
+        ProviderError."""
         with _folder() as folder:
             return self.answer(self._program(), ask, folder)
 
     def answer(self, program: str, ask: Ask, folder: str) -> Reply:
-        """The reply of the program, which is run in this folder."""
+        """The reply of the program, run in this folder."""
         raise NotImplementedError
 
     def _program(self) -> str:
@@ -132,7 +134,7 @@ class AgentCommand:
             message = f"the {self.name} command said more than {MOST_SAID >> 20} MB"
             raise ProviderError(message, f"try: {self.name} --version")
         output, errors = (
-            each.decode("utf-8", "replace") for each in (done.output, done.errors)
+            data.decode("utf-8", "replace") for data in (done.output, done.errors)
         )
         return done.code, output, errors
 
@@ -148,8 +150,7 @@ class Claude(AgentCommand):
 
     @cached_property
     def _safe(self) -> list[str]:
-        """The options that leave out all that is the user's own, as this version has
-        them."""
+        """The options of this version that leave out all of the user's own settings."""
         with _folder() as folder:
             _, output, _ = self._run([self._program(), "--help"], "", folder, 20)
         return SAFE if "--safe-mode" in output else OLDER
@@ -166,14 +167,14 @@ class Claude(AgentCommand):
 
 
 class Codex(AgentCommand):
-    """The command of Codex; a model of another maker's name is left to its
-    configuration."""
+    """The command of Codex; if the model has another maker's name, its own
+    configuration chooses one."""
 
     name = "codex"
     install = "Codex"
 
     def answer(self, program: str, ask: Ask, folder: str) -> Reply:
-        """The last message, which the command writes to a file; tokens by its
+        """The last message, which the command writes to a file, with the tokens of its
         events."""
         answer = Path(folder, "reply.txt")
         instructions = Path(folder, "instructions.md")
@@ -190,7 +191,7 @@ class Codex(AgentCommand):
                 command, question(ask), folder, ask.timeout
             )
         finally:
-            # A login that was renewed is no link any more: it goes back to its home.
+            # A renewed login is no longer a link: copy it back to its home.
             if login.is_file() and not login.is_symlink():
                 shutil.copyfile(login, self._home / login.name)
         if status or not answer.is_file():
@@ -206,12 +207,12 @@ class Codex(AgentCommand):
         return Path(self._environ.get("CODEX_HOME") or os.path.expanduser("~/.codex"))
 
     def _leave_home(self, to: Path) -> Path:
-        """A home with the login and the settings alone: AGENTS.md and skills stay
+        """A home with only the login and the settings: AGENTS.md and skills stay
         out."""
         paths = (self._home / "auth.json", self._home / "config.toml")
         remaining = [path for path in paths if path.exists()]
         to.mkdir()
-        # A login that is kept in a keyring is found by the name of the home.
+        # A login in a keyring is found by the name of the home.
         if not any(_keyring().search(_text(path)) for path in remaining):
             for path in remaining:
                 (to / path.name).symlink_to(path)
@@ -229,7 +230,7 @@ def _text(path: Path) -> str:
 
 
 def _used_by_codex(output: str) -> Usage:
-    """The tokens that the last event with a count of them tells."""
+    """The tokens in the last event that counts them."""
     events = re.findall(r'"usage": ?(\{[^{}]*\})', output)
     counts = json.loads(events[-1]) if events else {}
     cached = counts.get("cached_input_tokens", 0)
@@ -241,7 +242,7 @@ def _used_by_codex(output: str) -> Usage:
 
 
 def question(ask: Ask) -> str:
-    """What is written to the command: the shared part, the prompt, and the schema in
+    """What the command gets to read: the shared part, the prompt, and the schema in
     words."""
     parts = [ask.shared, ask.prompt]
     if ask.schema is not None:
@@ -277,20 +278,20 @@ def _paid(cost: object) -> float | None:
 
 
 def _usage(counts: object) -> Usage:
-    """The tokens that a result counts, whatever it says they are."""
+    """The tokens that a result counts, of whatever type they are."""
     if not isinstance(counts, dict):
         return Usage()
     return Usage(**{name: counts.get(theirs, 0) for name, theirs in COUNTS.items()})
 
 
 def _unfenced(text: str) -> str:
-    """The text alone; chat models like to put a code fence around a whole reply."""
+    """The text alone: chat models like to put a whole reply into a code fence."""
     fenced = re.fullmatch(r"\s*```(?:json)?\n(.*?)\n?```\s*", text, re.DOTALL)
     return fenced[1] if fenced and "```" not in fenced[1] else text
 
 
 def _result(output: str) -> Mapping[str, Any] | None:
-    """The last result among the events that were printed."""
+    """The last result among the printed events."""
     try:
         content = json.loads(output)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The one way to a language model: secrets stay here, money is counted, replies are
+"""The only way to a language model: secrets stay here, costs are counted, replies are
 checked."""
 
 import json
@@ -18,7 +18,7 @@ SHOWN = 80  # how many characters of a bad reply a message shows
 
 
 class ReplyError(ProviderError):
-    """A reply came, and is of no use."""
+    """A reply that cannot be used."""
 
     def __init__(self, what: str) -> None:
         super().__init__(
@@ -27,8 +27,8 @@ class ReplyError(ProviderError):
 
 
 def parse_json(text: str, schema: Mapping[str, Any] | None = None) -> Any:
-    """The value of a JSON text that is as `schema` says, without controls; or
-    ReplyError."""
+    """The value of a JSON text, without control characters, which must fit `schema`.
+    Raises ReplyError."""
     try:
         # `int` refuses NaN and Infinity, which are no JSON.
         value = json.loads(text, parse_constant=int, object_pairs_hook=_no_doubles)
@@ -43,7 +43,7 @@ def parse_json(text: str, schema: Mapping[str, Any] | None = None) -> Any:
 def read_items(
     text: str, schema: Mapping[str, Any], key: str = "items"
 ) -> tuple[list[Any], tuple[str, ...]]:
-    """The items under `key` that fit the schema, and what was wrong with the others."""
+    """The items under `key` that fit the schema, and what is wrong with the others."""
     good = []
     unusual = []
     for place, row in enumerate(parse_json(text, by_item(schema))[key]):
@@ -56,7 +56,7 @@ def read_items(
 
 
 def by_item(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema without what it says of the items of its lists."""
+    """The schema without its rules for the items of lists."""
     loose = {
         key: {"type": "array"} if value.get("type") == "array" else value
         for key, value in schema.get("properties", {}).items()
@@ -65,8 +65,8 @@ def by_item(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def excerpt(text: str) -> str:
-    """The beginning of a foreign text, safe to show in a message."""
-    # Redacted before it is cut: half a secret is not recognised.
+    """The beginning of a text from outside, safe to show in a message."""
+    # Redact before cutting: half a secret is not recognised.
     return " ".join(redact_secrets(strip_controls(text[:4000])).split())[:SHOWN]
 
 
@@ -125,7 +125,7 @@ def _odd_key(value: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
 CACHE_WRITE = 1.25  # factors on the price of input, for a cache of five minutes
 CACHE_READ = 0.1
 MOST_TOKENS = 10_000_000  # of one call: several times what a model reads at once
-BYTES_PER_TOKEN = 3.5  # fewer than texts have, so that an estimate is rather too high
+BYTES_PER_TOKEN = 3.5  # fewer than most texts have, so an estimate is rather too high
 
 
 class Call(NamedTuple):
@@ -139,15 +139,15 @@ class Call(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    """What the state file knows: USD spent and calls made today, everywhere; how to
-    note one."""
+    """What the state file knows: `spent` returns the USD and the calls of today, in all
+    projects; `note` adds a call."""
 
     spent: Callable[[], tuple[float, int]]
     note: Callable[[Call], None]
 
 
 def cost(model: str, usage: Usage) -> float:
-    """What a call cost, never less than the bill."""
+    """The cost of a call, never less than the bill."""
     prices = (price for name, price in PRICES.items() if name in model)
     read, written = next(prices, HIGHEST)
     cached = usage.cache_write * CACHE_WRITE + usage.cache_read * CACHE_READ
@@ -168,13 +168,13 @@ PRICES = {
     "fable": (10, 50),
     "mythos": (10, 50),
 }
-"""List prices of October 2026 for what is read and written, in USD for 1e6 tokens, by a
-part of the model's name: the first one that fits."""
-HIGHEST = (15, 75)  # of models that are not listed
+"""List prices of October 2026 for input and output, in USD for 1e6 tokens, by a part of
+the model's name; the first that fits counts."""
+HIGHEST = (15, 75)  # for models that are not listed
 
 
 def most(ask: Ask) -> Usage:
-    """What a question may use at most."""
+    """The most that a question may use."""
     return Usage(
         input=_tokens(f"{ask.system}{ask.prompt}{ask.schema or ''}"),
         cache_write=_tokens(ask.shared),
@@ -183,8 +183,8 @@ def most(ask: Ask) -> Usage:
 
 
 def _plausible(usage: Usage, largest: Usage) -> Usage:
-    """The counts of a reply; what no call has counts as what this one may have used at
-    most, so that no reply makes room in a limit."""
+    """The counts of a reply. A count that no call can have becomes the most that this
+    one may have used, so that no reply makes room in a limit."""
     counts = (
         count if type(count) is int and 0 <= count <= MOST_TOKENS else worst
         for count, worst in zip(usage, largest, strict=True)
@@ -197,8 +197,7 @@ def _tokens(text: str) -> int:
 
 
 class Guarded:
-    """A `Model` over a provider: no call is made unless the worst it can cost is
-    left."""
+    """A `Model` over a provider: it makes no call unless its worst cost is left."""
 
     def __init__(
         self, provider: Provider, limits: Mapping[str, float], ledger: Ledger
@@ -211,7 +210,7 @@ class Guarded:
         self._calls = 0
 
     def ask(self, ask: Ask) -> Reply:
-        """The whole reply, valid by its schema, at a cost that is left."""
+        """The whole reply, valid by its schema, at a cost within the limits."""
         ask = ask._replace(
             system=scrubbed(ask.system),
             shared=scrubbed(ask.shared),
@@ -223,7 +222,7 @@ class Guarded:
         left = self._require(0.0 if is_prepaid else cost(model, most(ask)))
         try:
             reply = self._provider.ask(ask._replace(budget=left))
-        except TimeoutError:  # it may have been answered, and be paid for
+        except TimeoutError:  # it may have been answered, and billed
             stop = f"took longer than {ask.timeout:.0f} s"
             reply = Reply(text="", usage=most(ask), stop=stop)
         reply = reply._replace(usage=_plausible(reply.usage, most(ask)))
@@ -248,8 +247,8 @@ class Guarded:
         self._provider.close()
 
     def _require(self, amount: float) -> float:
-        """USD that are left for this run. Raises ProviderError where a call of so many
-        might take more."""
+        """The USD that are left for this run. Raises ProviderError if a call that costs
+        so much might exceed a limit."""
         if self._earlier is None:
             self._earlier = self._ledger.spent()
         earlier, calls = self._earlier
@@ -277,6 +276,6 @@ def _not_asked(key: str, what: str) -> ProviderError:
 
 @lru_cache(maxsize=8)  # the shared part is the same in many questions
 def scrubbed(text: str) -> str:
-    """`text` as it may leave this machine: without <private> parts and secrets, valid
-    as UTF-8."""
+    """The text as it may leave this machine: without <private> parts and secrets, and
+    valid UTF-8."""
     return redact_secrets(strip_private(text)).encode("utf-8", "replace").decode()
