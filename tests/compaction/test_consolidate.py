@@ -121,7 +121,7 @@ def test_facts_go_to_the_memory_of_the_episodes_level(path, target):
     """A job's episodes teach the job, the project's the project."""
     texts = [text_of(f"e{number}", kind="episode") for number in range(3)]
     level, job = ("job", "j") if "jobs" in path else ("project", "")
-    (found,) = due(
+    (batch,) = due(
         [
             KnownFile(
                 file_of(*texts, path=path),
@@ -129,7 +129,7 @@ def test_facts_go_to_the_memory_of_the_episodes_level(path, target):
             )
         ]
     )
-    assert found.target == target
+    assert batch.target == target
 
 
 def test_a_question_shows_neither_details_nor_secrets_nor_commands():
@@ -146,17 +146,17 @@ def test_a_question_shows_neither_details_nor_secrets_nor_commands():
 
 def test_an_unknown_target_becomes_new_or_is_dropped_and_counted():
     """An id that was not shown is unknown, an episode's id as a target, too."""
-    found = lesson_of(
+    lesson = lesson_of(
         fact("update", "nowhere"),
         fact("reinforce", "nowhere", title="", body=""),
         fact("invalidate", "e1", title="", body=" "),
         fact("new", "known"),
         related=(entry_of("known"),),
     )
-    assert [(operation.what, operation.target) for operation in found.operations] == [
+    assert [(operation.what, operation.target) for operation in lesson.operations] == [
         ("new", None)
     ] * 2
-    assert found.dropped == {"unknown target": 2}
+    assert lesson.dropped == {"unknown target": 2}
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
@@ -168,10 +168,13 @@ def test_update_wins_over_invalidate_over_reinforce(order):
         fact("invalidate", "known"),
         fact("reinforce", "known"),
     ]
-    found = lesson_of(*(rows[i] for i in order), fact(), related=(known,))
-    assert sorted(operation.what for operation in found.operations) == ["new", "update"]
-    found = lesson_of(rows[2], rows[1], related=(known,))
-    assert [operation.what for operation in found.operations] == ["invalidate"]
+    lesson = lesson_of(*(rows[i] for i in order), fact(), related=(known,))
+    assert sorted(operation.what for operation in lesson.operations) == [
+        "new",
+        "update",
+    ]
+    lesson = lesson_of(rows[2], rows[1], related=(known,))
+    assert [operation.what for operation in lesson.operations] == ["invalidate"]
 
 
 def test_kinds_episodes_and_numbers_are_bounded():
@@ -185,23 +188,23 @@ def test_kinds_episodes_and_numbers_are_bounded():
 def test_a_fact_supports_only_the_episodes_it_was_drawn_from():
     """Whatever else the reply names: those whose words it takes up; one drawn from none
     is dropped."""
-    told = [
+    episodes = [
         episode("e1", "The deploy hung because the migration lock was taken."),
         episode("e2", "Renamed a button in the settings page."),
     ]
     both = EpisodeBatch(
-        "MEMORY.md", tuple(QuotedEntry("tasks/episodes.md", e) for e in told)
+        "MEMORY.md", tuple(QuotedEntry("tasks/episodes.md", e) for e in episodes)
     )
     body = "A migration lock that is taken hangs the deploy."
     rows = [
         fact(title="A lock hangs the deploy", body=body, episodes=names)
         for names in ([], ["e1", "e2"])
     ]
-    found = read_lesson(
+    lesson = read_lesson(
         reply(*rows, fact(body="Bananas are yellow.", episodes=["e9"])), both
     )
-    assert [operation.episodes for operation in found.operations] == [("e1",), ("e1",)]
-    assert found.dropped == {"from no episode": 1}
+    assert [operation.episodes for operation in lesson.operations] == [("e1",), ("e1",)]
+    assert lesson.dropped == {"from no episode": 1}
 
 
 _PIECES = (
@@ -284,7 +287,7 @@ def test_what_a_verdict_does_not_say_well_is_unsure(values, what, keep):
 
 def test_only_a_clear_yes_promotes():
     """No, unsure, silence, both at once, and ids that were not shown do not."""
-    said = [
+    answers = [
         ("a", "yes"),
         ("b", "unsure"),
         ("c", "yes"),
@@ -293,7 +296,7 @@ def test_only_a_clear_yes_promotes():
         ("d", "Yes!"),
     ]
     text = json.dumps(
-        {"verdicts": [{"id": i, "agnostic": answer} for i, answer in said]}
+        {"verdicts": [{"id": i, "agnostic": answer} for i, answer in answers]}
     )
     assert read_judgement(
         text, [QuotedEntry("MEMORY.md", entry_of(i)) for i in "abcde"]

@@ -65,18 +65,18 @@ def raw(file, found):
 def facts(text):
     """What a text says, by id, whatever the order of entries and of list items."""
     file = parse(text, "MEMORY.md")
-    assert len({found.id for found in file.entries}) == len(file.entries), (
+    assert len({entry.id for entry in file.entries}) == len(file.entries), (
         "an id stands twice"
     )
     return {
-        found.id: (
+        entry.id: (
             {
                 key: sorted(value) if isinstance(value, list) else value
-                for key, value in raw(file, found).items()
+                for key, value in raw(file, entry).items()
             },
-            found.body.replace("\r\n", "\n"),
+            entry.body.replace("\r\n", "\n"),
         )
-        for found in file.entries
+        for entry in file.entries
     }
 
 
@@ -149,13 +149,19 @@ def test_of_two_edited_bodies_the_longer_keeps_the_id_and_the_other_gets_its_own
         entry(body="Long and edited.", tags=["l"]),
         entry(body="Edited.", tags=["s"], contradicts=["z"]),
     ]
-    found = facts(merged(entry(), *turned(sides)))
+    entries = facts(merged(entry(), *turned(sides)))
     other = derived_id("a", "Edited.")
-    assert list(found) == ["a", other]
-    assert found["a"][1] == "Long and edited." and found["a"][0]["tags"] == ["l", "s"]
-    assert found["a"][0]["contradicts"] == ["z"]
-    assert found[other][1] == "Edited." and found[other][0]["contradicts"] == ["a", "z"]
-    assert found[other][0]["tags"] == ["s"]
+    assert list(entries) == ["a", other]
+    assert entries["a"][1] == "Long and edited." and entries["a"][0]["tags"] == [
+        "l",
+        "s",
+    ]
+    assert entries["a"][0]["contradicts"] == ["z"]
+    assert entries[other][1] == "Edited." and entries[other][0]["contradicts"] == [
+        "a",
+        "z",
+    ]
+    assert entries[other][0]["tags"] == ["s"]
 
 
 @DIRECTIONS
@@ -357,24 +363,24 @@ def value_of(key, seed):
 
 def changed(text, name, plan, eol):
     """`text` after the operations, each made by splices as any writer of mem would."""
-    for step, (what, place, seed) in enumerate(plan):
+    for step, (action, place, seed) in enumerate(plan):
         file = parse(text, "MEMORY.md")
-        if what in ("append", "same") or not file.entries:
-            id = f"same-{seed}" if what == "same" else f"{name}-{step}"
+        if action in ("append", "same") or not file.entries:
+            id = f"same-{seed}" if action == "same" else f"{name}-{step}"
             if id not in {found.id for found in file.entries}:
                 values = {"id": id, **CORE, "reinforcement_count": 1}
                 new = render_entry(values, BODIES[seed], eol)
                 text = edited(file, [EntryChange(text=new)]).text
             continue
         at = place % len(file.entries)
-        text = edited(file, [operation(file.entries[at], at, what, seed, name)]).text
+        text = edited(file, [operation(file.entries[at], at, action, seed, name)]).text
     return text
 
 
-def operation(found, at, what, seed, name):
+def operation(entry, at, action, seed, name):
     key = KEYS[seed % len(KEYS)]
-    count = found.extra.get("success_count", 0)
-    stronger = {"reinforcement_count": found.reinforcement_count + 1}
+    count = entry.extra.get("success_count", 0)
+    stronger = {"reinforcement_count": entry.reinforcement_count + 1}
     return {
         "reinforce": EntryChange(
             at, {**stronger, "last_reinforced": f"2026-04-{10 + seed}"}
@@ -389,7 +395,7 @@ def operation(found, at, what, seed, name):
         "set": EntryChange(at, {key: value_of(key, seed)}),
         "unset": EntryChange(at, {key: None}),
         "remove": EntryChange(at, remove=True),
-    }[what]
+    }[action]
 
 
 def segments(text):
@@ -473,22 +479,22 @@ def check_entries(base, a, b, text):
         or (mine.get(id) or other.get(id)) != old.get(id)
     }
     before = facts(base)
-    said = facts(a)
-    heard = facts(b)
-    found = facts(text)
+    ours = facts(a)
+    theirs = facts(b)
+    merged_entries = facts(text)
     copies = {
         derived_id(id, side[id][1])
         for id in kept
-        for side in (said, heard)
+        for side in (ours, theirs)
         if id in side
     }
-    assert kept <= set(found) <= kept | copies
+    assert kept <= set(merged_entries) <= kept | copies
     for id in kept & set(mine) & set(other):
-        check_one(id, before.get(id), said[id], heard[id], found)
+        check_one(id, before.get(id), ours[id], theirs[id], merged_entries)
 
 
-def check_one(id, old, mine, other, found):
-    values, body = found[id]
+def check_one(id, old, mine, other, merged_entries):
+    values, body = merged_entries[id]
     for key in ("reinforcement_count", "success_count"):
         counts = [side[0].get(key, 0) for side in (mine, other)]
         start = old[0].get(key, 0) if old else min(counts)
@@ -499,7 +505,7 @@ def check_one(id, old, mine, other, found):
     rest = bodies - {body}
     assert body in bodies and len(body) == max(map(len, bodies))
     for lost in rest:
-        copy = found[derived_id(id, lost)]
+        copy = merged_entries[derived_id(id, lost)]
         assert copy[1] == lost and id in copy[0]["contradicts"]
     if "retired" in (mine[0]["status"], other[0]["status"]):
         assert values["status"] == "retired" or (old and old[0]["status"] == "retired")

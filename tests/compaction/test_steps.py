@@ -88,12 +88,12 @@ def test_a_stage_that_ends_takes_what_was_true_for_it_alone():
     ]
 
 
-@pytest.mark.parametrize(("said", "used"), [(2, False), (3, True)])
-def test_three_words_in_ten_are_use(said, used):
+@pytest.mark.parametrize(("spoken", "used"), [(2, False), (3, True)])
+def test_three_words_in_ten_are_use(spoken, used):
     """At the bound an entry counts as used."""
     words = "alpha bravo charlie delta echo foxtrot golf hotel india juliet".split()
     [own] = parse(render_entry({"id": "a"}, " ".join(words)), "x").entries
-    assert is_used(own, " ".join(words[:said])) is used
+    assert is_used(own, " ".join(words[:spoken])) is used
 
 
 @pytest.mark.parametrize(("live", "lost", "asked"), [
@@ -125,10 +125,10 @@ def test_a_cluster_with_two_that_differ_is_named_and_not_merged():
     kinds = [
         text.replace("worker", f"{name}worker") for name in ("", "billing ", "search ")
     ]
-    found = done(
+    outcome = done(
         source(*(entry(str(number), kind) for number, kind in enumerate(kinds)))
     )
-    assert found.texts == {} and [event.what for event in found.found] == [
+    assert outcome.texts == {} and [event.what for event in outcome.found] == [
         "alike but different"
     ]
 
@@ -136,14 +136,14 @@ def test_a_cluster_with_two_that_differ_is_named_and_not_merged():
 @pytest.mark.parametrize(("jobs", "promoted"), [(2, False), (3, True)])
 def test_what_recurs_in_three_jobs_is_promoted_and_in_two_is_not(jobs, promoted):
     """The copy names where it came from."""
-    found = done(
+    outcome = done(
         source(),
         *(task(number, entry(f"e{number}", CLOCK)) for number in range(jobs)),
         promote=True,
     )
-    assert ("MEMORY.md" in found.texts) is promoted
+    assert ("MEMORY.md" in outcome.texts) is promoted
     if promoted:
-        [copy] = parse(found.texts["MEMORY.md"], "MEMORY.md").entries
+        [copy] = parse(outcome.texts["MEMORY.md"], "MEMORY.md").entries
         assert copy.extra["promoted_from"] == ["e0", "e1", "e2"] and CLOCK in copy.body
 
 
@@ -152,10 +152,10 @@ def test_what_recurs_in_three_jobs_is_promoted_and_in_two_is_not(jobs, promoted)
 )
 def test_what_recurs_in_three_sessions_of_one_job_is_promoted(sessions, promoted):
     """It is sessions that count then, not entries."""
-    found = done(
+    outcome = done(
         source(), task(1, entry("a", CLOCK, source=sessions.split(", "))), promote=True
     )
-    assert ("MEMORY.md" in found.texts) is promoted
+    assert ("MEMORY.md" in outcome.texts) is promoted
 
 
 def test_a_guarded_source_is_marked_as_promoted_and_binds_on():

@@ -35,10 +35,10 @@ def entry(body="## T\nText.", **values):
 
 
 def rows(*documents, max_tokens=800, others=()):
-    found = checks.content(
+    checked = checks.content(
         documents, (), today=TODAY, max_tokens=max_tokens, others=others
     )
-    return [row for row in found if row.status != "PASS"]
+    return [row for row in checked if row.status != "PASS"]
 
 
 def places(found):
@@ -47,10 +47,10 @@ def places(found):
 
 def test_a_clean_document_passes_every_check():
     """One "PASS" a check, in their order, and nothing else."""
-    found = checks.content(
+    checked = checks.content(
         [document("# M\n\nProse.\n\n" + entry())], (), today=TODAY, max_tokens=800
     )
-    assert [(row.name, row.status) for row in found] == [
+    assert [(row.name, row.status) for row in checked] == [
         (name, "PASS") for name in checks.NAMES
     ]
 
@@ -117,10 +117,10 @@ def test_an_archive_may_hold_what_a_live_file_may_not():
 
 def test_an_id_may_stand_in_two_work_trees_but_not_twice_in_one():
     """A checkout holds copies; a second one within a tree is named with both places."""
-    one = document(entry())
+    first = document(entry())
     two = document("# T\n\n" + entry(), "tasks/a.md")
-    assert rows(one, document(entry(), "w/MEMORY.md", tree="w")) == []
-    (found,) = rows(one, two)
+    assert rows(first, document(entry(), "w/MEMORY.md", tree="w")) == []
+    (found,) = rows(first, two)
     assert (found.path, found.line) == ("tasks/a.md", 4)
     assert "id a1 is also in MEMORY.md:6" in found.detail
 
@@ -130,17 +130,17 @@ def test_institutional_text_is_measured_with_what_stands_above_it():
     above = document(
         "x" * 400, "~/institutional.md", store="institutional", level="global"
     )
-    own = document("y" * 404, "institutional.md", store="institutional")
+    institutional = document("y" * 404, "institutional.md", store="institutional")
     job = document(
         "z" * 400, "j/institutional.md", store="institutional", level="job", job="j"
     )
-    (found,) = rows(job, own, above, max_tokens=400)
-    assert (found.name, found.path) == (
+    (check,) = rows(job, institutional, above, max_tokens=400)
+    assert (check.name, check.path) == (
         "institutional",
         "institutional.md",
     )
-    assert "201 tokens" in found.detail
-    assert rows(own, above, max_tokens=0) == []
+    assert "201 tokens" in check.detail
+    assert rows(institutional, above, max_tokens=0) == []
     same = document("x" * 400, "institutional.md", store="institutional")
     assert rows(same, above, max_tokens=200) == []
     other = document(

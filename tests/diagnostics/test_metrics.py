@@ -112,11 +112,11 @@ def test_duplicates_lower_coherence():
 
 def test_one_entry_has_no_coherence_and_the_others_share_its_weight():
     """No value, no weight; the weights of the rest are 1 in sum."""
-    found = health([item(1)], Indexed(1, 1), (), [1])
-    lost = found.metrics["coherence"]
+    report = health([item(1)], Indexed(1, 1), (), [1])
+    lost = report.metrics["coherence"]
     assert (lost.value, lost.weight) == (None, 0.0)
-    assert sum(metric.weight for metric in found.metrics.values()) == pytest.approx(1)
-    assert found.score == pytest.approx(
+    assert sum(metric.weight for metric in report.metrics.values()) == pytest.approx(1)
+    assert report.score == pytest.approx(
         (25 * 100 + 25 * 100 + 15 * 100 + 0) / 80, abs=0.06
     )
 
@@ -181,15 +181,15 @@ def test_always_within_bounds_and_whatever_the_order(seed):
     held = dice.randrange(50)
     missing = dice.randrange(50)
     places = dice.choices(range(20), k=5)
-    found = health(items, Indexed(held, held + missing), log, places)
-    for metric in found.metrics.values():
+    report = health(items, Indexed(held, held + missing), log, places)
+    for metric in report.metrics.values():
         assert metric.value is None or 0 <= metric.value <= 100
         assert metric.raise_with.startswith("mem ") or not metric.raise_with
         assert metric.reason.endswith(".")
         assert (metric.value is None) == (metric.weight == 0)
-    assert sum(metric.weight for metric in found.metrics.values()) == pytest.approx(
+    assert sum(metric.weight for metric in report.metrics.values()) == pytest.approx(
         1, abs=1e-3
     )
-    assert 0 <= found.score <= 100
+    assert 0 <= report.score <= 100
     dice.shuffle(items)
-    assert health(items, Indexed(held, held + missing), log, places) == found
+    assert health(items, Indexed(held, held + missing), log, places) == report

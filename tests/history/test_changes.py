@@ -26,11 +26,11 @@ class Case(NamedTuple):
 
 def cases():
     blocks = CASES.read_text(encoding="utf-8").strip().split("\n\n")[1:]
-    found = []
+    listed = []
     for block in blocks:
         head, older, newer, question = block.splitlines()
         kind, language, source = head.split()
-        found.append(
+        listed.append(
             Case(
                 kind=kind,
                 language=language,
@@ -40,14 +40,14 @@ def cases():
                 question=question,
             )
         )
-    return found
+    return listed
 
 
 def doc(case, name, words, date):
     person, _, agent = words.partition(" | ")
-    said = (("person", person), ("agent", agent))
+    passages = (("person", person), ("agent", agent))
     if case.source == "commit":
-        said = (("person", f"{person}\n\n{agent}"),)
+        passages = (("person", f"{person}\n\n{agent}"),)
     return Doc(
         source=case.source,
         unit=name,
@@ -56,7 +56,7 @@ def doc(case, name, words, date):
         who="claude",
         date=date,
         title=person,
-        said=said,
+        said=passages,
     )
 
 
@@ -133,11 +133,11 @@ def test_a_revert_changes_the_commit_that_it_names_and_no_other(tmp_path):
     text = 'Revert "Use the default as a sentinel for boolean flags"'
     for name, named in (("one", "f00dbeef"), ("two", "old")):
         newer = commit("new", text, "2026-03-02T10:00:00Z", (named,))
-        found = marked(tmp_path / name, older, newer, question)
-        assert found == {"new": "", "old": "c:new" if named == "old" else ""}
+        marks = marked(tmp_path / name, older, newer, question)
+        assert marks == {"new": "", "old": "c:new" if named == "old" else ""}
     spoken = older._replace(source="session", key="s:old-1")
-    found = marked(tmp_path / "said", spoken, newer, question)
-    assert found == {"new": "", "old": "c:new"}
+    marks = marked(tmp_path / "said", spoken, newer, question)
+    assert marks == {"new": "", "old": "c:new"}
 
 
 def test_a_commit_that_has_little_of_a_question_leads_nothing(tmp_path):
@@ -158,9 +158,9 @@ def test_the_name_of_a_file_alone_is_not_one_thing(tmp_path):
     case = Case("", "", "session", "", "", "")
     date = "2026-11-27T10:00:00Z"
     newer = doc(case, "new", f"{rule} | Reverted conf.py.", date)
-    found = marked(tmp_path / "a", older, newer, "docs/conf.py")
-    assert found == {"old": "", "new": ""}
+    marks = marked(tmp_path / "a", older, newer, "docs/conf.py")
+    assert marks == {"old": "", "new": ""}
     newer = commit("new", "Update testing.py", date)
     older = commit("old", "Conflicts: setup.py", "2017-03-30T10:00:00Z")
-    found = marked(tmp_path / "b", older, newer, "setup.py testing.py")
-    assert found == {"old": "", "new": ""}
+    marks = marked(tmp_path / "b", older, newer, "setup.py testing.py")
+    assert marks == {"old": "", "new": ""}

@@ -102,17 +102,17 @@ def test_what_it_does_in_a_real_shell(fake, tmp_path, shell):
     text = git_hooks.with_section("cat\necho after\n", "post-merge")
     hook.write_text(text)
     path = f"{fake.parent}{os.pathsep}{os.environ['PATH']}"
-    own = {
+    environ = {
         "PATH": path,
         "OUT": str(tmp_path / "out"),
         "GIT_DIR": "/no",
         "GIT_INDEX_FILE": "x",
     }
     words = [shell, "-e", str(hook), "1", "b c"]
-    said = b"for the hook\n"
+    standard_input = b"for the hook\n"
     try:
         process = subprocess.run(
-            words, env=os.environ | own, input=said, capture_output=True
+            words, env=os.environ | environ, input=standard_input, capture_output=True
         )
     except FileNotFoundError:
         pytest.skip(f"no {shell} here")

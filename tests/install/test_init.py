@@ -217,12 +217,12 @@ def test_one_target_goes_alone(project):
     assert project.has(".git/hooks/post-merge")
     exclude = project.read(".git/info/exclude")
     assert "/.codex/hooks.json" in exclude and ".memory.db*" in exclude
-    own = project.home / ".claude/settings.json"
+    settings = project.home / ".claude/settings.json"
     for left in ("--user", "--all"):  # the user's own wiring; both
         project.mem("init", "--claude", "--user")
-        assert own.exists() and project.git("config", "merge.mem.driver")
+        assert settings.exists() and project.git("config", "merge.mem.driver")
         project.mem("init", "--remove", left)
-        assert not own.exists() and project.has("MEMORY.md") == (left == "--user")
+        assert not settings.exists() and project.has("MEMORY.md") == (left == "--user")
         assert project.has(".codex/hooks.json") == (left == "--user")
 
 
@@ -674,12 +674,12 @@ def test_agents_are_told_where_they_read(project, files, changed):
         project.write(name, text)
     before = snapshot(project.root)
     project.mem("init", "--agents")
-    found = [
+    holding = [
         name
         for name in repository.AGENT_FILES
         if "mem recall" in _read(project.root / name)
     ]
-    assert found == changed
+    assert holding == changed
     for name in changed:
         assert _read(project.root / name).startswith(files.get(name, ""))
         lines = _read(project.root / name).splitlines()
@@ -734,7 +734,7 @@ def test_what_to_learn_with_is_written_to_the_users_configuration(project):
 
 
 @pytest.mark.parametrize(
-    ("there", "answer", "value", "receiver"),
+    ("programs", "answer", "value", "receiver"),
     [
         (("claude", "codex"), "y", "claude", "Anthropic"),
         (("claude", "codex"), "", "none", "Anthropic"),
@@ -742,7 +742,7 @@ def test_what_to_learn_with_is_written_to_the_users_configuration(project):
     ],
 )
 def test_a_person_at_a_terminal_is_asked_once(
-    project, monkeypatch, there, answer, value, receiver
+    project, monkeypatch, programs, answer, value, receiver
 ):
     """The default is no; either answer settles it. The question names who is sent what.
     Without the command of an agent nobody is asked."""
@@ -752,12 +752,14 @@ def test_a_person_at_a_terminal_is_asked_once(
     )
     monkeypatch.setattr("shutil.which", lambda name, *_, **__: None)
     project.mem("init")
-    assert not any("login" in each for each in asked)
+    assert not any("login" in question_asked for question_asked in asked)
     monkeypatch.setattr(
-        "shutil.which", lambda name, *_, **__: name if name in there else None
+        "shutil.which", lambda name, *_, **__: name if name in programs else None
     )
     for _ in range(2):
         project.mem("init")
-    (question,) = (each for each in asked if "login" in each)
+    (question,) = (
+        question_asked for question_asked in asked if "login" in question_asked
+    )
     assert "digest" in question and f"goes to {receiver}" in question
     assert f'llm = "{value}"' in user_file(project.home, os.environ).read_text()

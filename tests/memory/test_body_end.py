@@ -85,7 +85,7 @@ def test_an_edited_body_is_all_the_entrys():
 
 
 @pytest.mark.parametrize(
-    ("body", "rest"),
+    ("body", "prose_below"),
     [
         ("## T\nx", "## Other\ny\n"),
         ("## T\nx", "# Above\ny\n"),
@@ -93,12 +93,12 @@ def test_an_edited_body_is_all_the_entrys():
         ("# T\nx\n## Own", "# Other\n"),
     ],
 )
-def test_without_the_key_headings_decide(body, rest):
+def test_without_the_key_headings_decide(body, prose_below):
     """Files of older versions and other tools: the rank of the first heading, else the
     second."""
-    file = parse(f"---\nid: a\n---\n{body}\n\n{rest}", "x")
+    file = parse(f"---\nid: a\n---\n{body}\n\n{prose_below}", "x")
     assert file.entries[0].body == body
-    assert parts(file)[1:] == [("prose", rest)]
+    assert parts(file)[1:] == [("prose", prose_below)]
 
 
 def test_bodies_are_written_with_deeper_headings():

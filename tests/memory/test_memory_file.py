@@ -131,16 +131,18 @@ def test_line_ends_do_not_change_the_meaning(text, eol):
     """A checkout with other line ends has the same entries and the same problems on the
     same lines."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
-    here = parse(plain, "x")
-    there = parse(with_eol(plain, eol), "x")
-    assert [entry[1:12] for entry in here.entries] == [
-        entry[1:12] for entry in there.entries
+    plain_file = parse(plain, "x")
+    other_file = parse(with_eol(plain, eol), "x")
+    assert [entry[1:12] for entry in plain_file.entries] == [
+        entry[1:12] for entry in other_file.entries
     ]
-    bodies = [(entry.line, entry.body.replace(eol, "\n")) for entry in there.entries]
-    assert [(entry.line, entry.body) for entry in here.entries] == bodies
-    assert here.problems == there.problems
-    assert [section.line for section in sections(here)] == [
-        section.line for section in sections(there)
+    bodies = [
+        (entry.line, entry.body.replace(eol, "\n")) for entry in other_file.entries
+    ]
+    assert [(entry.line, entry.body) for entry in plain_file.entries] == bodies
+    assert plain_file.problems == other_file.problems
+    assert [section.line for section in sections(plain_file)] == [
+        section.line for section in sections(other_file)
     ]
 
 

@@ -61,12 +61,12 @@ class Shared:
 
     def dump(self) -> str:
         """Every value of every table as one text."""
-        found = []
+        rows = []
         for table in TABLES:
-            found += [
+            rows += [
                 repr(row) for row in self.rows(f"SELECT t::text FROM mem.{table} t")
             ]
-        return "\n".join(found)
+        return "\n".join(rows)
 
     def check(self):
         """What is counted is what there is."""

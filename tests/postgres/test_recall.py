@@ -117,12 +117,12 @@ def test_projects_are_told_apart(project, shared, other):
     """Equal ids in two projects are two entries; --project asks one alone, by its
     name."""
     second = other("second")
-    for one, body in (
+    for repository, body in (
         (project, "zebra here"),
         (second, "zebra there, in the second place"),
     ):
-        one.memory(one.entry("Setup", body, id="same-id"))
-        push(one)
+        repository.memory(repository.entry("Setup", body, id="same-id"))
+        push(repository)
     hits = project.mem("recall", "--shared", "--json", "zebra").hits
     assert len(hits) == 2 and len({hit["id"] for hit in hits}) == 1
     assert {hit["project"] for hit in hits} == {"repo", "second"}

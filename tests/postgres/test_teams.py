@@ -23,9 +23,9 @@ def teams(project, shared, other, monkeypatch):
         " TO pusher_a, pusher_b",
     )
     second = other("second")
-    for one, team in ((project, "a"), (second, "b")):
-        one.memory(
-            one.entry(
+    for repository, team in ((project, "a"), (second, "b")):
+        repository.memory(
+            repository.entry(
                 f"Of {team}",
                 f"zebra {team}secretof",
                 id=f"id-{team}",
@@ -34,15 +34,17 @@ def teams(project, shared, other, monkeypatch):
                 kind="pitfall",
             )
         )
-        one.write(
+        repository.write(
             "MEMORY.archive.md",
-            one.entry(f"Old of {team}", f"zebra {team}secretof", id=f"old-{team}"),
+            repository.entry(
+                f"Old of {team}", f"zebra {team}secretof", id=f"old-{team}"
+            ),
         )
         monkeypatch.setenv(
             "MEM_STORE_URL", shared.server.url(shared.name, f"pusher_{team}", "pw")
         )
         monkeypatch.setenv("MEM_STORE_TEAM", f"team_{team}")
-        push(one, "--archived")
+        push(repository, "--archived")
     monkeypatch.setenv(
         "MEM_STORE_URL", shared.server.url(shared.name, "reader_a", "pw")
     )

@@ -23,8 +23,10 @@ def test_the_later_layer_wins_and_is_remembered(project):
         "limit = 1\nhalf_life = 10\ndecay = 'linear'\nmax_tokens = 5\n",
     )
     project.write(".mem.toml", "limit = 2\nhalf_life = 20\nmax_tokens = 6\n")
-    found = settings(root, home, {"MEM_LIMIT": "3", "MEM_MAX_TOKENS": "7"}, "limit=4")
-    c = found.config
+    resolved = settings(
+        root, home, {"MEM_LIMIT": "3", "MEM_MAX_TOKENS": "7"}, "limit=4"
+    )
+    c = resolved.config
     assert (c.growth, c.decay, c.half_life, c.max_tokens, c.limit) == (
         "log",
         "linear",
@@ -34,8 +36,8 @@ def test_the_later_layer_wins_and_is_remembered(project):
     )
     keys = ("growth", "decay", "half_life", "max_tokens", "limit")
     expected = ["default", "user file", "project file", "environment", "flag"]
-    assert [found.origins[key] for key in keys] == expected
-    assert set(found.origins) == set(KEYS) == set(config.Config._fields)
+    assert [resolved.origins[key] for key in keys] == expected
+    assert set(resolved.origins) == set(KEYS) == set(config.Config._fields)
 
 
 def test_a_repository_may_not_set_what_is_the_users(project):

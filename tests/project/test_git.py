@@ -23,14 +23,14 @@ def test_git_and_common_dir_are_those_that_git_names(project):
             (git.git_dir, "--git-dir"),
             (git.common_dir, "--git-common-dir"),
         ):
-            said = Path(
+            expected = Path(
                 project.git(
                     "rev-parse", "--path-format=absolute", option, cwd=top
                 ).strip()
             )
             found = ours(top)
             assert found is not None
-            assert found.resolve() == said.resolve()
+            assert found.resolve() == expected.resolve()
 
 
 @pytest.mark.parametrize(

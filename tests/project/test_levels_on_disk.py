@@ -108,23 +108,23 @@ projects/p/MEMORY.md projects/p/tasks/c.md ~/tasks/c.md ~/proxy.md ~/.mem/jobs/j
 def test_exactly_the_paths_of_the_format_are_listed(project):
     """Every path of the levels, in order root, jobs, sessions, home; and no other."""
     put(project, *EXPECTED, *OTHERS)
-    found = names(project)
-    assert sorted(found) == sorted(EXPECTED)
-    assert found[0] == "MEMORY.md"
-    assert [name for name in found if name.startswith("~/")] == found[-3:]
+    listed = names(project)
+    assert sorted(listed) == sorted(EXPECTED)
+    assert listed[0] == "MEMORY.md"
+    assert [name for name in listed if name.startswith("~/")] == listed[-3:]
 
 
 def test_every_file_has_its_level_store_job_and_task(project):
     """A file below a job's `tasks/` is the job's, a folder there is a task; archives
     name their store."""
     put(project, *EXPECTED)
-    found = {
+    places = {
         file.name: tuple(file.place)
         for file in levels_on_disk.list_files(project.root, project.home).files
     }
     t1 = ".teaparty/jobs/j1/tasks/t1"
     assert {
-        name: found[name] for name in found if name.count("/") < 2 and "arch" in name
+        name: places[name] for name in places if name.count("/") < 2 and "arch" in name
     } == {
         "MEMORY.archive.md": ("project", "archive", "", "", "memory"),
         "institutional.archive.md": ("project", "archive", "", "", "institutional"),
@@ -132,30 +132,30 @@ def test_every_file_has_its_level_store_job_and_task(project):
         "tasks/c.archive.md": ("project", "archive", "", "", "memory"),
         "~/MEMORY.archive.md": ("global", "archive", "", "", "memory"),
     }
-    assert found["proxy-tasks/p.md"][:2] == ("project", "proxy")
-    assert found["tasks/c.md"] == ("project", "memory", "", "", "memory")
-    assert found[".teaparty/jobs/j1/tasks/x.md"] == (
+    assert places["proxy-tasks/p.md"][:2] == ("project", "proxy")
+    assert places["tasks/c.md"] == ("project", "memory", "", "", "memory")
+    assert places[".teaparty/jobs/j1/tasks/x.md"] == (
         "job",
         "memory",
         "j1",
         "",
         "memory",
     )
-    assert found[f"{t1}/MEMORY.md"] == ("task", "memory", "j1", "t1", "memory")
-    assert found[f"{t1}/worktree/institutional.md"][:4] == (
+    assert places[f"{t1}/MEMORY.md"] == ("task", "memory", "j1", "t1", "memory")
+    assert places[f"{t1}/worktree/institutional.md"][:4] == (
         "task",
         "institutional",
         "j1",
         "t1",
     )
-    assert found[".mem/jobs/j2/tasks/t.md/MEMORY.md"][:4] == (
+    assert places[".mem/jobs/j2/tasks/t.md/MEMORY.md"][:4] == (
         "task",
         "memory",
         "j2",
         "t.md",
     )
-    assert found[".sessions/s1/tasks/z.md"][:4] == ("task", "memory", "", "s1")
-    assert found["projects/p/.sessions/s2/MEMORY.md"][:4] == (
+    assert places[".sessions/s1/tasks/z.md"][:4] == ("task", "memory", "", "s1")
+    assert places["projects/p/.sessions/s2/MEMORY.md"][:4] == (
         "task",
         "memory",
         "",
@@ -174,7 +174,7 @@ def test_work_trees_of_jobs_and_tasks_are_told_apart(project):
     )
     put(project, f"{JOB}/tasks/t/worktree/MEMORY.md", f"{JOB}/tasks/t/worktree/.git")
     put(project, ".mem/jobs/k/.git", ".mem/jobs/k/tasks/u/MEMORY.md")
-    found = {
+    work_trees = {
         file.name: file.tree
         for file in levels_on_disk.list_files(project.root, project.home).files
     }
@@ -183,7 +183,7 @@ def test_work_trees_of_jobs_and_tasks_are_told_apart(project):
     inner = dict.fromkeys(
         ("MEMORY.md", f"{JOB}/MEMORY.md", f"{JOB}/tasks/t/MEMORY.md"), ""
     )
-    assert found == {**inner, **trees, "~/MEMORY.md": "~"}
+    assert work_trees == {**inner, **trees, "~/MEMORY.md": "~"}
 
 
 def test_a_link_that_leaves_the_root_is_refused_and_named(project):
@@ -304,10 +304,10 @@ def test_any_file_name_can_be_indexed_and_found(project):
         file.write(project.entry("Job", "Zebra of a job."))
     result = project.ok("index", "--json")
     assert r"tasks/bad\xff\xfe.md" in [file["path"] for file in result.json["files"]]
-    found = project.mem(
+    answer = project.mem(
         "recall", "zebra", "--json", "--max-tokens=0", "--set", "mmr_lambda=1"
     )
-    assert len(found.hits) == 7
+    assert len(answer.hits) == 7
     project.ok("recall", "zebra", cwd=job)
     project.ok("index", "--check")
 

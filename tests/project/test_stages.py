@@ -10,7 +10,7 @@ from memcli.project.stages import stage_of
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize(("text", "found"), [
+@pytest.mark.parametrize(("text", "stage"), [
     ("---\nstage: Designing\n---\n", "design"),
     ("---\nstage: party\n---\n", ""),
     ("---\nstage: [broken\n---\nStage: review\n", "review"),
@@ -26,10 +26,10 @@ HERE = Path(__file__).parent
     ("## Stage\n\n- **Review**, since May\n", "review"),
     ("## Goal\nReview the code before release.\n", ""),
 ])  # fmt: skip
-def test_intent_names_a_stage_or_none(text, found):
+def test_intent_names_a_stage_or_none(text, stage):
     """In its front matter, else in a line, else in today's clauses; two of today are
     none."""
-    assert stage_of(text)[0] == found
+    assert stage_of(text)[0] == stage
 
 
 @pytest.mark.parametrize(

@@ -113,8 +113,8 @@ def test_the_nearest_are_the_same_however_things_are_numbered(distance, most):
     decides."""
     actual = set(arithmetic.nearest(distance, most))
     assert len(actual) >= min(most, len(distance))
-    rest = distance.keys() - actual
-    if actual and rest:
+    farther = distance.keys() - actual
+    if actual and farther:
         last = max(distance[key] for key in actual)
-        assert last < min(distance[key] for key in rest)
+        assert last < min(distance[key] for key in farther)
         assert sum(distance[key] < last for key in actual) < most

@@ -39,12 +39,12 @@ def heard(monkeypatch):
     return calls
 
 
-def at(heard, what, path):
+def at(heard, wanted, path):
     """When it first happened to a path."""
     return next(
         number
         for number, (call, _, target) in enumerate(heard)
-        if (call, target) == (what, path)
+        if (call, target) == (wanted, path)
     )
 
 

@@ -9,13 +9,13 @@ from memcli.storage.files import snapshot, transaction
 
 @pytest.fixture
 def pair(tmp_path):
-    one, other = (
+    first, other = (
         sqlite3.connect(tmp_path / "a.db", isolation_level=None, timeout=0.1)
         for _ in range(2)
     )
-    one.execute("PRAGMA journal_mode = WAL")
-    one.execute("CREATE TABLE t (x)")
-    return one, other
+    first.execute("PRAGMA journal_mode = WAL")
+    first.execute("CREATE TABLE t (x)")
+    return first, other
 
 
 def count(db):

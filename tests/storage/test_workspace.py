@@ -137,16 +137,16 @@ def outcome(pid):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def kept(told):
+def kept(news):
     """Files whose text was set aside, and where."""
-    found = (
+    copies = (
         line.removeprefix("an unfinished write of ")
-        for line in told
+        for line in news
         if " is kept " in line
     )
     return [
         (name, copy)
-        for name, _, copy in (line.partition(" is kept in ") for line in found)
+        for name, _, copy in (line.partition(" is kept in ") for line in copies)
     ]
 
 
@@ -417,12 +417,17 @@ def test_twenty_processes_append_and_every_line_is_there(house):
     house.put("MEMORY.md", b"")
     lines = [[f"{writer}.{number}\n" for number in range(3)] for writer in range(20)]
     pids = [
-        spawn(lambda own=own: [append(house, line) for line in own]) for own in lines
+        spawn(
+            lambda lines_of_one=lines_of_one: [
+                append(house, line) for line in lines_of_one
+            ]
+        )
+        for lines_of_one in lines
     ]
     assert [outcome(pid) for pid in pids] == [0] * 20
     assert sorted(
         (house.root / "MEMORY.md").read_text().splitlines(keepends=True)
-    ) == sorted(line for own in lines for line in own)
+    ) == sorted(line for lines_of_one in lines for line in lines_of_one)
     assert list(house.listing()) == ["MEMORY.md"]
 
 

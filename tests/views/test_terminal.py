@@ -68,10 +68,10 @@ def test_the_width_is_the_terminals(monkeypatch):
     assert terminal.columns(None) == terminal.columns(io.StringIO()) == 0
     main, side = pty.openpty()
     with os.fdopen(main), os.fdopen(side, "w") as stream:
-        for given, width in ((None, 80), ("x", 80), ("50", 50), ("3", 20)):
+        for columns, width in ((None, 80), ("x", 80), ("50", 50), ("3", 20)):
             monkeypatch.delenv("COLUMNS", raising=False)
-            if given is not None:
-                monkeypatch.setenv("COLUMNS", given)
+            if columns is not None:
+                monkeypatch.setenv("COLUMNS", columns)
             assert terminal.columns(stream) == width
         monkeypatch.delenv("COLUMNS")
         fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 61, 0, 0))

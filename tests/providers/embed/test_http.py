@@ -172,16 +172,18 @@ def test_requests_are_bounded_in_bytes_too(server):
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("status", "message"),
     [
         (400, "the input length exceeds the context length"),
         (500, "input (600 tokens) is too large"),
     ],
 )
-def test_a_text_over_the_models_own_limit_is_halved_until_it_fits(status, said, server):
+def test_a_text_over_the_models_own_limit_is_halved_until_it_fits(
+    status, message, server
+):
     """A model's limit is not known beforehand; short texts of the batch stay as they
     are."""
-    server.answers = [Answer(status, {"error": said})] * 2
+    server.answers = [Answer(status, {"error": message})] * 2
     made(server).embed(["short", "word " * 1000])
     sent = [[len(text) for text in body["input"]] for body in server.bodies]
     assert sent == [[5, 4999], [5, 2499], [5, 1249]]

@@ -174,20 +174,20 @@ def test_the_name_in_the_cache_tells_apart_what_must_not_meet():
 
 
 @pytest.mark.parametrize(
-    ("name", "most"),
+    ("name", "most_texts"),
     [("openai", 256), ("openai-compatible", 128), ("gemini", 100), ("ollama", 32)],
 )
-def test_no_request_is_bigger_than_the_provider_takes(name, most, server):
+def test_no_request_is_bigger_than_the_provider_takes(name, most_texts, server):
     """Texts go in batches by count, and all come back in order."""
     embedder = made(
         name, {KEYS.get(name, "X"): "k"}, url=server.url, model="m", dimensions=4
     )
-    texts = [f"{number} text" for number in range(most + 3)]
+    texts = [f"{number} text" for number in range(most_texts + 3)]
     assert [row[1:3] for row in lists(embedder.embed(texts))] == [
         vector_of(text)[1:3] for text in texts
     ]
     sizes = [len(body["input"]) for body in server.bodies]
-    assert sizes == [most, 3]
+    assert sizes == [most_texts, 3]
 
 
 PER_DAY = {

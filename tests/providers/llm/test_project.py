@@ -39,10 +39,12 @@ def test_the_ledger_is_shown_by_health(project, api):
     assert "LLM" not in project.mem("health").out
     project.mem(*STAGE, *ON)
     project.mem(*STAGE, *ON)
-    found = project.mem("health", "--json").json["llm"]
-    assert found["calls"] == 2 and found["input"] == api.total("input_tokens") > 0
-    assert found["cost"] == pytest.approx((found["input"] + 5 * found["output"]) / 1e6)
-    tokens = found["input"] + found["output"]
+    ledger = project.mem("health", "--json").json["llm"]
+    assert ledger["calls"] == 2 and ledger["input"] == api.total("input_tokens") > 0
+    assert ledger["cost"] == pytest.approx(
+        (ledger["input"] + 5 * ledger["output"]) / 1e6
+    )
+    tokens = ledger["input"] + ledger["output"]
     assert (
         f"LLM, 30 days: 2 calls, {tokens} tokens, 0.00 USD" in project.mem("health").out
     )
@@ -68,10 +70,10 @@ def test_doctor_asks_only_when_told(project, api):
     """A key is INFO; --online asks once: PASS, or FAIL and exit 1."""
 
     def rows(*args):
-        found = project.mem("doctor", "--json", *args).json
+        report = project.mem("doctor", "--json", *args).json
         return {
             row["status"]: row["detail"]
-            for row in found["checks"]
+            for row in report["checks"]
             if row["name"] == "llm"
         }
 
