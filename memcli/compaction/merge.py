@@ -301,10 +301,11 @@ def _merge_blocks(
             merged[key] = _merge_block(parted, ours[key], theirs[key], prose)
         else:
             merged[key] = removals.left(parted, ours.get(key), theirs.get(key))
-    taken = {versions[0].id for versions in merged.values() if versions}
+    by_entry = list(filter(None, merged.values()))
+    taken = {versions[0].id for versions in by_entry}
     stale = _edited_on(base, merged)
     blocks = []
-    for first, *others in filter(None, merged.values()):
+    for first, *others in by_entry:
         new = (block for block in others if not block.id or block.id not in taken)
         for block in (first, *new):
             if (block.id, block.body) not in stale:
@@ -370,7 +371,8 @@ class _Removals:
     ) -> list[_Block]:
         """What stays of an entry that one side lacks: everything if the other side
         changed it or it is a guard, else only new prose below it."""
-        left = ours or theirs or _Block()
+        left = ours or theirs
+        assert left
         if base is None:
             return [left]
         is_guard = base.binds and left.binds and not self.is_archive

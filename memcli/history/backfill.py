@@ -172,7 +172,7 @@ def backfill(
 ) -> BackfillReport:
     """Add every session that is new or has grown, and the new commits; goes on where it
     stopped."""
-    problems = []
+    problems: list[tuple[str, str]] = []
     sessions: Counter[str] = Counter()
     exchanges = 0
     oldest = (today - datetime.timedelta(days=config.history_days)).isoformat()
@@ -182,7 +182,7 @@ def backfill(
     for together in _in_batches(fresh, progress):
         # All of a batch is read first: while one writes, nobody else can.
         parts = [(file, _part(record, file, root, oldest, read)) for file in together]
-        problems += [_problem(file, part.why) for file, part in parts if part.why]
+        problems += _problems_of(parts)
         with transaction(record.db):
             for file, part in parts:
                 if part.until:
@@ -223,11 +223,6 @@ def _in_batches(
         yield (counted(number, file) for number, file, _ in together)
 
 
-def _problem(file: FoundSession, why: str) -> tuple[str, str]:
-    path = str(file.path)
-    return path, why.removeprefix(f"{path}: ")
-
-
 class _SessionPart(NamedTuple):
     """What is read of a session file: its exchanges, how far it goes, and why it could
     not be read."""
@@ -235,6 +230,16 @@ class _SessionPart(NamedTuple):
     docs: Sequence[Doc] = ()
     until: tuple[Any, ...] = ()
     why: str = ""
+
+
+def _problems_of(
+    parts: Iterable[tuple[FoundSession, _SessionPart]],
+) -> Iterator[tuple[str, str]]:
+    """The paths of the files that could not be read, each with the reason."""
+    for file, part in parts:
+        if part.why:
+            path = str(file.path)
+            yield path, part.why.removeprefix(f"{path}: ")
 
 
 def _part(
