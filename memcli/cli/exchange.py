@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from memcli.app import App
 from memcli.cli import boundary
 from memcli.cli.options import argument, command, flag, option, say_changes, wrote
+from memcli.cli.pager import put_paged
 from memcli.errors import DataError, UsageError, one_of
 from memcli.memory.values import Patch, Problem
 from memcli.memory.words import count
@@ -45,7 +46,7 @@ def diff(
     if mem.options.json or format == "json":
         put(json.of(report))
     else:
-        put(safe(forms[format](report)))
+        put_paged(safe(forms[format](report)))
     if check and not report.empty:
         return code or 1
     return code

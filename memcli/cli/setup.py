@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from memcli.app import App
 from memcli.cli import fast
 from memcli.cli.options import argument, command, flag, option, say_changes, show
+from memcli.cli.pager import put_paged
 from memcli.errors import DataError, UsageError
 from memcli.views import json
 from memcli.views import setup as view
@@ -235,4 +236,4 @@ def help_(
     if name and name not in program.commands():
         near = get_close_matches(name, program.commands(), 1)
         raise UsageError(f"{name}: no such command", " ".join(["mem help", *near]))
-    put(program.write_help(name))
+    put_paged(program.write_help(name))

@@ -20,6 +20,7 @@ from memcli.cli.options import (
     show,
     wrote,
 )
+from memcli.cli.pager import put_paged
 from memcli.errors import DataError, UsageError
 from memcli.memory.filters import Filters
 from memcli.views import entries
@@ -269,6 +270,6 @@ def doctor(
     if dry_run or mem.options.json:
         wrote(mem, report, view.doctor_text, view.doctor_keys)
     else:
-        put(view.doctor_text(report, whole=everything))
+        put_paged(view.doctor_text(report, whole=everything))
     say(view.doctor_summary(report), quiet=quiet)
     return 1 if report.failed else 0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memcli.install.targets import REMOVAL
 from memcli.memory.parser import parse
+from memcli.memory.values import listed
 from memcli.memory.words import body_of
 from memcli.recall.budget import cut_words
 from memcli.text.controls import for_display, for_prompt
@@ -158,15 +159,19 @@ def _shown_values(report: ShowReport) -> dict[str, Any]:
     kinds = (entry.kind, entry.type, f"domain {entry.domain}", f"phase {entry.phase}")
     factors = (f"{key} {value:.3g}" for key, value in report.factors.items())
     reinforced = count(entry.reinforcement_count, "time")
+    age = count(report.age_days, "day")
+    if not (entry.date or entry.last_reinforced or entry.created_at):
+        age = f"unknown, counted as {age}"
     return {
         "id": entry.id,
         "where": f"{report.path}:{entry.line} ({report.level}, {report.store})",
         "what": ", ".join(filter(None, kinds)),
         "status": f"{entry.status}, priority {entry.priority}",
         "code": redact_secrets(for_display(report.gone)),
-        "age": f"{count(report.age_days, 'day')}, reinforced {reinforced}",
+        "age": f"{age}, reinforced {reinforced}",
         "standing": " ".join(factors),
         **{key: entry.extra.get(key) for key in ("tags", "paths", "commands")},
+        "rests on": [row.partition("#")[0] for row in listed(entry, "rests_on")],
         **report.provenance,
         "copies": report.copies,
         "relations": [

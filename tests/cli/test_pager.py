@@ -28,9 +28,10 @@ def on_terminal(project, *words, env):
 
 @pytest.mark.process
 def test_a_long_answer_is_paged_and_a_short_one_is_not(long):
-    """Of list and recall; `cat` and nothing are no pager, and a missing one is passed
+    """Of list, recall and help, for one; `cat` and nothing are no pager, and a missing one is passed
     over."""
-    assert on_terminal(long, "list", env={}).count("PAGED") > 50
+    for command in ("list", "help"):
+        assert on_terminal(long, command, env={}).count("PAGED") > 50
     assert "PAGED" not in on_terminal(long, "list", "--limit", "3", env={})
     assert "PAGED" not in on_terminal(long, "show", "00000001", env={})
     for pager in ("cat", "", "/nowhere/less -R"):

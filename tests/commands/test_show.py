@@ -106,3 +106,12 @@ def test_prose_can_be_shown(project):
     result = project.mem("show", row["id"][:8])
     assert "The zebra sleeps." in result.out
     assert "Notes > Herd" in result.out
+
+
+def test_what_an_entry_rests_on_is_shown(project):
+    """By its place; the age of what has no date is called unknown."""
+    project.write("cart.py", "total = price * amount\n")
+    project.ok("add", "Totals are in cents", "--rests-on", "cart.py:1")
+    assert "rests on: cart.py:1" in project.mem("show", project.listed()[0]["id"]).out
+    project.memory("# Loose\n\nA text of no date.\n")
+    assert "age:      unknown" in project.mem("show", project.listed()[0]["id"]).out
