@@ -17,7 +17,7 @@ from tests.programs import run
 
 HERE = Path(__file__).parent
 # of repositories collected after the others
-LATER = ("fresh", "last", "unseen", "anew", "strange")
+LATER = ("fresh", "last", "unseen", "anew", "strange", "recent")
 PARTS = ("look", "choose", "score", *LATER)
 HOST = "https://github.com"
 
