@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memcli.app import App
 from memcli.errors import ProviderError, UsageError, one_of
-from memcli.index import lexical, view
+from memcli.index import view
 from memcli.index.own import ask
 from memcli.index.search import Matching
 from memcli.memory.filters import checked
@@ -82,13 +82,9 @@ def recall(app: App, request: RecallRequest) -> RecallReport:
 def _check(request: RecallRequest) -> None:
     """Raise UsageError for a request that asks nothing, or of an agent nobody
     knows."""
-    hint = 'mem recall "what you are about to do"'
     if not request.task.strip():
+        hint = 'mem recall "what you are about to do"'
         raise UsageError("the task is empty", hint)
-    terms = lexical.build(request.task).terms
-    if terms and lexical.STOP_WORDS.issuperset(terms):
-        what = "nothing is asked: the task has only words such as 'the' and 'of'"
-        raise UsageError(what, hint)
     if request.agents:
         from memcli.sessions.formats.registry import FORMATS
 
