@@ -237,6 +237,10 @@ def read(path: Path, form: str = "", inside: Path | None = None) -> ImportSource
     return ImportSource(form=form, drafts=tuple(drafts), problems=tuple(problems))
 
 
+DEEPEST = 20
+"""So many files deep imports are followed; Claude Code follows five."""
+
+
 class _Following:
     """Reads imported files below a root, and notes a problem for all others."""
 
@@ -245,8 +249,11 @@ class _Following:
         self.problems = problems
         self.taken = set[str]()
 
-    def texts(self, name: str, text: str) -> Iterator[tuple[str, str]]:
-        """The texts of a file, named from the root, and of its imports, each once."""
+    def texts(
+        self, name: str, text: str, deep: int = DEEPEST
+    ) -> Iterator[tuple[str, str]]:
+        """The texts of a file, named from the root, and of its imports, each once, so
+        many deep."""
         real = os.path.realpath(self.root / name)
         if real in self.taken:
             return
@@ -262,13 +269,15 @@ class _Following:
                 if matched["amid"]:
                     again = f"mem import {inner} --from {RULES}"
                     raise Unreadable(f"it is inside a sentence ({again})")
+                if not deep:
+                    raise Unreadable(f"imports are followed {DEEPEST} files deep")
                 imported = read_text(self.root / inner, self.root)
             except Unreadable as error:
                 line = text.count("\n", 0, matched.start()) + 1
                 message = f"@{named} is not followed: {error}"
                 self.problems.append(Problem(name, line, message, "unreadable"))
             else:
-                yield from self.texts(inner, imported)
+                yield from self.texts(inner, imported, deep - 1)
 
 
 def _from(inside: Path | None, path: Path) -> str:

@@ -68,7 +68,8 @@ def _put_owed(pending: Sequence[Pending]) -> None:
 def _patience(verb: str) -> float:
     """After so many seconds a hook gives up."""
     with suppress(KeyError, ValueError):
-        return float(os.environ["MEM_HOOK_SECONDS"])
+        if 0 <= (seconds := float(os.environ["MEM_HOOK_SECONDS"])) < 86_400:
+            return seconds  # neither `nan` nor `inf` is a time
     if verb.startswith("git"):
         return GIT_SECONDS
     return START_SECONDS if verb == "session-start" else SECONDS

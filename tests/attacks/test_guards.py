@@ -68,6 +68,12 @@ def test_a_hook_without_time_asks_where_guards_are_in_force(project):
     assert call(project, endless, env=soon) == ""
 
 
+@pytest.mark.parametrize("seconds", ["nan", "inf", "1e400", "-1", "soon"])
+def test_a_time_that_is_none_leaves_the_usual_one(project, seconds):
+    guarded(project)
+    assert decided(project, env={"MEM_HOOK_SECONDS": seconds}) in STOPPED
+
+
 def test_a_call_that_is_too_long_to_read_in_time_is_asked_about(
     project, monkeypatch, capfd
 ):

@@ -369,3 +369,11 @@ def test_what_an_agent_does_not_name_is_as_configured(project):
         assert (said.count("\n### "), more.count("\n### ")) == (2, 3)
 
     talk(project, work)
+
+
+def test_a_root_that_is_no_folder_is_said_at_once(project):
+    """A client shows why its server does not start."""
+    for root in ("/nope", str(project.write("a", ""))):
+        done = project.shell("mcp", "--root", root, input="")
+        assert done.code == 2
+        assert "the root is not a folder" in done.err and "hint: " in done.err

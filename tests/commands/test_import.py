@@ -377,6 +377,18 @@ def test_a_line_that_commands_an_agent_leaves_the_rest_of_its_list(project):
     assert found == {f"Rules > {rule}": "directive" for rule in rules}
 
 
+def test_a_chain_of_imports_is_followed_so_far(project):
+    """Two thousand files that each import the next: the first are taken, and it is
+    said which are not."""
+    for number in range(2_000):
+        text = f"- Never use tool number {number}.\n\n@f{number + 1}.md\n"
+        project.write(f"c/f{number}.md", text)
+    project.write("AGENTS.md", "- Always use tabs.\n\n@c/f0.md\n")
+    done = project.ends(3, "import", "AGENTS.md")
+    assert "c/f19.md:3: @f20.md is not followed: imports are followed 20" in done.err
+    assert "tool number 19" in project.read() and "number 20" not in project.read()
+
+
 def test_what_cannot_be_read_is_named_and_the_others_are_imported(project):
     """Exit 3 with the line; no link is followed."""
     folder = auto_memory(project, MEMORY="# Index\n", database=TOPIC)
