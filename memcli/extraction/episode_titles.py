@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from memcli.extraction.rules import first_clauses, words
 from memcli.extraction.rules.commands import command_of, cut
-from memcli.extraction.rules.statements import is_reported, shown
+from memcli.extraction.rules.statements import is_composed, is_reported, shown
 from memcli.extraction.rules.words import (
     SpokenSentence,
     content,
@@ -41,6 +41,7 @@ class TitleExchange(NamedTuple):
     turns: Sequence[Turn]
     effort: int
     called: str = ""  # what the agent calls the session that begins with it
+    opens: bool = False  # whether the stretch begins with it
 
 
 @verbose
@@ -97,12 +98,13 @@ def _wish_within() -> str:
 
 
 def title_of(turns: Sequence[Turn], called: str = "") -> str:
-    """What was asked for first that led to changes, where there is room what led to
-    most of them after that, and how many more there were, else what the person said
-    first. What the agent `called` the session, in view of its beginning, names what
-    was asked first."""
-    exchanges = list(_exchanges(turns, called))
-    counted = [each for each in exchanges if each.effort] or exchanges[:1]
+    """What was asked for first that led to changes, be it by saying what is wrong,
+    where there is room what led to most of them after that, and how many more there
+    were, else what the person said first. What the agent `called` the session, in view
+    of its beginning, names what was asked first."""
+    exchanges = list(_exchanges(turns, _as_words(called)))
+    counted = [each for each in exchanges if each.effort or each.called]
+    counted = counted or exchanges[:1]
     efforts = _efforts(counted, _asked_for) or _efforts(counted, _first_words)
     title, *others = efforts or [""]
     if others:
@@ -142,6 +144,7 @@ def _exchanges(turns: Sequence[Turn], called: str) -> Iterator[TitleExchange]:
             turns=within,
             effort=sum(map(weigh, within)),
             called=called if not start and _names_work(called, turns) else "",
+            opens=not start,
         )
 
 
@@ -166,12 +169,28 @@ def edits(turn: Turn) -> bool:
 
 def _asked_for(exchange: TitleExchange) -> str:
     """The subject of its one commit, what the session is called, what was ordered, the
-    first subject: the first of these that there is."""
+    first subject, of the opening what was said first: the first of these that there
+    is."""
     subjects = list(dict.fromkeys(filter(None, map(_subject, exchange.turns))))
     if len(subjects) == 1:
         return subjects[0]
     ordered = next(filter(None, map(_asked, exchange.turns)), "")
-    return exchange.called or ordered or next(iter(subjects), "")
+    named = exchange.called or ordered or next(iter(subjects), "")
+    return named or (_opening(exchange) if exchange.opens else "")
+
+
+def _opening(exchange: TitleExchange) -> str:
+    """What a person says first, be it what is wrong, unless it is an order to look or to
+    go on, or they begin with what they did not type."""
+    typed = next((turn.text for turn in exchange.turns if turn.human), "")
+    first = _first_words(exchange)
+    is_chore = {*fold(first).split()[:1]} <= words.listed("idle")
+    return "" if is_chore or is_composed(typed) else first
+
+
+def _as_words(called: str) -> str:
+    """A session's name, one that is joined by hyphens as words."""
+    return called if " " in called else called.replace("-", " ")
 
 
 def _names_work(called: str, turns: Sequence[Turn]) -> bool:

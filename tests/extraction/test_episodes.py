@@ -109,6 +109,18 @@ def test_the_title_of_many_requests_is_the_first_and_how_many_more():
     )
 
 
+def test_a_session_that_begins_with_what_is_wrong_is_called_by_it():
+    """Not by the first order behind it; a chore that opens a session names nothing."""
+    later = [human("Write a message for these changes."), EDIT]
+    wrong = human("The list of prices jumps to the top.")
+    both = "The list of prices jumps to the top; Write a message for these changes"
+    assert title_of([wrong, EDIT, *later]) == both
+    pasted = human("The list of prices jumps to the top.\n" + "x\n" * 9)
+    assert title_of([pasted, EDIT, *later]) == both.partition("; ")[2]
+    chore = human("Read the notes of the last release about prices.")
+    assert title_of([chore, EDIT, *later]) == both.partition("; ")[2]
+
+
 def test_the_name_of_a_session_is_its_title():
     """A model gave it in view of the talk; the beginning of what was typed first, which
     a client takes where it has none, is no name."""
@@ -116,6 +128,7 @@ def test_the_name_of_a_session_is_its_title():
     turns = [order, EDIT, agent("Done.")]
     asked = "Add a page for the settings of a profile, and link it"
     assert title_of(turns, "Page of the settings") == "Page of the settings"
+    assert title_of(turns, "page-of-settings") == "Page of settings"
     assert title_of(turns, "Chat") == asked
     assert title_of(turns, "Add a page for the settings of a pr") == asked
     later = [human("Move the search to the left"), EDIT]
