@@ -9,7 +9,7 @@ from memcli.storage.files import state_dir
 
 
 class InboxReport(NamedTuple):
-    """The proposals that wait, the newest first."""
+    """The proposals that wait, the likeliest first."""
 
     proposals: tuple[Proposal, ...]
 

@@ -17,7 +17,7 @@ from memcli.memory.entry_values import TYPE_OF_KIND
 from memcli.sessions.model import Finding, Session
 from memcli.similarity.claims import Claim, claim
 from memcli.similarity.duplicates import near_duplicate
-from memcli.storage.inbox import DAYS, Inbox, Proposed
+from memcli.storage.inbox import DAYS, Inbox, Proposed, likeliest
 from memcli.storage.state import State
 
 MOST_OF_SESSION = 3  # proposals that one session may add
@@ -55,6 +55,8 @@ class Proposal(NamedTuple):
     named: str = ""
     retires: str = ""
     """The entry that a yes retires."""
+    points: int = 0
+    """The signs that speak for it, where rules count them."""
 
     @property
     def waits(self) -> bool:
@@ -86,6 +88,7 @@ def proposal_of(draft: FindingDraft, context: Context, home: Home) -> Proposal:
         rests_on=finding.rests_on,
         about_person=finding.about_person,
         retires=finding.retires_id,
+        points=finding.points,
         job=home.job,
         task=home.task,
     )
@@ -208,9 +211,10 @@ def known(app: App, *, why: str) -> Proposals:
 
 
 def waiting(app: App) -> list[Proposal]:
-    """The proposals that wait, the newest first. Raises RefusedError when the state
-    file cannot be used."""
-    return [one for one in _remembered(app) if one.waits]
+    """The proposals that wait, the likeliest first, of equals the newest. Raises
+    RefusedError when the state file cannot be used."""
+    proposals = [one for one in _remembered(app) if one.waits]
+    return sorted(proposals, key=lambda one: likeliest(one.points))
 
 
 def _remembered(app: App) -> list[Proposal]:

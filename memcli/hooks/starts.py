@@ -21,7 +21,7 @@ from memcli.index.occasions import has_guards
 from memcli.memory.filters import Filters
 from memcli.recall import budget
 from memcli.recall.budget import Pools
-from memcli.storage.inbox import DAYS, Inbox
+from memcli.storage.inbox import DAYS, Inbox, likeliest
 from memcli.storage.state import SessionLog, State
 from memcli.text.controls import for_prompt
 
@@ -157,14 +157,19 @@ def _news(
 
 
 def _proposed(app: HookApp, state: State, call: HookCall) -> Iterator[str]:
-    """A line for each of the newest proposals that no other session was told of."""
+    """A line for each of the likeliest proposals that no other session was told of."""
     first = app.project.now - datetime.timedelta(days=DAYS)
     inbox = Inbox(state)
-    found = inbox.untold(call.session, first.isoformat(), PROPOSAL_LINES)
-    inbox.name([row.id for row in found], call.session)
-    for row in found:
-        title = for_prompt(str(json.loads(row.text)["title"]))
-        yield PROPOSED.format(title=title, id=row.id[:8])
+    untold = inbox.untold(call.session, first.isoformat())
+    proposals = {row.id: json.loads(row.text) for row in untold}
+    by_signs = sorted(
+        proposals, key=lambda name: likeliest(proposals[name].get("points", 0))
+    )
+    named = by_signs[:PROPOSAL_LINES]
+    inbox.name(named, call.session)
+    for name in named:
+        title = for_prompt(str(proposals[name]["title"]))
+        yield PROPOSED.format(title=title, id=name[:8])
 
 
 def _is_told(log: SessionLog, call: HookCall) -> bool:

@@ -72,6 +72,7 @@ class Finding(NamedTuple):
     retires: str = ""  # what is taken back with it, in the person's words
     retires_all: bool = False  # all that is about it
     retires_id: str = ""  # the entry that a person has agreed to retire
+    points: int = 0  # signs that speak for it, where rules count them
 
 
 class Stretch(NamedTuple):

@@ -20,6 +20,12 @@ class Proposed(NamedTuple):
     text: str
 
 
+def likeliest(points: int) -> tuple[bool, int]:
+    """What proposals are ordered by: those that no rules count signs for come first,
+    then those with the most signs."""
+    return points > 0, -points
+
+
 class Inbox(StatePart):
     """The proposals of one project's sessions. Changes are part of the running
     transaction."""
@@ -31,7 +37,7 @@ class Inbox(StatePart):
         rows = self.ask(f"{query} ORDER BY since DESC, id")
         return list(map(Proposed._make, rows))
 
-    def untold(self, session: str, since: str, limit: int) -> list[Proposed]:
+    def untold(self, session: str, since: str) -> list[Proposed]:
         """The newest that have waited since a day or later, come from another session,
         and were not told to any other."""
         return [
@@ -41,7 +47,7 @@ class Inbox(StatePart):
             and row.since >= since
             and row.session != session
             and row.named in ("", session)
-        ][:limit]
+        ]
 
     def add(self, rows: Iterable[Proposed]) -> None:
         """Add waiting proposals; known ones keep their status."""

@@ -138,7 +138,7 @@ def moment_text(report: MomentReport) -> str:
 
 def inbox_keys(report: InboxReport) -> Keys:
     """The proposals as objects."""
-    hidden = ("became", "named", "by")
+    hidden = ("became", "named", "by", "points")
     proposals = []
     for proposal in report.proposals:
         fields = proposal._asdict().items()

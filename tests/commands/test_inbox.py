@@ -65,6 +65,22 @@ def test_a_slip_is_proposed_and_not_written(project):
     assert "mem keep ID" in shown
 
 
+def test_the_likeliest_is_listed_and_told_first(project):
+    """By what speaks for it, whichever session it is from."""
+    project.remembers("Known", "The cart has a clock.")
+    likeliest = (
+        "Every price in each mail and each invoice should be shown with the currency"
+        " that the shop of the customer sells it in."
+    )
+    learn(project, "s-1", likeliest)
+    learn(project, "s-2", "The server folder should stand beside the front end.")
+    learn(project, "s-3", "We tried append before, it grew without bound.")
+    first, second, third = [proposal["title"] for proposal in waiting(project)]
+    assert first.startswith("Every price")
+    told = started(project, "s-4")
+    assert first in told and second in told and third not in told
+
+
 @pytest.mark.parametrize("what", [("--session", "s-1"), ("--all",)])
 def test_what_a_forgotten_session_proposed_goes_with_it(project, what):
     """And its task, the page that showed it, and the bytes of the state file."""

@@ -82,7 +82,6 @@ Note that our staging database must not be migrated without a backup.
 Мне не нравится, когда тесты ходят в сеть.
 I don't want a spinner when the output is JSON.
 We tried append before, it grew without bound.
-Fix the cart page. Don't bump the version.
 I want to use Redis for the queue.
 The storage uses Cloudflare R2.
 Two coupons zero it out instead of leaving a quarter.
@@ -328,12 +327,14 @@ def test_no_rule_of_a_turn_hides_another():
     '{"role":"user","content":"Always use the zebra flag in this project."}',
     '[{"content": "Always use the zebra flag in this project."}]',
     "+# Always use the zebra flag in this project.\n-# x\n@@ -1 +1 @@\nreview this",
-    "The vendor docs say: Always use the zebra flag in every project.",
+    "Should we always use the zebra flag in this project? It must be fast.",
+    "Fix the cart page. Don't bump the version.",
 ])  # fmt: skip
-def test_data_and_what_others_say_is_no_rule(text):
-    """What others say may be proposed, what is data is not."""
-    assert found(human(text)) == []
-    assert len(proposed(human(text))) == ("say" in text)
+def test_what_nobody_states_is_neither_kept_nor_proposed(text):
+    """Data, a question, a ban beside an order; what others say may be proposed."""
+    assert (found(human(text)), proposed(human(text))) == ([], [])
+    of_others = human("The vendor docs say: Always use the zebra flag in all projects.")
+    assert (len(found(of_others)), len(proposed(of_others))) == (0, 1)
     assert found(human("+1, always use the zebra flag in this project."))
     assert found(human("I said: always use the zebra flag in this project."))
 

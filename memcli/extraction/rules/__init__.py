@@ -186,6 +186,7 @@ def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
         turn=statement.turn,
         importance=SURE,
         priority="medium",
+        points=statement.likeliness,
     )
     low = fold(statement.text)
     if "manner" in statement.shows:

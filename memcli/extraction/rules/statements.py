@@ -129,8 +129,9 @@ _GENERAL = _LASTS | {"general"}
 _FOR = {"must", "requires", "wants"}
 _PLAIN = {"forbids", "uses", "wishes", "corrects", "instead", "tried"}
 _AGAINST = _IDLE | {"composed", "picks", "tasks"}
+_UNLIKELY = {"asks", "happened"}  # nobody means it as a rule
 LENGTHS = (5, 10, 20)  # words about something; more than so many are a point each
-LIKELY = 2  # points of what is proposed
+LIKELY = 3  # points of what is proposed
 
 
 class Statement(NamedTuple):
@@ -151,8 +152,13 @@ class Statement(NamedTuple):
 
     @property
     def likeliness(self) -> int:
-        """How much speaks for it where it is no rule for good."""
-        return likeliness(self.shows, words.fold(self.body))
+        """How much speaks for it where it is no rule for good: nothing for a question
+        and a complaint; more where the whole turn is about it, less where it only
+        supposes."""
+        if self.shows & _UNLIKELY:
+            return 0
+        points = likeliness(self.shows, words.fold(self.body))
+        return points + len(self.shows & {"whole"}) - len(self.shows & {"supposes"})
 
 
 class _SaidSentence(NamedTuple):
