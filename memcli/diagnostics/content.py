@@ -77,7 +77,7 @@ def _unread(problem: Problem) -> Check:
     """Rows for files that cannot be read, and for files beyond the limit."""
     if problem.severity == "unreadable":
         state = failure
-        hint = "let it be read (chmod u+r) and be UTF-8 text; git may have an earlier state"
+        hint = "make it a regular UTF-8 file that may be read (chmod u+r); git may have it"
     else:
         state = warning
         hint = "move old files to another folder: those over the limit are not found"

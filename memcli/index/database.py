@@ -8,6 +8,7 @@ import json
 import os
 import re
 import sqlite3
+import time
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from pathlib import Path
@@ -25,10 +26,13 @@ from memcli.named import NamedTuple
 from memcli.project.context import View
 from memcli.project.listing import Files, FoundFile
 from memcli.storage.files import (
+    Unreadable,
     moved_aside,
     odd_companion,
+    open_file,
     private_dir,
     state_dir,
+    try_lock,
 )
 from memcli.storage.own_database import DatabaseIdentity, identity, inode_of, open_own
 from memcli.storage.sqlite import all_rows, fault, opened
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 24
 IN_MEMORY = Path(":memory:")
+MOVING = 2.0  # seconds at most until another process has moved a damaged index
 APPLICATION = 0x6D656D31  # "mem1": tells our file from a foreign one
 TABLES = frozenset(
     """file_meta chunks chunks_fts chunks_fts_data chunks_fts_idx chunks_fts_docsize
@@ -137,12 +142,19 @@ class Index:
         )
 
     def _aside(self, why: str) -> None:
-        # Else another process was quicker.
-        if inode_of(self.path) == self._seen != (0, 0):
-            kept = moved_aside(self.path, "aside")
-            self.notes.append(
-                f"the index was {why}: moved to {kept.name} and built anew"
-            )
+        # Who has the lock of the damaged file moves it, so that nobody moves the one
+        # that was built in its place.
+        with contextlib.ExitStack() as stack:
+            with contextlib.suppress(OSError, Unreadable):
+                file = stack.enter_context(open_file(self.path))
+                until = time.monotonic() + MOVING
+                while not try_lock(file.fileno()) and time.monotonic() < until:
+                    time.sleep(0.01)
+            if inode_of(self.path) == self._seen != (0, 0):
+                kept = moved_aside(self.path, "aside")
+                self.notes.append(
+                    f"the index was {why}: moved to {kept.name} and built anew"
+                )
 
     def damage(self) -> str:
         """What is wrong with the file, "" where it is sound: the database with its

@@ -94,7 +94,8 @@ def test_a_healthy_repository_has_nothing_to_complain_of(healthy):
     assert row_of(found, "index", "PASS")["path"] == str(healthy.root / ".memory.db")
     result = healthy.mem("doctor", "--fix", "--json")
     assert (result.code, result.json["fixed"], snapshot(healthy)) == (0, [], before)
-    assert "since mem init of" in healthy.mem("undo", "--dry-run").err  # no later write
+    # no later write
+    assert "not as mem init of" in healthy.mem("undo", "--dry-run").err
 
 
 def test_on_a_terminal_passes_are_counted(healthy):
@@ -294,7 +295,7 @@ def test_a_file_that_may_not_be_read_is_a_row(healthy):
     found = healthy.powerless("doctor", "--json")
     (row,) = rows(found, "FAIL")
     assert (found.code, row["name"], row["path"]) == (1, "readable", "tasks/b.md")
-    assert "remove it" in row["hint"]
+    assert "chmod u+r" in row["hint"]
 
 
 def test_a_read_only_tree_is_a_row_and_fix_says_what_it_could_not_do(healthy):
