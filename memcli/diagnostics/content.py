@@ -77,7 +77,9 @@ def _unread(problem: Problem) -> Check:
     """Rows for files that cannot be read, and for files beyond the limit."""
     if problem.severity == "unreadable":
         state = failure
-        hint = "make it a regular UTF-8 file that may be read (chmod u+r); git may have it"
+        hint = (
+            "make it a regular UTF-8 file that may be read (chmod u+r); git may have it"
+        )
     else:
         state = warning
         hint = "move old files to another folder: those over the limit are not found"

@@ -31,6 +31,7 @@ PROXY_TOKENS = 200
 RECENT_DAYS = 14
 MOST_RECENT = 100
 TOP = 60  # how many of the most important lessons are weighed exactly
+# so many lessons, and as many rules that an agent keeps in files of their own
 LESSONS = 12
 # of what was told before a compaction, so many are told again beside the standing block
 AGAIN = 5
@@ -50,6 +51,12 @@ def _feedback() -> str:
     """
 
 
+@verbose(ignore_case=True)
+def _of_rule() -> str:
+    """The beginning of what stands below such a rule and says none."""
+    return r" \W* (?: why | how\ to\ apply | superseded ) \b "
+
+
 def standing(
     app: HookApp, before: set[str] | None, loaded: set[str], read: Instructions
 ) -> budget.Block:
@@ -65,7 +72,7 @@ def standing(
     tokens, times = (START_TOKENS, 2) if whole else (AGENT_TOKENS, 1)
     if before:
         tokens += AGAIN_TOKENS
-    most = LESSONS + AGAIN + 2 * UNITS
+    most = 2 * LESSONS + AGAIN + UNITS
     within = partial(budget.compose, limit=app.room(tokens, times), most=most)
     own_room = min(tokens, times * own_tokens(app.project))
     return app.guarded(
@@ -153,25 +160,29 @@ class _Start:
         sections = self._prose()
         beginnings = (f"{self._path(each)}\n{each.text}" for each in sections)
         is_rule = map(_feedback().match, beginnings)
-        rules = [each.entry for each in compress(sections, is_rule)][:UNITS]
+        rules = [
+            section.entry
+            for section in compress(sections, is_rule)
+            if not _of_rule().match(section.title)
+        ][:LESSONS]
+        yield from _titles(self.layers.showing.each("units", rules, short=True))
         dated = [each.entry for each in sections if each.date]
         newest = [entry for entry in dated if entry not in rules]
         room = UNIT_TOKENS
-        for item in self._saying(rules, newest):
+        for item in self._saying(newest):
             room -= budget.tokens(item.head) + 1
             if room >= 0:
                 yield item
 
-    def _saying(self, rules: list[str], newest: list[str]) -> list[Hit]:
-        """The first of the rules, and of the newest sections those whose title says
-        something: one that names a thing tells nothing alone."""
+    def _saying(self, newest: list[str]) -> list[Hit]:
+        """Of the newest sections those whose title says something: one that names a
+        thing tells nothing alone."""
         showing = self.layers.showing
-        first = _titles(showing.each("units", rules, short=True))
         others = _titles(showing.each("units", newest[: 4 * UNITS], short=True))
         saying = [
             item for item in others if budget.tokens(title_of(item)) >= budget.HEADING
         ]
-        return [*first, *saying[:UNITS]]
+        return saying[:UNITS]
 
     def _path(self, section: Candidate) -> str:
         return self.layers.found.in_view[section.source].path

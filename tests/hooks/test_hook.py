@@ -484,6 +484,20 @@ def test_a_start_begins_with_rules_and_tells_nothing_unconfirmed(shop):
     assert "Moved the till" in text and "Long story" not in text
 
 
+def test_a_start_names_the_rules_that_an_agent_keeps_of_its_person(shop):
+    """More of them than of other prose, and none of what explains a rule."""
+    below = "**Why:** the till broke once.\n\n**How to apply:** in all branches."
+    for number in range(8):
+        text = f"Never open till number {number} by hand.\n\n{below}\n"
+        front = "---\ntype: feedback\n---\n"
+        shop.write(f".claude/memory/till_{number}.md", front + text)
+    told = heard(shop, "session-start", source="startup")
+    assert all(
+        f"Never open till number {number} by hand" in told for number in range(8)
+    )
+    assert "the till broke once" not in told and "in all branches" not in told
+
+
 def test_own_manner_is_shown_unless_tracked_or_switched_off(shop):
     """It is shown to its own person, never when git knows it or hook_proxy is off."""
     tone = shop.entry("Tone", "Answers begin with the result.", kind="preference")
