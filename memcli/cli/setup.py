@@ -72,6 +72,7 @@ def init(
         learn_with=_learner(mem, learn_with, asks=asks),
     )
     parts = {**flags, "git": git, "ci": ci, "agents": agents}
+    parts["learn-with"] = bool(learn_with)
     named = ", ".join(f"--{name}" for name, given in parts.items() if given)
     whose = f"of {named} " if named else ""
     say_changes(mem, run(mem, request), remove=remove, of=whose)

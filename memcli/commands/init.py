@@ -44,9 +44,10 @@ class InitRequest(NamedTuple):
 
     @property
     def named(self) -> bool:
-        """Whether what is to call mem was named; `user`, `shared` and `all` name
-        nothing."""
-        return bool(self.git or self.agents or self.ci or self.instructions)
+        """Whether a part of what mem init does was named; `user`, `shared` and `all`
+        name nothing."""
+        calls_mem = self.git or self.agents or self.ci or self.instructions
+        return bool(calls_mem or self.learn_with)
 
     @property
     def all_of_it(self) -> bool:
@@ -191,6 +192,11 @@ def _without_index(app: App, root: Path, gone: set[str]) -> list[str]:
 
 def _what_stays(project: Project, root: Path, gone: set[str]) -> Iterator[str]:
     """What of mem is left on this machine, and how it goes."""
+    settings = project.settings
+    learner = settings.config.llm
+    if settings.origins["llm"] == "user file" and learner in LEARNERS:
+        path = project.name_of(config.user_file(project.home, project.environ))
+        yield f'llm = "{learner}" stays in {path}: mem init --remove --learn-with {learner}'
     if stay := _memory_that_stays(project, root, gone):
         more = " …" if len(stay) > 3 else ""
         yield f"your memory stays: {', '.join(stay[:3])}{more}"
@@ -244,7 +250,11 @@ def _learner(project: Project, name: str) -> Target:
         "by rules" if name == "rules" else f"with {name}"
     )
     return Target(
-        path=path, put=put, drop=lambda text: text, within=(path.parent,), what=what
+        path=path,
+        put=put,
+        drop=lambda text: config.without_value(text, "llm", value) or None,
+        within=(path.parent,),
+        what=what,
     )
 
 
@@ -254,11 +264,6 @@ def _check(project: Project, request: InitRequest) -> None:
     names_place = request.user or request.shared
     changes_hooks = request.wired or request.remove
     for is_wrong, what, hint in (
-        (
-            request.learn_with and request.remove,
-            "--learn-with and --remove exclude each other",
-            "change llm in your config.toml",
-        ),
         (
             request.source and not request.ci,
             "--from needs --ci",

@@ -246,6 +246,22 @@ def with_value(text: str, key: str, value: str) -> str | None:
     return None
 
 
+def without_value(text: str, key: str, value: str) -> str:
+    """A TOML file without the line that sets one key to this text, else unchanged."""
+    import tomllib
+
+    line = (
+        rf"""(?m)^[ \t]*{key}[ \t]*=[ \t]*(?:"{value}"|'{value}')[ \t]*(?:\r?\n|\Z)"""
+    )
+    after = re.sub(line, "", text, count=1)
+    with suppress(ValueError, RecursionError):
+        values = tomllib.loads(text.removeprefix("\ufeff"))
+        left = tomllib.loads(after.removeprefix("\ufeff"))
+        if {**left, key: value} == values:
+            return after
+    return text
+
+
 def load(
     *,
     home: Path,

@@ -733,6 +733,26 @@ def test_what_to_learn_with_is_written_to_the_users_configuration(project):
     assert path.read_text() == 'llm = "none"\n'
 
 
+def test_what_to_learn_with_is_named_and_taken_back(project):
+    """A removal of all names the command; that takes out the value it names alone."""
+    path = user_file(project.home, os.environ)
+    back = ("init", "--remove", "--learn-with")
+    project.ok("init", "--learn-with", "claude")
+    removed = project.ok("init", "--remove")
+    assert "config.toml: mem init --remove --learn-with claude" in removed.err
+    project.ok("init")
+    before = snapshot(project.root)
+    assert "of --learn-with is left" in project.ok(*back, "codex").out
+    path.write_text('limit = 5\nllm = "claude"\n[t]\nllm = "claude"\n')
+    assert '-llm = "claude"' in project.ok(*back, "claude", "--dry-run").out
+    project.ok(*back, "claude")
+    assert path.read_text() == 'limit = 5\n[t]\nllm = "claude"\n'
+    assert snapshot(project.root) == before
+    path.write_text('llm = "claude"\n')
+    project.ok(*back, "claude")
+    assert not path.exists()
+
+
 @pytest.mark.parametrize(
     ("programs", "answer", "value", "receiver"),
     [
