@@ -415,7 +415,9 @@ def undo(
     in_words = mem.dry_run and not mem.options.json
     waiting = view.waiting_lines(report, "would wait") if in_words else []
     put("\n".join(waiting))
-    if report.patches or not waiting:
+    if skip and in_words:
+        put(f"mem undo --skip would say: {view.undo_text(report, root)}")
+    elif report.patches or not waiting:
         wrote(mem, report, lambda report: view.undo_text(report, root))
     return 0 if report.verb else 1
 

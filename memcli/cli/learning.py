@@ -155,9 +155,10 @@ def _name_failures(report: "ExtractReport") -> bool:
     """Report which scopes of which sessions failed; return whether any did."""
     any_failed = False
     for session in report.sessions:
-        for scope, why in session.failed:
+        for why in dict.fromkeys(why for _, why in session.failed):
             any_failed = True
-            say(f"mem: {session.name}: scope {scope} failed: {why}")
+            scopes = [scope for scope, reason in session.failed if reason == why]
+            say(f"mem: {session.name}: {', '.join(scopes)} failed: {why}")
     return any_failed
 
 

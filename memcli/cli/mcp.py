@@ -1,7 +1,7 @@
 """The MCP server: tools for agents over standard input and output, nothing of the proxy
 store."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from json import loads
 from threading import Lock
@@ -65,6 +65,7 @@ def make_server(root: str = "") -> Any:
         from mcp.server.mcpserver.exceptions import ToolError
         from mcp.types import Tool as MCPTool
         from mcp.types import ToolAnnotations
+        from pydantic import ValidationError
     except ImportError:
         raise UsageError(
             "the MCP server needs the package mcp, version 2", distribution.hint("mcp")
@@ -82,7 +83,12 @@ def make_server(root: str = "") -> Any:
             """What a tool answers; it is not called with more than any needs."""
             if name != "hook" and len(str(arguments)) > MOST_SAID:
                 raise ToolError(f"more than {MOST_SAID:,} characters: say it shorter")
-            return await super().call_tool(name, arguments, context)
+            try:
+                return await super().call_tool(name, arguments, context)
+            except ToolError as error:
+                if isinstance(error.__cause__, ValidationError):
+                    raise ToolError(_misfits(name, error.__cause__.errors())) from None
+                raise
 
     server = Server(
         "mem", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
@@ -290,6 +296,15 @@ class _Tools:
                 return call()
         except MemError as error:
             raise self._error(_safe(f"{error.what}{error.advice}")) from None
+
+
+def _misfits(name: str, faults: Iterable[Any]) -> str:
+    """The arguments of a call that do not fit, each with what is wrong with it."""
+    wrong = (
+        f"{'.'.join(map(str, fault['loc']))}: {fault['msg'].lower()}"
+        for fault in faults
+    )
+    return _safe(f"{name}: {'; '.join(wrong)}")
 
 
 def _safe(text: str) -> str:

@@ -129,7 +129,11 @@ FILTER = "Filters"
 def _shared(
     dry_run: bool = flag("--dry-run", "Print the diff; write nothing.", "-n"),
     tasks: Names = many("NAME", "Also write to this task's own work tree.", "--task"),
-    root: Names = many("DIR", "The project's root; detected by default.", panel=ALWAYS),
+    root: Names = many(
+        "DIR",
+        "The project's root; detected by default. recall takes several.",
+        panel=ALWAYS,
+    ),
     sets: Names = many(
         "KEY=VALUE", "Change a setting for this run.", "--set", panel=ALWAYS
     ),

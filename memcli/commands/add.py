@@ -21,7 +21,7 @@ from memcli.memory.grammar import conflict_lines
 from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.prominence import stronger
 from memcli.memory.values import LEVEL_WORDS, Entry, Patch, Place, plain_id
-from memcli.memory.words import clean
+from memcli.memory.words import clean, count
 from memcli.project import context, globs
 from memcli.project.context import Project, nothing_written
 from memcli.similarity.claims import claim
@@ -206,7 +206,9 @@ def _renewed(
     renewed_citation = make(citation, data.decode("utf-8", "replace"))
     if renewed_citation is None:
         count_of_lines = len(data.splitlines())
-        what = f"{citation.place}: has no such line ({count_of_lines} lines)"
+        what = f"{citation.place}: has no such line ({count(count_of_lines, 'line')})"
+        if citation.last <= count_of_lines:
+            what = f"{citation.place}: no word of two letters stands there"
         raise UsageError(what, "give existing lines: --rests-on FILE:FIRST-LAST")
     return renewed_citation
 
@@ -403,7 +405,9 @@ def _named(what: str, name: str, level: str) -> str:
     """The name of a job or task. Raises UsageError where there is none."""
     if not name:
         hint = f"name it with --{what}, or run inside its folder"
-        raise UsageError(f"--level {level} needs a {what}", hint)
+        others = [word for word, meant in LEVEL_WORDS.items() if meant == level]
+        also = f" (also called {' or '.join(others)})"
+        raise UsageError(f"--level {level}{also} needs a {what}", hint)
     return name
 
 

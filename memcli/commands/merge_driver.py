@@ -49,6 +49,9 @@ def main(arguments: Sequence[str]) -> int:
     if not 3 <= len(arguments) <= 5:
         print(USAGE, file=sys.stderr)
         return 2
+    if missing := [name for name in arguments[:3] if not os.path.exists(name)]:
+        print(strip_controls(f"mem: {missing[0]}: no such file"), file=sys.stderr)
+        return ERROR
     files = [Path(argument).absolute() for argument in arguments[:3]]
     name, size = [*arguments[3:], "", ""][:2]
     try:

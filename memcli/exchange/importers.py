@@ -225,16 +225,23 @@ def read(path: Path, form: str = "", inside: Path | None = None) -> ImportSource
     form = form or _form(path, files)
     is_known = form in FORMS if files else bool(problems)
     if not is_known:
-        message = f"{path}: no known format, and no {', '.join(rule_places.NAMES)}"
-        hint = (
-            f"mem import FILE --from {'|'.join(FORMS)} imports a file with another name"
-        )
-        raise UsageError(message, hint)
+        raise _unknown(path, files)
     folder = path if path.is_dir() else path.parent
     following = _Following(inside or folder, problems)
     rules_of = _rules_in(files, _from(inside, path), following)
     drafts = topics(files) if form == CLAUDE else rules_of
     return ImportSource(form=form, drafts=tuple(drafts), problems=tuple(problems))
+
+
+def _unknown(path: Path, files: Mapping[str, str]) -> UsageError:
+    """The error of a path whose format is not known; what mem exported is named."""
+    if any('"entries": [' in text[:40] for text in files.values()):
+        message = f"{path}: is what mem export json wrote, for other programs to read"
+        hint = "copy the memory files themselves; mem list names them"
+        return UsageError(message, hint)
+    names = ", ".join((*rule_places.NAMES, *rule_places.FOLDERS))
+    hint = f"mem import FILE --from {'|'.join(FORMS)} imports a file with another name"
+    return UsageError(f"{path}: no known format, and no {names}", hint)
 
 
 DEEPEST = 20

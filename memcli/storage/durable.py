@@ -53,6 +53,8 @@ def write_output(
             _replace(place, text.encode(), mode)
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
             hint = "name a file in a directory that exists"
+            if isinstance(error, IsADirectoryError):
+                hint = f"name a file in it: {path / 'FILE'}"
             raise UsageError(f"{path}: {error.strerror}", hint) from error
 
 

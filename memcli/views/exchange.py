@@ -44,6 +44,8 @@ def import_text(report: ImportReport) -> str:
         (len(report.known), "imported before"), (len(report.similar), "already known")
     )
     totals = [f"{len(report.added)} added", known_counts]
+    if not (lines or known_counts or report.skipped or report.injected):
+        totals.append("there is nothing in it but what mem wrote or headings")
     lines.append(", ".join(filter(None, totals)))
     return controls.for_display("\n".join(lines))
 

@@ -115,6 +115,9 @@ def test_a_session(project):
         assert (await call("retire", id=name, because="no deploys any more"))[
             0
         ].startswith("retired")
+        said, failed = await call("retire", reason="old")
+        assert failed and "id: field required" in said
+        assert "pydantic" not in said and "\n" not in said
         said, failed = await call("consolidate")
         assert failed
         assert "config.toml" in said

@@ -144,6 +144,8 @@ def test_levels_have_their_files(project, tmp_path):
     assert result.out.startswith("added to MEMORY.md")
     result = project.mem("add", "Upwards, to the project", cwd=inside)
     assert result.out.startswith("added to ../../../../../MEMORY.md")
+    result = project.ends(2, "add", "x", "--level", "team")
+    assert "--level task (also called team or dispatch) needs a job" in result.err
     project.ends(2, "add", "x", cwd=tmp_path)
     project.ok("add", "x", "--level", "global", cwd=tmp_path)
 

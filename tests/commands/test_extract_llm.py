@@ -132,6 +132,7 @@ def test_a_reply_of_no_use_fails_and_the_rules_take_the_session(project, api, wh
     path = saved(project, talk(project))
     result = project.ends(4, "extract", path, *LLM)
     assert "observations" in result.out + result.err
+    assert result.err.count(" failed: ") == 1
     assert [entry.kind for entry in project.entries()] == ["preference"]
     sent = len(api.seen)
     before = state(project)

@@ -506,6 +506,19 @@ def test_a_title_is_whole(project):
     assert "- such as `api.py`" in found[generated]
 
 
+def test_what_mem_exported_and_what_is_empty_is_said(project):
+    """An export is named as such; nothing to import has its reason."""
+    project.remembers()
+    project.ok("export", "json", "--out", "x.json")
+    result = project.ends(2, "import", "x.json")
+    assert "is what mem export json wrote" in result.err
+    assert "copy the memory files" in result.err
+    project.write("AGENTS.md", "# Notes\n")
+    assert project.ok("import", ".").out.startswith("0 added, there is nothing in it")
+    project.write("x.txt", "x")
+    assert ".cursor/rules" in project.ends(2, "import", "x.txt").err
+
+
 def test_an_unknown_path_keeps_no_other_from_being_imported(project):
     """It is named, with exit 3; alone it is a wrong argument."""
     project.write(".cursor/mcp.json", "{}\n")

@@ -260,7 +260,7 @@ def test_a_bug_of_ours_is_merged_as_git_does(tmp_path, monkeypatch):
     assert merged_as_by_git(tmp_path, SIDES) > 0
 
 
-def test_the_mode_stays_and_nothing_is_left(tmp_path):
+def test_the_mode_stays_and_nothing_is_left(tmp_path, capsys):
     """No file beside the three; a missing one is an error that git takes for no
     merge."""
     given = files(tmp_path / "mem", SIDES)
@@ -270,7 +270,9 @@ def test_the_mode_stays_and_nothing_is_left(tmp_path):
     assert Path(given[1]).stat().st_mode & 0o777 == 0o640
     assert len(list((tmp_path / "mem").iterdir())) == 3
     Path(given[1]).unlink()
+    capsys.readouterr()
     assert merge_driver.main(given) > 128
+    assert capsys.readouterr().err == f"mem: {given[1]}: no such file\n"
     assert merge_driver.main(["a"]) == 2
     assert merge_driver.main(["/dev/null", *given[1:]]) == 2  # nor is a pipe waited for
 

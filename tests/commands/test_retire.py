@@ -109,7 +109,9 @@ def test_undo_goes_on_before_a_write_that_is_left(project):
     project.memory(edited)
     refused = project.ends(5, "undo")
     assert "hint: mem retire" in refused.err and "--skip" in refused.err
-    project.ok("undo", "--skip", "--dry-run")
+    dry = project.ok("undo", "--skip", "--dry-run")
+    assert "would say: left as it is: add of " in dry.out
+    assert "nothing would change" not in dry.err
     left = project.ok("undo", "--skip")
     assert left.out.startswith("left as it is: add of ")
     assert left.out.endswith("mem undo now undoes the write before it, add\n")

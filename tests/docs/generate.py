@@ -219,7 +219,7 @@ def _options(command, names):
         left, right = command.records[name]
         text = re.sub(r"\s+\[default: (.+?)\]", r" Default: `\1`.", right)
         text = re.sub(r"\s+\[x>=(\d+)\]", r" From \1.", text)
-        if many[name] and "more than once" not in text:
+        if many[name] and not re.search("more than once|takes several", text):
             text += " Repeatable."
         rows.append((f"`{left}`", text))
     return _table(("option", "meaning"), rows)

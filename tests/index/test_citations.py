@@ -77,13 +77,16 @@ def test_confirming_follows_lines_that_moved(project):
         ("src/cart.py:0-3", "is not a place in a file"),
         ("src/cart.py:9-3", "is not a place in a file"),
         ("src/cart.py:500", "has no such line"),
-        ("src/cart.py:3-4", "has no such line"),
+        ("src/cart.py:3-4", "no word of two letters"),
+        ("short.py:1", "no word of two letters"),
+        ("short.py:2", "has no such line (1 line)"),
         ("src/none.py:1-2", "src/none.py"),
         ("../out.py:1-2", "../out.py"),
     ],
 )
 def test_a_place_that_is_none_is_refused(project, place, said):
     project.write("src/cart.py", CODE)
+    project.write("short.py", "x\n")
     result = project.ends(2, "add", "Note", "--rests-on", place)
     assert said in result.err and "hint:" in result.err
     assert not project.has("MEMORY.md")
