@@ -300,6 +300,7 @@ def opened(options: Options) -> Iterator[App]:
         # judged even if nobody asks for the configuration
         flags = config.parse_flags(options.sets)
         config.require(config.resolve([("flag", flags, lambda key: f"--set {key}")]))
+        app.notes += config.unknown_variables(os.environ)
         usual = folder_of("state")
         used = state_dir()
         if used != usual:

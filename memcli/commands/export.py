@@ -222,6 +222,8 @@ def in_folder(project: Project, out: str, rules: Mapping[str, RuleFile]) -> list
     """What makes these the rules of ours in the folder `out`, and takes out of it what
     else of ours stands there."""
     folder = Path(os.path.abspath(project.cwd / os.path.expanduser(out)))
+    if folder.is_file():
+        raise UsageError(f"{out}: is a file", "name a folder: --out .claude/rules")
     if rules:
         _written_path(project, str(folder / "rule.md"))
     names = {*rules, *(path.name for path in folder.glob(FILES))}

@@ -2,6 +2,7 @@
 located."""
 
 import os
+import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -371,7 +372,10 @@ def no_entry(prefix: str) -> UsageError:
     if prefix[:2] in ("s:", "c:"):
         what = f"{prefix}: is an exchange or a commit, no entry"
         return UsageError(what, f"mem show {prefix} prints it; mem list shows ids")
-    return UsageError(f"{prefix}: no entry has that id", "mem list shows ids")
+    hint = "mem list shows ids"
+    if re.fullmatch("[0-9a-f]{7,40}", prefix):
+        hint += f"; a commit is c:{prefix}"
+    return UsageError(f"{prefix}: no entry has that id", hint)
 
 
 def the_one(prefix: str, names: Collection[str]) -> str:

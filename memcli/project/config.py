@@ -7,7 +7,7 @@ the disk."""
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,13 @@ class Config(NamedTuple):
     max_calls: int = 40
     store_url: str = ""
     store_team: str = ""
+
+
+OTHER_VARIABLES = frozenset(
+    f"MEM_{name}"
+    for name in "HOME ROOT DB NOW DEBUG HOOK HOOK_SECONDS EMBED_KEY".split()
+)
+"""The variables of mem that set no key."""
 
 
 class Fault(NamedTuple):
@@ -295,6 +302,18 @@ def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
         if given := environ.get(f"MEM_{key.upper()}"):
             values[key] = _read_value(given)
     return values
+
+
+def unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
+    """A line for each variable `MEM_*` that is nearly a key and no variable of ours."""
+    for name in environ:
+        key = name.removeprefix("MEM_").lower()
+        if key == name.lower() or name in OTHER_VARIABLES or key in Config._fields:
+            continue
+        from difflib import get_close_matches
+
+        for near in get_close_matches(key, Config._fields, 1, 0.8):
+            yield f"{name} sets nothing: did you mean MEM_{near.upper()}?"
 
 
 def jobs_dirs(*layers: Mapping[str, Any]) -> tuple[str, ...]:

@@ -187,6 +187,10 @@ def commands():
     for panel, title in SHARED.items():
         first = next(each for each in full if panel in each.panels.values())
         lines += ["", f"## {title}", "", *_options(first, _of_panel(first, [panel]))]
+        if panel == "Always":
+            names = (each.name for each in found if "--json" not in each.panels)
+            bare = ", ".join(f"`mem {name}`" for name in names)
+            lines += ["", f"`--set`, `--json` and `--quiet` are not for {bare}."]
     for command in found:
         lines += _section(command)
     _say(lines)

@@ -144,3 +144,12 @@ def test_a_bad_now_is_a_usage_error(project, text):
 def test_one_value_is_replaced_and_every_other_byte_stays(before, after):
     """What cannot be done so is left to the person."""
     assert config.with_value(before, "llm", "claude") == after
+
+
+def test_a_variable_that_is_nearly_a_key_is_named_once(project):
+    """Variables of mem's own, and others that begin so, are not."""
+    project.remembers()
+    odd = {"MEM_LIMITS": "3", "MEM_HOOK": "on", "MEM_ORIAL": "1", "MEM_LIMIT": "3"}
+    result = project.mem("recall", "x", env=odd)
+    assert result.err.count("MEM_LIMITS sets nothing: did you mean MEM_LIMIT?") == 1
+    assert result.err.count("sets nothing") == 1
