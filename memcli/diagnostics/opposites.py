@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from memcli.diagnostics.scene import Check, Scene, passed, warning
 from memcli.memory.values import Entry
-from memcli.project.unlisted import lost_archives
+from memcli.project.unlisted import with_lost
 from memcli.similarity.opposites import PlacedEntry, opposites, standing_in
 from memcli.similarity.taken_back import TakenBackDoor, tombstones_of
 
@@ -15,7 +15,7 @@ def check_opposites(scene: Scene) -> Iterator[Check]:
     brought back."""
     live = list(standing_in(scene.documents))
     project = scene.app.project
-    known = [*scene.documents, *lost_archives(project.root or project.home)]
+    known = with_lost(project.root or project.home, scene.documents)
     rows = [*_opposed(live), *_came_back(live, tombstones_of(known))]
     yield from rows
     if live and not rows:

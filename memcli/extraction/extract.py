@@ -39,7 +39,7 @@ from memcli.project.context import (
     need_root,
     task_folder,
 )
-from memcli.project.unlisted import lost_archives
+from memcli.project.unlisted import with_lost
 from memcli.sessions import speakers
 from memcli.sessions.model import Session, Turn
 from memcli.storage.state import Extraction
@@ -393,7 +393,7 @@ class _Extraction:
         self.problems += [
             problem for problem in problems if problem not in self.problems
         ]
-        return [*found, *lost_archives(project.root or project.home)]
+        return with_lost(project.root or project.home, found)
 
     def _write(
         self, items: Sequence[FindingDraft], context: placement.Context, home: Home

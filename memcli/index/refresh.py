@@ -8,6 +8,7 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
+from pathlib import Path
 from posixpath import dirname, normpath
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -182,22 +183,6 @@ _META = (
 )
 
 
-def refresh(
-    index: Index, files: Files, *, wait: float, progress: Progress, rebuild: bool
-) -> Refreshed:
-    """Bring the index to the state of the files; `wait` seconds for another writer at
-    most."""
-    index.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
-    with contextlib.ExitStack() as inside:
-        try:
-            inside.enter_context(changing(index.db))
-        except sqlite3.OperationalError as error:
-            if "locked" in str(error) or "busy" in str(error):
-                return Refreshed(busy=True)
-            raise
-        return _Writer(index).bring(files, progress, rebuild=rebuild)
-
-
 def _values(source: int, row: Row) -> tuple[Any, ...]:
     return (source, *row, sealed(row.title, row.text, row.metadata))
 
@@ -226,14 +211,32 @@ def differing(index: Index, files: Files) -> tuple[list[str], list[str]]:
     return changed, gone
 
 
-class _Writer:
-    def __init__(self, index: Index) -> None:
-        self.index, self.db, self.vectors = index, index.db, index.vectors
-        # Words are added row by row; into an empty index, at once.
-        self.fts = not index.empty()
-        self.stones = Stones(index)
+class IndexWriter:
+    """Brings an index up to the files, those of a root or of a home folder."""
 
-    def bring(self, files: Files, progress: Progress, *, rebuild: bool) -> Refreshed:
+    def __init__(self, index: Index, base: Path) -> None:
+        self.index, self.db, self.vectors = index, index.db, index.vectors
+        self.fts = True
+        self.stones = Stones(index, base)
+
+    def refresh(
+        self, files: Files, *, wait: float, progress: Progress, rebuild: bool
+    ) -> Refreshed:
+        """Bring the index to the state of the files; `wait` seconds for another writer
+        at most."""
+        self.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
+        with contextlib.ExitStack() as inside:
+            try:
+                inside.enter_context(changing(self.db))
+            except sqlite3.OperationalError as error:
+                if "locked" in str(error) or "busy" in str(error):
+                    return Refreshed(busy=True)
+                raise
+            # Words are added row by row; into an empty index, at once.
+            self.fts = not self.index.empty()
+            return self._bring(files, progress, rebuild=rebuild)
+
+    def _bring(self, files: Files, progress: Progress, *, rebuild: bool) -> Refreshed:
         if rebuild:
             self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('delete-all')")
             for table in ("chunks", "occasions", "relations", "file_meta"):

@@ -7,6 +7,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -44,6 +45,7 @@ class ProjectIndex:
 
     def __init__(self, project: Project, notes: list[str]) -> None:
         self.project = project
+        self.base = project.root or project.home
         self.notes = notes
         self._open: Index | None = None
 
@@ -127,17 +129,21 @@ class ProjectIndex:
         files = self.project.listing.files
         if not rebuild and self.index.is_noted(files):
             return Refreshed()
-        from memcli.index.refresh import (
-            refresh,
-        )  # it reads files: not loaded without need
+        from memcli.index.refresh import IndexWriter  # not loaded without need
 
+        bring = partial(
+            IndexWriter(self.index, self.base).refresh,
+            files,
+            progress=progress,
+            rebuild=rebuild,
+        )
         if not rebuild and not any(self.index.stale(files)):
             with suppress(sqlite3.OperationalError):
-                refresh(self.index, files, wait=0, progress=progress, rebuild=False)
+                bring(wait=0)
             return Refreshed()
         if wait is None:
             wait = BUILD_WAIT if self.index.empty() else RECALL_WAIT
-        done = refresh(self.index, files, wait=wait, progress=progress, rebuild=rebuild)
+        done = bring(wait=wait)
         if not done.busy:
             self._note_bound(files)
         return done
@@ -153,7 +159,7 @@ class ProjectIndex:
             for file in files
             if file.name in bound or file.place.store == "archive"
         ]
-        note_bound(self.project.root or self.project.home, noted)
+        note_bound(self.base, noted)
 
     def embed(self, embedder: "Embedder | None", progress: Progress) -> bool:
         """Make the vectors of what was read; whether the embedder can be asked

@@ -276,11 +276,11 @@ def read_all(project: Project) -> "Iterator[KnownFile]":
 
 
 def known_files(project: Project) -> "list[KnownFile]":
-    """Every memory file that can be read, and the archives that are gone, which speak
+    """Every memory file that can be read, and the archives that are lost, which speak
     for what was taken back."""
-    from memcli.project.unlisted import lost_archives
+    from memcli.project.unlisted import with_lost
 
-    return [*read_all(project), *lost_archives(project.root or project.home)]
+    return with_lost(project.root or project.home, read_all(project))
 
 
 def unread(name: str, error: Unreadable) -> Problem:

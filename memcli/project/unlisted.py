@@ -1,22 +1,24 @@
 """The memory files in which something binds, noted for when they are out of view: such a
-file goes on to bind as long as it is there. And the archives, for when they are gone:
-what was taken back in one is asked of git."""
+file goes on to bind as long as it is there. And the archives, for when they are gone
+or cannot be read: what was taken back in one is asked of git."""
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memcli.errors import MemError
-from memcli.memory.grammar import uncrowded
+from memcli.memory.grammar import is_crowded, uncrowded
 from memcli.memory.values import Place
 from memcli.project import git
 from memcli.project.listing import GUARDED, UNLISTED, Files, FoundFile, Part
 from memcli.storage.files import (
     MEMORY_BYTES,
     Unreadable,
+    decode_anyhow,
     private_dir,
     read_text,
     state_dir,
@@ -25,9 +27,11 @@ from memcli.storage.files import (
 from memcli.text.digests import digest
 
 if TYPE_CHECKING:
-    from memcli.memory.parser import KnownFile
+    from memcli.memory.parser import KnownFile, MemoryFile
 
 MOST_LOST = 20
+ARCHIVED = "\narchived_at:"
+"""A line that only the front matter of an entry in an archive has."""
 
 
 class OutOfView(Unreadable):
@@ -45,43 +49,90 @@ def _note(base: Path) -> Path:
     return state_dir() / GUARDED / f"{digest(os.fsencode(base))}.json"
 
 
-def _noted(base: Path) -> list[Any]:
-    with suppress(OSError, ValueError, RecursionError, MemError):
-        return list(json.loads(read_text(_note(base))))
+def _noted(base: Path) -> list[list[str]]:
+    with suppress(OSError, ValueError, TypeError, RecursionError, MemError):
+        rows = [[*map(str, row)] for row in json.loads(read_text(_note(base)))]
+        return [row for row in rows if len(row) == 8]
     return []
 
 
-def _lost(base: Path) -> list[Any]:
-    """The noted archives that are there no more."""
-    with suppress(TypeError, IndexError, ValueError):
-        rows = [row for row in _noted(base) if row[3] == "archive"]
-        return [row for row in rows if not os.path.lexists(row[0])][:MOST_LOST]
-    return []
+def _archives(base: Path) -> list[list[str]]:
+    """The rows of the noted archives."""
+    return [row for row in _noted(base) if row[3] == "archive"]
 
 
-def lost_archives(base: Path) -> "Iterator[KnownFile]":
-    """The archives that were removed or renamed since they were noted, as git last had
-    them."""
-    from memcli.memory.parser import KnownFile, parse
-
-    for path, name, *place, tree, _ in _lost(base):
-        if text := _last_text(path):
-            yield KnownFile(parse(text, name), Place(*place), writable=False, tree=tree)
+def _is_away(path: str) -> bool:
+    """Whether a path leads to no file, as after `git rm`, or out by a link."""
+    return os.path.islink(path) or not os.path.isfile(path)
 
 
-def _last_text(path: str) -> str:
-    """A file that is gone as the newest commit that changed it has it, or had it
-    before."""
+def with_lost(base: Path, documents: Iterable["KnownFile"]) -> "list[KnownFile]":
+    """The memory files, and what git last had of the archives that are lost, which go
+    on to speak for what was taken back."""
+    known = list(documents)
+    sound = {
+        document.path: is_sound(document.memory)
+        for document in known
+        if document.place.store == "archive"
+    }
+    return [*known, *lost_archives(base, sound)]
+
+
+def lost_archives(base: Path, sound: Mapping[str, bool]) -> "Iterator[KnownFile]":
+    """The noted archives that are gone, cannot be read, or are not `sound` by their
+    name, as git last had them."""
+    from memcli.memory.parser import KnownFile
+
+    lost = (row for row in _archives(base) if _is_lost(row, sound))
+    for path, name, *place, tree, _ in islice(lost, MOST_LOST):
+        if memory := _last_whole(path, name):
+            yield KnownFile(memory, Place(*place), writable=False, tree=tree)
+
+
+def _is_lost(row: list[str], sound: Mapping[str, bool]) -> bool:
+    path, name, *_, inside = row
+    if name in sound:
+        return not sound[name]
+    try:
+        return is_crowded(read_text(path, inside))
+    except Unreadable:
+        return True
+
+
+def is_sound(memory: "MemoryFile") -> bool:
+    """Whether an archive has entries, and none that is only text: behind a fence, or
+    in front matter that is not closed."""
+    archived = sum("archived_at" in entry.extra for entry in memory.entries)
+    return archived >= max(memory.text.count(ARCHIVED), 1)
+
+
+def _last_whole(path: str, name: str) -> "MemoryFile | None":
+    """An archive as the newest commit has it in which it is sound; else the newest
+    text of it."""
+    from memcli.memory.parser import parse
+
+    newest = None
+    for text in _last_texts(path):
+        memory = parse(text, name)
+        if is_sound(memory):
+            return memory
+        newest = newest or memory
+    return newest
+
+
+def _last_texts(path: str) -> Iterator[str]:
+    """A file as the newest commits that changed it have it, the newest first, and as it
+    was before them."""
     top = git.work_tree(Path(path).parent)
     if not top:
-        return ""
+        return
     name = os.path.relpath(path, top)
-    asked = ("log", "-1", "--format=%H", "--", f":(top,literal){name}")
-    commit = (git.ask(top, *asked) or "").strip()
-    revisions = [commit, f"{commit}^"] if commit else []
-    texts = (git.ask(top, "show", f"{revision}:{name}") for revision in revisions)
-    text = next(filter(None, texts), "")
-    return uncrowded(text[:MEMORY_BYTES])
+    asked = ("log", "-3", "--format=%H", "--", f":(top,literal){name}")
+    commits = (git.ask(top, *asked) or "").split()
+    for revision in [*commits, *(f"{commit}^" for commit in commits[-1:])]:
+        if text := git.ask(top, "show", f"{revision}:{name}"):
+            data = text.encode("utf-8", "surrogateescape")
+            yield uncrowded(decode_anyhow(data)[:MEMORY_BYTES])
 
 
 def note_bound(base: Path, files: Iterable[FoundFile]) -> None:
@@ -90,7 +141,9 @@ def note_bound(base: Path, files: Iterable[FoundFile]) -> None:
     rows = [
         [file.path, file.name, *file.place[:-1], file.tree, file.base] for file in files
     ]
-    rows += _lost(base)
+    names = {row[1] for row in rows}
+    away = (row for row in _archives(base) if row[1] not in names and _is_away(row[0]))
+    rows += islice(away, MOST_LOST)
     text = json.dumps(rows)
     with suppress(OSError, MemError):
         path = _note(base)
@@ -109,8 +162,8 @@ def unlisted(base: Path, listed: Files) -> list[Part]:
     names = {file.name for file in listed} if rows else set()
     parts: list[Part] = []
     for row in rows:
-        with suppress(OSError, ValueError, TypeError):
-            path, name, level, store, job, task, tree, inside = map(str, row)
+        with suppress(OSError, ValueError):
+            path, name, level, store, job, task, tree, inside = row
             if name in names or store == "archive":
                 continue
             status = os.lstat(path)  # a link to itself is there, too

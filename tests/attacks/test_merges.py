@@ -1,6 +1,7 @@
 """What one side of a merge took back, or bound, is not undone by the other, in real
 git."""
 
+import os
 import re
 
 import pytest
@@ -281,3 +282,107 @@ def test_an_archive_that_is_removed_lets_nothing_come_back(repo, loses, is_merge
     assert FREEZE not in repo.ok("recall", "freeze the clock").out
     repo.ok("add", "--again", f"{FREEZE}.")
     assert FREEZE in repo.ok("recall", "freeze the clock").out
+
+
+def is_told(repo):
+    hook = repo.hook("session-start", source="startup").out
+    return FREEZE in repo.ok("recall", "freeze the clock").out + hook
+
+
+@pytest.mark.parametrize("loses", [removes, renames, empties])
+def test_a_recall_tells_nothing_of_an_archive_that_went(repo, loses):
+    """Without a compaction before, also from an index that is built anew."""
+    live = repo.read()
+    retires(repo)
+    repo.commit("taken back")
+    repo.ok("recall", "mails")
+    loses(repo)
+    repo.write("MEMORY.md", live)
+    assert not is_told(repo)
+    repo.commit("back")
+    repo.write("MEMORY.md", f"{live}\n")
+    assert not is_told(repo)
+    repo.ok("index", "--rebuild")
+    assert not is_told(repo)
+
+
+def test_a_recall_tells_nothing_of_an_archive_out_of_a_sparse_work_tree(repo):
+    live = repo.read()
+    retires(repo)
+    repo.commit("taken back")
+    repo.ok("recall", "mails")
+    repo.git("sparse-checkout", "set", "--no-cone", "/*", "!MEMORY.archive.md")
+    assert not repo.has("MEMORY.archive.md")
+    repo.write("MEMORY.md", live)
+    assert not is_told(repo)
+
+
+def grows(path):
+    path.write_text(path.read_text() + "x" * 17_000_000)
+
+
+def crowds(path):
+    path.write_text(path.read_text() + "- a\n" * 70_000)
+
+
+def mixes(path):
+    path.write_bytes(path.read_bytes() + b"\xff\xfe")
+
+
+def fences(path):
+    path.write_text("```\n" + path.read_text())
+
+
+def opens(path):
+    path.write_text("---\nid: zz\nx: |\n  y\n" + path.read_text())
+
+
+def clears(path):
+    path.write_text("")
+
+
+def pipes(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+def nests(path):
+    path.unlink()
+    path.mkdir()
+
+
+def leads_out(path):
+    path.unlink()
+    path.symlink_to("/etc/passwd")
+
+
+DAMAGES = [grows, crowds, mixes, fences, opens, clears, pipes, nests, leads_out]
+
+
+@pytest.mark.parametrize("is_committed", [False, True])
+@pytest.mark.parametrize("damages", DAMAGES)
+def test_an_archive_that_cannot_be_read_lets_nothing_come_back(
+    repo, damages, is_committed
+):
+    """What it had is read from the newest commit in which it is whole."""
+    live = repo.read()
+    retires(repo)
+    repo.commit("taken back")
+    repo.ok("recall", "mails")
+    damages(repo.root / "MEMORY.archive.md")
+    if is_committed and damages != pipes:  # which git does not take
+        repo.commit("damaged")
+    repo.ok("recall", "mails")
+    repo.write("MEMORY.md", live)
+    assert not is_told(repo)
+    assert "it was wrong" in repo.ends(5, "add", f"{FREEZE}.").err
+    assert "taken-back" in {row["name"] for row in repo.checks()}
+
+
+def test_what_was_forgotten_of_an_archive_can_be_said_anew(repo):
+    retires(repo)
+    repo.commit("taken back")
+    [entry] = [row for row in repo.entries("MEMORY.archive.md") if FREEZE in row.title]
+    repo.ok("forget", entry.id)
+    repo.ok("add", "--again", f"{FREEZE}.")
+    assert is_told(repo)
