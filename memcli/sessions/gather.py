@@ -202,6 +202,9 @@ class Gather:
         self.names: Counter[str] = Counter()
         self.cwd = self.id = self.title = self._read = ""
         self.cut = self._held = 0
+        self.by_agent = False
+        """Whether an agent began the session: what stands under a person's name there
+        is the agent's."""
         self._session = self._cwd = ""
         self._named: tuple[Any, Any] = "", ""
 
@@ -237,12 +240,17 @@ class Gather:
         key = speakers.name(record.get(name))
         return place._replace(key=key) if key else place
 
-    def said(self, role: str, text: str, place: TurnPlace) -> None:
+    def said(
+        self, role: str, text: str, place: TurnPlace, *, in_reply: bool = False
+    ) -> None:
         """Words of a role; of the user's only what was typed is human, and not another
-        agent's."""
+        agent's. What is said in reply to a tool is a person's in any session."""
         if role == "assistant":
             if remaining := speakers.clean(text):
                 self._add(place, role="assistant", text=remaining, origin="assistant")
+            return
+        if self.by_agent and not in_reply:
+            self.put_in(text, place)
             return
         text, by_agent = speakers.of_agents(text)
         if typed := speakers.human(text):

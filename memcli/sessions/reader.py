@@ -76,6 +76,8 @@ def read_all(
 def _read_file(
     path: Path, format: str, start: Position, into: Gather, folders: Sequence[str]
 ) -> list[Session]:
+    # Cursor marks what a sub-agent was told by nothing but its folder.
+    into.by_agent = path.parent.name == "subagents"
     with open_plain(path) as file:
         log = path.with_name(f"{path.name}-wal")  # of a database
         states = [part.stat() for part in (path, log) if part.exists()]

@@ -121,24 +121,6 @@ def _logged() -> str:
     """
 
 
-@verbose(dot_all=True)
-def _reply() -> str:
-    """What a person said when they refused a tool: how Claude Code begins to tell it,
-    and not what a tool printed."""
-    return r"""
-        \s* (?: Error: \s* )? The[ ]user[ ]doesn['’]t[ ]want[ ]to[ ]proceed
-        .{0,400}? \b the[ ]user[ ]said: \s* (.+)
-    """
-
-
-@verbose
-def _choice() -> str:
-    """A question with the answer that was chosen."""
-    return r"""
-        "( [^"\n]{1,2000} )" = "( [^"\n]{1,4000} )"
-    """
-
-
 @verbose(ignore_case=True)
 def _exit_code() -> str:
     """How the output of a command begins that says how it ended."""
@@ -207,17 +189,6 @@ def _without_logs(text: str) -> str:
             count = pasted.stop - pasted.start
             lines[pasted] = [f"[… {count} pasted lines …]"]
     return "\n".join(lines)
-
-
-def answered(tool: str, text: str, *, failed: bool) -> str:
-    """What a person said through a tool's result: an answer, a word with a refusal. The
-    tool of a server writes its failures itself."""
-    if tool == "AskUserQuestion":
-        return "\n".join(map(" ".join, _choice().findall(text[:20_000])))
-    if not failed or tool.startswith("mcp__"):
-        return ""
-    reply = _reply().match(text)
-    return reply[1].strip() if reply else ""
 
 
 def of_agents(text: str) -> tuple[str, str]:

@@ -58,6 +58,7 @@ def path(tmp_path):
         text("use pnpm here, not npm"),
         text("hidden", ignored=True),
     )
+    add(db, "ses_2", 0, "user", text("always squash"))
     add(db, "ses_2", 1, "assistant", text("sub-agent"))
     add(db, "ses_3", 1, "user", text("another project"))
     db.commit()

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from memcli.sessions import speakers
-from memcli.sessions.gather import Gather, Record, TurnPlace, mappings
+from memcli.sessions import replies, speakers
+from memcli.sessions.gather import Gather, Record, TurnPlace, mappings, value_at
 
 SPOKEN = ("text", "input_text", "output_text")
 CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
@@ -15,16 +15,25 @@ class Blocks:
     def __init__(self, into: Gather) -> None:
         self.into = into
         self._answer: Any = ""
+        self._questions: dict[str, list[Any]] = {}
+        """The id of a call that asks the person -> its questions."""
 
-    def user(self, content: Any, place: TurnPlace, *, typed: bool = True) -> None:
+    def user(
+        self,
+        content: Any,
+        place: TurnPlace,
+        *,
+        typed: bool = True,
+        outcome: Any = None,
+    ) -> None:
         """A message under the user's role: tool results, and words, human only if
-        `typed`."""
+        `typed`. `outcome` is what the client keeps of the result, where it does."""
         self._answer = ""
         results = [
             block for block in mappings(content) if _kind(block) == "tool_result"
         ]
         for number, block in enumerate(results):
-            self._result(block, place.nth(number))
+            self._result(block, place.nth(number), outcome)
         if isinstance(content, list):
             content = [part for part in content if _is_spoken(part)]
         if text := speakers.texts(content):
@@ -49,15 +58,25 @@ class Blocks:
                 where = place.nth(number)
                 call = block.get("id")
                 self.into.called(block.get("name"), block.get("input"), where, call)
+                asked = mappings(value_at(block, "input", "questions"))
+                if asked:
+                    questions = [each.get("question") for each in asked]
+                    self._questions[speakers.name(call)] = questions
                 number += 1
 
-    def _result(self, block: Record, place: TurnPlace) -> None:
+    def _result(self, block: Record, place: TurnPlace, outcome: Any) -> None:
         call = block.get("tool_use_id")
         text = speakers.texts(block.get("content"))
         failed = block.get("is_error") is True
         tool = self.into.result("", text, place, error=failed, call=call)
-        if answer := speakers.answered(tool, text, failed=failed):
-            self.into.said("user", answer, place.nth("said"))
+        answer = ""
+        if tool == "AskUserQuestion":
+            questions = self._questions.pop(speakers.name(call), [])
+            answer = replies.answered(questions, text, value_at(outcome, "answers"))
+        elif failed:
+            answer = replies.refused(tool, text, outcome)
+        if answer:
+            self.into.said("user", answer, place.nth("said"), in_reply=True)
 
     def _text(self, text: str, place: TurnPlace, answer: Any) -> bool:
         """Whether a turn was begun."""

@@ -66,7 +66,8 @@ def _message(record: Record, place: TurnPlace, blocks: Blocks) -> None:
         by_others = value_at(record, "origin", "kind") not in (None, "human")
         is_person = message.get("role") in (None, "user") and not by_others
         typed = is_person and not any(map(record.get, NOT_TYPED))
-        blocks.user(content, place, typed=typed)
+        outcome = record.get("toolUseResult", record.get("tool_use_result"))
+        blocks.user(content, place, typed=typed, outcome=outcome)
     elif api_error or message.get("model") == "<synthetic>":
         blocks.into.put_in(speakers.texts(content), place, error=api_error)
     else:

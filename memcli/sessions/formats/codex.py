@@ -71,6 +71,9 @@ class _Rollout:
         if not self.into.id:
             self.into.where(session=name, cwd=about.get("cwd"))
             self.into.id = name
+            # A client that a person types in has a name, or one of its own choice.
+            begun_by = mapping(about.get("source")).keys() - {"custom"}
+            self.into.by_agent = self.into.by_agent or bool(begun_by)
 
     def move(self, about: Record, place: TurnPlace) -> None:
         self.into.where(cwd=about.get("cwd"))
@@ -135,6 +138,9 @@ class _Rollout:
 
     def _speak(self, kind: str, role: str, text: str, place: TurnPlace) -> str:
         key = self._key(kind, text)
+        if role == "user" and self.into.by_agent:
+            # A copy of the person's words here is not to hide those they typed.
+            key = f"{key}-agent"
         if self.into.new(key):
             self.into.said(role, text, place._replace(key=key))
         return key

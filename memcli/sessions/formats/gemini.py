@@ -73,6 +73,7 @@ def _about(record: Record, into: Gather) -> None:
     if not isinstance(folders, list) or not folders:
         folders = [record.get("cwd")]
     into.where(session=record.get("sessionId"), cwd=folders[0])
+    into.by_agent = into.by_agent or record.get("kind") == "subagent"
 
 
 def _message(message: Record, place: TurnPlace, into: Gather) -> None:
@@ -82,7 +83,9 @@ def _message(message: Record, place: TurnPlace, into: Gather) -> None:
         return
     place = place._replace(time=speakers.when(message.get("timestamp")), key=key)
     kind = message.get("type")
-    text = speakers.texts(message.get("content"))
+    # What was typed, where a template or files were put in its place.
+    shown = message.get("displayContent") if kind == "user" else None
+    text = speakers.texts(shown or message.get("content"))
     if kind in NOTES:
         into.put_in(text, place, error=kind == "error")
     elif kind in tuple(SPEAKERS):

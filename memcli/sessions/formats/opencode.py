@@ -20,7 +20,7 @@ from memcli.storage.sqlite import Owner
 from memcli.text.matching import regex
 
 TABLES = ("session", "message", "part")
-SESSIONS = "SELECT id, directory FROM session ORDER BY time_created, id"
+SESSIONS = "SELECT id, directory, parent_id FROM session ORDER BY time_created, id"
 PARTS = """
 SELECT p.id, m.time_created, m.data, substr(p.data, 1, 8000000)
 FROM message AS m JOIN part AS p ON p.message_id = m.id
@@ -39,11 +39,12 @@ def read_database(path: Path, into: Gather, folders: Sequence[str]) -> None:
     parts."""
     hint = "name the database of OpenCode"
     with sqlite.opened(path, TABLES, kind="OpenCode", hint=hint) as database:
-        for session, folder in sqlite.all_rows(database, SESSIONS, path):
+        for session, folder, parent in sqlite.all_rows(database, SESSIONS, path):
             if folders and not inside(str(folder), folders):
                 continue
             into.close()
             into.where(session=session, cwd=folder)
+            into.by_agent = bool(parent)
             for name, created, data, part_data in database.execute(PARTS, (session,)):
                 about = decoded(data)
                 part = decoded(part_data)
@@ -65,6 +66,7 @@ def read_export(document: Record, into: Gather) -> None:
     """One session, as `opencode export` prints it."""
     session = document["info"]
     into.where(session=session.get("id"), cwd=session.get("directory"))
+    into.by_agent = into.by_agent or bool(session.get("parentID"))
     title = session.get("title")
     if not str(title).startswith("New session - "):
         into.called_session(title)

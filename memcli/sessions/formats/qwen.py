@@ -30,11 +30,26 @@ def read(lines: Lines, into: Gather) -> None:
         if place is None:
             continue
         texts = [part.get("text") for part in parts if not part.get("thought")]
-        if record.get("type") in ("user", "assistant"):
-            into.said(record["type"], speakers.texts(texts), place)
+        text = speakers.texts(texts)
+        if record.get("type") == "assistant":
+            into.said("assistant", text, place)
+        elif record.get("type") == "user":
+            _user(record, text, place, into)
         failed = value_at(record, "toolCallResult", "status") == "error"
         for number, part in enumerate(parts, 1):
             _tool(part, place.nth(number), into, failed=failed)
+
+
+def _user(record: Record, text: str, place: TurnPlace, into: Gather) -> None:
+    """A message to the agent: a person's where nothing says that it is another's. What
+    they typed stands beside it, where files or a note were put in."""
+    by_others = record.get("provenance") not in (None, "real_user")
+    by_harness = record.get("subtype") not in (None, "mid_turn_user_message")
+    if by_others or by_harness or record.get("agentId") or record.get("isSidechain"):
+        into.put_in(text, place)
+        return
+    typed = value_at(record, "systemPayload", "displayText")
+    into.said("user", typed if isinstance(typed, str) else text, place)
 
 
 def _tool(part: Record, place: TurnPlace, into: Gather, *, failed: bool) -> None:

@@ -34,10 +34,11 @@ _ASIDE = r"(?: \s? \( [^()\n]{1,60} \) | \s? \[ [^\[\]\n]{1,60} \] )?"
 
 @verbose(ignore_case=True)
 def _specstory() -> str:
-    """`_**User (2026-03-04 10:00:00Z)**_`."""
+    """`_**User (2026-03-04 10:00:00Z)**_`, `_**Agent - sidechain (2026-03-04)**_`."""
     return r"""
         _\*\* (?P<name> user | human | agent | assistant )
-        (?P<aside> (?: \s? \( [^()\n]{0,90} \) ){0,3} ) \*\*_ \s* $
+        (?P<aside> (?: \s? - \s? [\w-]{1,20} )?
+            (?: \s? \( [^()\n]{0,90} \) ){0,3} ) \*\*_ \s* $
     """
 
 
