@@ -47,7 +47,7 @@ def init(
         "--remove", "Undo what mem init did, or only the options given."
     ),
     trust: bool = flag(
-        "--trust", "Go on although .git points to a repository elsewhere."
+        "--trust", "Go on although .git, or core.hooksPath in it, leads elsewhere."
     ),
 ) -> None:
     """Set up a repository.

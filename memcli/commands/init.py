@@ -316,7 +316,9 @@ def _calls_of_git(
     if request.learn_with:
         targets.append(_learner(project, request.learn_with))
     if root is not None and (request.git or everything):
-        targets += repository.hooks(top, notes, user=request.user, remove=remove)
+        targets += repository.hooks(
+            top, notes, user=request.user, trust=request.trust, remove=remove
+        )
     return targets
 
 

@@ -287,11 +287,13 @@ def calls_mem(settings: AgentSettings) -> bool:
 
 class Hooks(NamedTuple):
     """A folder of hooks that other people (`shared`) or other repositories (`foreign`)
-    also run."""
+    also run, or to which a file of the repository's own settings leads out of it
+    (`outward`)."""
 
     folder: Path
     shared: bool = False
     foreign: bool = False
+    outward: str = ""
 
 
 def hooks_of(top: Path) -> Hooks:
@@ -304,9 +306,11 @@ def hooks_of(top: Path) -> Hooks:
         return Hooks(folder)
     if _inside(folder, top):
         return Hooks(folder, shared=True)
-    question = ["config", "--show-scope", "--get", "core.hooksPath"]
-    scope = git.run(question, top, hooks=True).stdout.split("\t")[0]
-    return Hooks(folder, foreign=scope in ("global", "system"))
+    options = ("-z", "--show-scope", "--show-origin", "--get")
+    said = git.run(["config", *options, "core.hooksPath"], top, hooks=True).stdout
+    scope, origin = [*said.split("\0"), ""][:2]
+    outward = origin.partition(":")[2] if scope in ("local", "worktree") else ""
+    return Hooks(folder, foreign=scope in ("global", "system"), outward=outward)
 
 
 def is_tracked(path: Path, top: Path) -> bool:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from memcli.errors import RefusedError
 from memcli.install import git_hooks, harness
 from memcli.install.targets import Left, Target, text_of
 from memcli.project import git
@@ -44,9 +45,10 @@ def base(root: Path, top: Path | None) -> list[Target]:
 
 
 def hooks(
-    top: Path | None, notes: list[str], *, user: bool, remove: bool
+    top: Path | None, notes: list[str], *, user: bool, trust: bool, remove: bool
 ) -> list[Target]:
-    """The git hooks; `user` allows a hooks folder that serves all repositories."""
+    """The git hooks; `user` allows a hooks folder that serves all repositories, `trust`
+    one to which the repository's own settings lead out of it. Raises RefusedError."""
     if top is None:
         if not remove:
             notes.append(
@@ -60,6 +62,13 @@ def hooks(
             how = "mem init --git --user puts hooks there"
             notes.append(f"{message} (core.hooksPath): left alone; {how}")
         return []
+    if place.outward and not trust:
+        if remove:
+            message = f"git hooks are in {place.folder}, outside of this repository"
+            how = "mem init --git --remove --trust"
+            notes.append(f"{message} (core.hooksPath): left alone; {how}")
+            return []
+        _refuse_outward(place, top)
     if remove:
         return _all_hooks(top, place.folder)
     targets = []
@@ -69,6 +78,17 @@ def hooks(
             notes.append(f"{path} is not executable: git does not run it")
         targets.append(_hook(top, place, hook_file(place.folder, name).name))
     return targets
+
+
+def _refuse_outward(place: harness.Hooks, top: Path) -> None:
+    """Name the line that leads git's hooks out of the repository."""
+    path = top / place.outward
+    text = (text_of(path) or "").lower()
+    line = text.partition("hookspath")[0].count("\n") + 1
+    raise RefusedError(
+        f"{path}:{line}: core.hooksPath leads out of this repository: {place.folder}",
+        "nothing was changed; if that folder is yours: mem init --git --trust",
+    )
 
 
 def _all_hooks(top: Path, folder: Path) -> list[Target]:

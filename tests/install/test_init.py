@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -478,6 +479,28 @@ def test_hooks_for_all_repositories_are_left_alone(project):
     project.mem("init", "--git", "--remove")
     assert len(sections(folder)) == 3
     project.mem("init", "--git", "--user", "--remove")
+    assert not list(folder.iterdir())
+
+
+def test_hooks_out_of_the_repository_by_its_own_settings_are_asked_about(
+    project, tmp_path
+):
+    """Such settings may come with an archive: only with --trust, also to remove."""
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    project.git("config", "core.hooksPath", str(folder))
+    before = snapshot(project.root)
+    for dry in ([], ["--dry-run"]):
+        said = project.ends(5, "init", "--git", *dry).err
+        assert re.search(r"\.git/config:\d+: core\.hooksPath leads out", said)
+        assert "mem init --git --trust" in said
+    assert snapshot(project.root) == before
+    assert not list(folder.iterdir())
+    project.ok("init", "--git", "--trust")
+    assert len(sections(folder)) == 3
+    assert "--remove --trust" in project.mem("init", "--git", "--remove").out
+    assert len(sections(folder)) == 3
+    project.mem("init", "--git", "--remove", "--trust")
     assert not list(folder.iterdir())
 
 
