@@ -346,6 +346,9 @@ def start(
     for name, value in os.environ.items():
         if not name.startswith("GIT_"):
             environ.setdefault(name, value)
+    # An entry such as "." would be the folder that the repository is.
+    folders = filter(os.path.isabs, environ.get("PATH", "").split(os.pathsep))
+    environ["PATH"] = os.pathsep.join(folders) or os.defpath
     if (top := work_tree(Path(cwd))) and (name := _endless(top)):
         why = f"fatal: {name} is not a regular file, or is too large"
         return GitSaid(128, "", why)

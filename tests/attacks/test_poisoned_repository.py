@@ -209,6 +209,19 @@ def test_no_program_of_a_repository_is_run(zebra, tmp_path):
         assert not (tmp_path / "ran").exists(), verb
 
 
+@pytest.mark.parametrize("first", [".", "", "bin"])
+def test_a_git_of_the_repository_is_not_run(zebra, tmp_path, first):
+    """Where PATH names the folder in which the command is called."""
+    program = zebra.write("git", f"#!/bin/sh\necho run >> {tmp_path}/ran\n")
+    program.chmod(0o755)
+    (zebra.root / "bin").symlink_to(".")
+    path = os.pathsep.join([first, os.environ["PATH"]])
+    for verb in (["diff"], ["why", "MEMORY.md"], ["doctor"], ["index", "--history"]):
+        result = zebra.mem(*verb, env={"PATH": path})
+        assert result.code != 70, (verb, result.err)
+        assert not (tmp_path / "ran").exists(), verb
+
+
 def test_a_git_file_that_leads_elsewhere_is_not_written_through(project, tmp_path):
     """A link where git keeps its excludes, behind a foreign `.git`, is not written
     through."""
