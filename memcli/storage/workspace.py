@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memcli.errors import DataError, MemError, RefusedError
+from memcli.memory.grammar import is_crowded
 from memcli.memory.values import ARCHIVE, Patch
 from memcli.storage import durable, files, journal
 from memcli.storage.durable import UNCHANGED, read_if_there, refusing, silent
@@ -209,13 +210,17 @@ class Workspace:
             if path in steps:
                 message = f"{patch.path}: the same file as {steps[path].name}"
                 raise RefusedError(message, "name it once")
-            steps[path] = Step(
+            step = Step(
                 name=patch.path,
                 path=path,
                 before=_encoded(patch.path, patch.before),
                 after=_encoded(patch.path, patch.after),
                 mode=_mode(patch, path),
             )
+            if path.suffix == ".md" and not _is_readable(step.after or b"", patch):
+                what = f"{patch.path}: would be larger than mem reads; {UNCHANGED}"
+                raise RefusedError(what, "move some of it to a file of another name")
+            steps[path] = step
         return tuple(sorted(steps.values(), key=_is_source))
 
     def _target(self, name: str, root: str = "") -> Path:
@@ -404,6 +409,11 @@ def _mode(patch: Patch, path: Path) -> int:
             return stat.S_IMODE(path.stat().st_mode)
     is_script = patch.after is not None and patch.after.startswith("#!")
     return 0o777 if is_script else 0o666
+
+
+def _is_readable(data: bytes, patch: Patch) -> bool:
+    """Whether a memory file with what a patch leaves could be read again."""
+    return len(data) <= files.MEMORY_BYTES and not is_crowded(patch.after or "")
 
 
 def _encoded(name: str, text: str | None) -> bytes | None:

@@ -98,6 +98,18 @@ def test_opposites_stay_apart_and_are_named(project):
         assert [entry.importance for entry in by_id(project).values()] == [0.35, 0.35]
 
 
+@pytest.mark.parametrize("full", ["x" * 9_999 + "\n", "- x\n"])
+def test_an_archive_that_could_not_be_read_again_is_not_made(project, full):
+    """Neither by its size nor by what stands in it; all stays where it is."""
+    fill(project, project.entry("Old", "Z" * 9_999, id="x", status="retired"))
+    most = {10_000: 16 * 1024 * 1024 // 10_000, 4: 65_535}[len(full)]
+    project.write("MEMORY.archive.md", "# Archive\n\n" + full * most)
+    before = project.read("MEMORY.archive.md"), project.read()
+    error = project.ends(5, "compact", "--allow-loss").err
+    assert "MEMORY.archive.md: would be larger than mem reads" in error
+    assert (project.read("MEMORY.archive.md"), project.read()) == before
+
+
 def test_retired_entries_leave_for_the_archive(project):
     """They are found with --archived alone, and why they left is written down and
     told."""
