@@ -17,14 +17,12 @@ CALLS = set(
 # only shrinks.
 EXCEPTIONS = {
     "text/matching": ({"read_text"}, "the data files of the package"),
-    "project/git": (
-        {"open", "write_bytes"},
-        "files below .git; texts for git in a private folder",
-    ),
+    "project/git": ({"open"}, "files below .git"),
     "commands/merge_driver": (
         {"open", "read_bytes", "write_bytes"},
         "git's temporary files, which git itself names",
     ),
+    "project/text_merge": ({"write_bytes"}, "texts for git in a private folder"),
     "install/targets": ({"read_text"}, "lists and copies in the user's state folder"),
     "project/distribution": ({"read_text"}, "how this program was installed"),
     "cli/boundary": ({"open"}, "os.devnull"),

@@ -218,7 +218,7 @@ class Workspace:
                 mode=_mode(patch, path),
             )
             if path.suffix == ".md" and not _is_readable(step.after or b"", patch):
-                what = f"{patch.path}: would be larger than mem reads; {UNCHANGED}"
+                what = f"{patch.path}: too large to be read again; {UNCHANGED}"
                 raise RefusedError(what, "move some of it to a file of another name")
             steps[path] = step
         return tuple(sorted(steps.values(), key=_is_source))

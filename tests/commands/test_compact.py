@@ -106,7 +106,7 @@ def test_an_archive_that_could_not_be_read_again_is_not_made(project, full):
     project.write("MEMORY.archive.md", "# Archive\n\n" + full * most)
     before = project.read("MEMORY.archive.md"), project.read()
     error = project.ends(5, "compact", "--allow-loss").err
-    assert "MEMORY.archive.md: would be larger than mem reads" in error
+    assert "MEMORY.archive.md: too large to be read again" in error
     assert (project.read("MEMORY.archive.md"), project.read()) == before
 
 

@@ -15,7 +15,7 @@ from memcli.recall.evidence import best, pieces, sought, strength, strength_in, 
 
 pytestmark = pytest.mark.unit
 INDEX = Path(weights.__file__).parent
-TIMES_AND_OTHERS = """ANSWER BUILD_WAIT BUSY DEADLINE RECALL_WAIT WAIT
+TIMES_AND_OTHERS = """ANSWER BUILD_WAIT BUSY DEADLINE MOVING RECALL_WAIT WAIT
     KEY_MOMENT LEAST STANDING"""
 
 
