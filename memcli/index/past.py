@@ -126,9 +126,12 @@ def _in_subjects(
     what the commit is about, its body also names what it touches."""
     rarity = {stem(each.term): each.rarity for each in terms}
     for place in places:
-        if place.source == "commit":
+        low = place.title.lower()
+        # A stem begins its word: most subjects need not be taken apart.
+        near = [word for word in rarity if word in low]
+        if near and place.source == "commit":
             subject = frozenset(map(stem, word_forms(place.title)))
-            yield place.id, sum(rarity[word] for word in rarity if word in subject)
+            yield place.id, sum(rarity[word] for word in near if word in subject)
 
 
 def _together(
