@@ -12,7 +12,7 @@ from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
 from memcli.guard.stops import first_guard
 from memcli.install import harness, repository
-from memcli.install.targets import Changes, Target, apply
+from memcli.install.targets import Changes, Target, apply, text_of
 from memcli.project import config, distribution, elsewhere, git
 from memcli.project.context import Project, need_root
 from memcli.project.elsewhere import line_for
@@ -195,8 +195,11 @@ def _what_stays(project: Project, root: Path, gone: set[str]) -> Iterator[str]:
     settings = project.settings
     learner = settings.config.llm
     if settings.origins["llm"] == "user file" and learner in LEARNERS:
-        path = project.name_of(config.user_file(project.home, project.environ))
-        yield f'llm = "{learner}" stays in {path}: mem init --remove --learn-with {learner}'
+        path = config.user_file(project.home, project.environ)
+        text = text_of(path) or ""
+        can_go = config.without_value(text, "llm", learner) != text
+        how = f": mem init --remove --learn-with {learner}" if can_go else ""
+        yield f'llm = "{learner}" stays in {project.name_of(path)}{how}'
     if stay := _memory_that_stays(project, root, gone):
         more = " …" if len(stay) > 3 else ""
         yield f"your memory stays: {', '.join(stay[:3])}{more}"
@@ -234,9 +237,14 @@ def _told(root: Path, listing: Listing, found: Sequence[str]) -> list[str]:
     return remarks
 
 
+def _model_of(name: str) -> str:
+    """The value of `llm` that stands for who learns."""
+    return "none" if name == "rules" else name
+
+
 def _learner(project: Project, name: str) -> Target:
     path = config.user_file(project.home, project.environ)
-    value = "none" if name == "rules" else name
+    value = _model_of(name)
 
     def put(text: str | None) -> str:
         after = config.with_value(text or "", "llm", value)
@@ -255,6 +263,7 @@ def _learner(project: Project, name: str) -> Target:
         drop=lambda text: config.without_value(text, "llm", value) or None,
         within=(path.parent,),
         what=what,
+        copied=True,
     )
 
 
@@ -313,8 +322,9 @@ def _calls_of_git(
         targets += repository.base(root, top)
     elif root is not None and not remove:
         notes.append("this repository was not changed; mem init sets it up")
-    if request.learn_with:
-        targets.append(_learner(project, request.learn_with))
+    name = request.learn_with
+    if name and not (remove and _model_of(name) != project.settings.config.llm):
+        targets.append(_learner(project, name))
     if root is not None and (request.git or everything):
         targets += repository.hooks(
             top, notes, user=request.user, trust=request.trust, remove=remove

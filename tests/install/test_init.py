@@ -776,6 +776,23 @@ def test_what_to_learn_with_is_named_and_taken_back(project):
     assert not path.exists()
 
 
+def test_who_learned_before_learns_again_when_it_is_taken_back(project):
+    """Byte for byte; a line with a word of the person stays, and no command is named
+    for it."""
+    path = user_file(project.home, os.environ)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    own = "# mine\nllm = 'anthropic'\nlimit = 7\n"
+    path.write_text(own)
+    project.ok("init", "--learn-with", "claude")
+    project.ok("init", "--learn-with", "codex")
+    project.ok("init", "--remove", "--learn-with", "codex")
+    assert path.read_text() == own
+    path.write_text('llm = "claude"  # by hand\n')
+    said = project.ok("init", "--remove").err
+    assert 'llm = "claude" stays in' in said
+    assert "--remove --learn-with" not in said
+
+
 @pytest.mark.parametrize(
     ("programs", "answer", "value", "receiver"),
     [
