@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -311,9 +312,10 @@ def _with_text(standing: _Standing, text: str) -> MemoryFile:
     after = parse(f"{begin}{text.rstrip()}{tail}{end}", memory.path)
     if _identified(after) != _identified(memory):
         raise DataError("the text would no longer be exactly this entry")
-    known = {problem.message for problem in memory.problems}
+    new = Counter(problem.message for problem in after.problems)
+    new -= Counter(problem.message for problem in memory.problems)
     for problem in after.problems:
-        if problem.severity == "unreadable" or problem.message not in known:
+        if problem.severity == "unreadable" or problem.message in new:
             reason = problem.message.partition(";")[0]  # no value takes its place
             raise DataError(f"the text cannot be read back: {reason}")
     return after

@@ -41,7 +41,7 @@ def check_index(scene: Scene) -> Iterator[Check]:
         if len(state.behind) > NAMED:
             names += " …"
         changed = f"{count(len(state.behind), 'file')} changed since it was built"
-        yield remark("index", f"{changed}: {names}", hint=BY_RECALL, path=path)
+        yield warning("index", f"{changed}: {names}", hint=BY_RECALL, path=path)
     else:
         yield passed("index", "up to date", path=path)
 

@@ -53,8 +53,9 @@ def _feedback() -> str:
 
 @verbose(ignore_case=True)
 def _of_rule() -> str:
-    """The beginning of what stands below such a rule and says none."""
-    return r" \W* (?: why | how\ to\ apply | superseded ) \b "
+    """The beginning of what Claude Code writes below such a rule, and of one that holds
+    no more."""
+    return r" \W* (?: (?: why | how\ to\ apply ) \W* : | superseded \b ) "
 
 
 def standing(

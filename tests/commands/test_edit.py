@@ -81,7 +81,10 @@ def test_an_editor_that_changes_nothing_writes_nothing(project, copies):
 )
 def test_a_value_that_cannot_be_used_is_refused(project, change, said):
     """It would be read back as the default; nothing is written."""
-    text = filled(project)
+    filled(project)
+    # another entry that has it already makes it no better
+    project.write("MEMORY.md", project.read() + project.entry("Zoo", importance="lots"))
+    text = project.read()
     refused = edited(project, f'sed -i "{change}" "$1"\n', "aaaa")
     assert refused.code == 3 and said in refused.err, refused.err
     assert project.read() == text
