@@ -62,11 +62,10 @@ def undo(app: App) -> UndoReport:
 
 def skip(app: App) -> UndoReport:
     """Leave the last write as it is, for good: undo goes on with the one before it."""
-    last_write = app.workspace.last_write()
+    workspace = app.workspace
+    last_write = workspace.last_write() if app.dry_run else workspace.skip()
     if last_write is None:
         return UndoReport()
-    if not app.dry_run:
-        app.workspace.skip()
     return UndoReport(
         verb=last_write.verb,
         time=last_write.time,

@@ -55,8 +55,9 @@ class Proposal(NamedTuple):
     named: str = ""
     retires: str = ""
     """The entry that a yes retires."""
-    points: int = 0
-    """The signs that speak for it, where rules count them."""
+    points: int = 1
+    """The signs that speak for it, 0 where no rules count them; one that was kept
+    before they were counted has the fewest."""
 
     @property
     def waits(self) -> bool:

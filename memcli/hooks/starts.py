@@ -163,7 +163,7 @@ def _proposed(app: HookApp, state: State, call: HookCall) -> Iterator[str]:
     untold = inbox.untold(call.session, first.isoformat())
     proposals = {row.id: json.loads(row.text) for row in untold}
     by_signs = sorted(
-        proposals, key=lambda name: likeliest(proposals[name].get("points", 0))
+        proposals, key=lambda name: likeliest(proposals[name].get("points", 1))
     )
     named = by_signs[:PROPOSAL_LINES]
     inbox.name(named, call.session)

@@ -145,9 +145,11 @@ def _judged(origin: str, key: str, written: Any) -> Any:
     if key not in KEYS:
         from difflib import get_close_matches
 
-        near = get_close_matches(key, KEYS, 1) or get_close_matches(key, KEYS, 3, 0)
-        meant = " or ".join(map(repr, near))
-        raise UsageError(f"unknown key {key[:60]!r}", f"did you mean {meant}?")
+        some = ", ".join(map(repr, get_close_matches(key, KEYS, 3, 0)))
+        hint = f"take one of those in docs/commands.md, such as {some}"
+        for near in get_close_matches(key, KEYS, 1):
+            hint = f"did you mean {near!r}?"
+        raise UsageError(f"unknown key {key[:60]!r}", hint)
     if origin == "project file" and not KEYS[key].anyone:
         hint = "set it in ~/.config/mem/config.toml or with --set, and remove it here"
         raise UsageError(f"{key!r} must not be set by a repository", hint)

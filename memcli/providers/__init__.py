@@ -28,16 +28,17 @@ def within(seconds: float | None, work: Callable[[], T]) -> T:
     return finished.result(timeout=seconds if seconds is None else max(seconds, 0.0))
 
 
-def bounded(pieces: Iterable[bytes], limit: int, packing: str | None) -> bytes | None:
-    """All pieces of a reply as one, unpacked; None where that is more than so many
-    bytes (it may not end), or packed otherwise than asked for.
+def bounded(pieces: Iterable[bytes], limit: int, packing: str | None) -> bytes:
+    """All pieces of a reply as one, unpacked. Raises ValueError, with what is wrong
+    with the reply: more than so many bytes (it may not end), or packed otherwise than
+    asked for.
 
     It is unpacked here: a client unpacks a piece of it as a whole, however much that
     makes."""
     from zlib import decompressobj, error
 
     if packing not in (None, "identity", PACKING):
-        return None
+        raise ValueError(f"is packed as {packing[:20]!r}, which was not asked for")
     unpacker = decompressobj(GZIP) if packing == PACKING else None
     data = bytearray()
     try:
@@ -45,7 +46,7 @@ def bounded(pieces: Iterable[bytes], limit: int, packing: str | None) -> bytes |
             room = limit + 1 - len(data)
             data += unpacker.decompress(piece, room) if unpacker else piece
             if len(data) > limit:
-                return None
+                raise ValueError("is too large")
     except error:
-        return None
+        raise ValueError(f"is not packed as {PACKING}, as it says") from None
     return bytes(data)

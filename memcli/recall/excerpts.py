@@ -137,7 +137,7 @@ def _joined(sentences: Iterable[SaidSentence]) -> str:
     behind = None
     for each in sentences:
         is_next = behind in (None, each.place[2] - 1)
-        text += "" if is_next else " …"
+        text += "" if is_next or text.endswith("…") else " …"
         text += "\n" if each.begins or each.text[:2] in BULLETS else " "
         text += each.text
         behind = each.place[2]

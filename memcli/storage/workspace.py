@@ -125,13 +125,16 @@ class Workspace:
                 pass
         return self._news()
 
-    def skip(self) -> None:
-        """Leave the last write as it is: undo goes on with the one before it."""
+    def skip(self) -> LastWrite | None:
+        """Leave the last write, which is returned, as it is: undo goes on with the one
+        before it."""
         with self.hold("undo"):
+            last_write = self.last_write()
             newest = self._journals.newest()
             if newest is not None:
                 with refusing(newest):
                     newest.unlink()
+        return last_write
 
     def undo(self, *, wait: float = 10.0) -> list[str]:
         """Undo the last write, keeping edits of others; return the files. Raises

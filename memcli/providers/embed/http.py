@@ -181,6 +181,8 @@ class HttpEmbedder:
                 )
         except http.TimeoutException:
             raise TimeoutError from None
+        except ValueError as error:
+            raise self._failed(f"the reply {self._line(str(error))}") from None
         except (http.HTTPError, http.InvalidURL) as error:
             message = (
                 f"no connection ({self._line(str(error)) or type(error).__name__})"
@@ -191,7 +193,7 @@ class HttpEmbedder:
                 return 0, {}, message
             raise self._failed(message, self.wire.hint_down) from None
         # Each comma is an object in memory that is larger than what is read.
-        if data is None or data.count(b",") > question.numbers + FRAME // NUMBER_BYTES:
+        if data.count(b",") > question.numbers + FRAME // NUMBER_BYTES:
             raise self._failed("the reply is too large")
         reply = None
         with suppress(ValueError, RecursionError):

@@ -1,7 +1,7 @@
 """Anthropic's Messages API over their SDK, which the first question imports."""
 
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +112,9 @@ def _bounded_client() -> Any:
             reply = super().send(request, **{**options, "stream": True})
             with closing(reply):
                 packing = reply.headers.get("content-encoding")
-                content = bounded(reply.iter_raw(), MOST_SAID, packing) or b""
+                content = b""
+                with suppress(ValueError):  # what is no reply is judged as one
+                    content = bounded(reply.iter_raw(), MOST_SAID, packing)
             for packing in ("content-encoding", "content-length", "transfer-encoding"):
                 reply.headers.pop(packing, None)
             return type(reply)(
