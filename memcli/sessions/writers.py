@@ -97,7 +97,7 @@ def _packed(given: _Given) -> Names:
     """An archive that is made, and what is moved into it."""
     if _unpacked(given):
         return ()
-    has_letters = re.fullmatch("[cruvzjJapPh]+f[vzjJ]*", given.words[0])
+    has_letters = re.fullmatch("[cruvzjJapPh]+f[vzjJ]*", "".join(given.words[:1]))
     operands = given.operands[1:] if has_letters else given.operands
     is_moved = any(re.fullmatch(_MOVES, word) for word in given.words)
     return operands if is_moved else operands[:1]
@@ -160,9 +160,10 @@ class Writer(NamedTuple):
 
 MOST_NAMED = 5_000
 """So many names in one code are looked at."""
-_UNPACKS = "-[a-zA-Z]*x.*|--extract|--get|[zjJv]*x[a-zA-Z]*"
+# An assertion is tried once, whatever stands behind the letters.
+_UNPACKS = "-(?=[a-zA-Z]*x).*|--extract|--get|[zjJv]*x[a-zA-Z]*"
 """What tells tar to unpack."""
-_MOVES = "-[a-zA-Z]*m[a-zA-Z]*|--move|--remove-files"
+_MOVES = "-(?=[a-zA-Z]*m)[a-zA-Z]*|--move|--remove-files"
 """An option by which files are moved into an archive."""
 _TARGET = "-[a-zA-Z]*t|--target-directory"
 _EDITOR = Writer(
@@ -209,7 +210,9 @@ _ROWS = {
     "uniq, split, csplit, rename": Writer(files=_later),
     "zip": Writer(files=_packed),
     "rsync": Writer(
-        files=_targets, brings=_copied_trees, unless="-[a-zA-Z]*n[a-zA-Z]*|--dry-run"
+        files=_targets,
+        brings=_copied_trees,
+        unless="-(?=[a-zA-Z]*n)[a-zA-Z]*|--dry-run",
     ),
     "curl": Writer(
         files=_downloads, into="--output-dir", when=r"-[a-zA-Z]*O|--remote-name.*"
@@ -310,7 +313,7 @@ def _parted(words: Sequence[str], writer: Writer) -> tuple[str, list[str]]:
     rest = iter(words)
     for word in rest:
         into = rf"(?:{writer.into})=?(.*)"
-        match = re.fullmatch(into, word) if writer.into else None
+        match = re.fullmatch(into, word, re.DOTALL) if writer.into else None
         if word == "--":
             operands += rest
         elif match:
@@ -340,7 +343,7 @@ def _output() -> str:
 @verbose
 def _copies_trees() -> str:
     """An option by which folders are copied with all that they hold."""
-    return r"- [a-zA-Z]* [aRr] [a-zA-Z]* | --archive | --recursive"
+    return r"- (?= [a-zA-Z]* [aRr] ) [a-zA-Z]* | --archive | --recursive"
 
 
 @verbose
@@ -349,7 +352,7 @@ def _written() -> str:
     return r"(?: ^ | [;{}\n/\d$] ) \s* [wW] [ \t]+ ( [^\n]+ )"
 
 
-@verbose
+@verbose(dot_all=True)
 def _script() -> str:
     """An option that has the script of an editor in the same word, or behind it."""
     return r"(?: - [a-zA-Z0-9]*? [ef] | -- (?: expression | file ) = ) (.*)"
@@ -385,4 +388,7 @@ def _quoted() -> str:
 @verbose
 def _name() -> str:
     """What may be the name of a file, a folder, or a pattern of them."""
-    return r"[.~/@*+-]* \w [\w.~/@*+-]*"
+    return r"""
+        (?<! [.~/@*+-] ) [.~/@*+-]*+  # a run of signs is tried once
+        \w [\w.~/@*+-]*
+    """

@@ -350,6 +350,7 @@ sed -Ei 's/1/2/' gen/api.py
 sed -i --expression=s/1/2/ gen/api.py
 sed -i -es/1/2/ gen/api.py
 sed --in-place=.bak -e s/1/2/ gen/api.py
+sed -i --expression='s/1/2/\ns/3/4/' gen/api.py
 perl -i -pe s/1/2/ gen/api.py
 perl -pi.bak -e s/1/2/ gen/api.py
 perl -0777pi -e s/1/2/ gen/api.py

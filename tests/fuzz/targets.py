@@ -32,7 +32,7 @@ from memcli.memory.values import place
 from memcli.project import config
 from memcli.providers.llm import ledger
 from memcli.sessions import reader
-from memcli.sessions.tools import parse_command
+from memcli.sessions.tools import tool_call
 from memcli.similarity.claims import claim
 from memcli.similarity.differences import guard as guard_of_claims
 from memcli.similarity.duplicates import contradictions, near_duplicate
@@ -41,7 +41,6 @@ from memcli.text import model_output
 from memcli.text.controls import for_display, for_prompt
 from memcli.text.injections import neutralise
 from memcli.text.secrets import redact_secrets
-from memcli.text.shell import read_line
 from tests.install import is_installed
 
 NAME = "MEMORY.md"
@@ -167,9 +166,9 @@ def _payload(text):
 
 
 def _command(text):
-    before_tool.runs(
-        parse_command(text, read_line(text).commands), ("git push*",), text
-    )
+    for line in (text, f"tar {text} x", f"python3 <<'E'\nos.remove(x)  # {text}\nE"):
+        commands = tool_call({"command": line}, "/", "Bash").commands
+        before_tool.runs(commands, ("git push*",), text)
 
 
 def _reply(text):

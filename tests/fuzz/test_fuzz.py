@@ -70,6 +70,12 @@ _SLOW = {
         Family("blanks", lambda n: "- " + " " * n + "x"),
         Family("key of blanks", lambda n: "---\nkey: x" + " " * n + "y\n[\n---\n"),
     ],
+    "shell command": [
+        Family("dashes", lambda n: "-" * n),
+        *(Family(f"run of {sign}", lambda n, sign=sign: sign * n) for sign in "./*~+@"),
+        Family("letters", lambda n: "-" + "x" * n + "!"),
+        Family("letters of a line", lambda n: "'-" + "x" * n + "\n'"),
+    ],
     "section": [
         Family(
             "glue",
