@@ -115,49 +115,6 @@ ALIAS = "alias "
 """What stands before the name of an alias among values, where no variable's can."""
 
 
-def unbraced(word: str) -> list[str]:
-    """The words that braces in one stand for (`a{b,c}`, `{1..3}`); a long range stands
-    for any text."""
-    ahead = [word]
-    found: list[str] = []
-    while ahead:
-        each = ahead.pop(0)
-        match = _braces().search(each) if "{" in each else None
-        if match is None:
-            found.append(each)
-        else:
-            start, end = each[: match.start()], each[match.end() :]
-            ahead[:0] = [start + choice + end for choice in _choices(match)]
-        if len(ahead) + len(found) > MOST_COMMANDS:
-            raise EndlessError
-    return found
-
-
-@verbose
-def _braces() -> str:
-    """The innermost braces that stand for several words."""
-    return r"""
-        \{ (?: (?P<first> -? \w+ ) \.\. (?P<last> -? \w+ ) (?: \.\. -? \d+ )?
-          | (?P<listed> [^{},]* (?: , [^{},]* )+ ) ) \}
-    """
-
-
-def _choices(match: re.Match[str]) -> Sequence[str]:
-    """What braces stand for."""
-    if match["listed"] is not None:
-        return match["listed"].split(",")
-    first, last = match["first"], match["last"]
-    if len(first) == len(last) == 1 and first.isalpha() and last.isalpha():
-        places = sorted((ord(first), ord(last)))
-        return [chr(place) for place in range(places[0], places[1] + 1)]
-    numbers = re.compile(r"-?\d{1,9}")
-    if not numbers.fullmatch(first) or not numbers.fullmatch(last):
-        return ["*"]
-    least, most = sorted((int(first), int(last)))
-    is_long = most - least > MOST_PRINTED or first[:1] == "0"
-    return ["*"] if is_long else [*map(str, range(least, most + 1))]
-
-
 FED = "/dev/stdin"
 """What stands for the file of what another program prints."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain, dropwhile
 
 from memcli.named import NamedTuple
+from memcli.text.braces import hidden, shown, unbraced
 from memcli.text.matching import verbose
 from memcli.text.shell_values import (
     ALIAS,
@@ -22,7 +23,6 @@ from memcli.text.shell_values import (
     is_option,
     listed_by,
     positional,
-    unbraced,
     unescaped,
     values_of,
 )
@@ -135,6 +135,8 @@ class CommandList:
         self.command = SimpleCommand(folder)
         self.word: str | None = None
         self.is_quoted = False
+        self.is_start = True
+        """Whether nothing but keywords and assignments stands in the command so far."""
         self.redirection = ""
         """One whose target the next word is: no word of the command."""
         self.folders = [folder]
@@ -217,7 +219,7 @@ class CommandList:
         elif self.word is None and text.startswith(("~+", "~-")):
             text = text.replace("~+", "$PWD", 1).replace("~-", "$OLDPWD", 1)
         if kind != "plain":
-            text = text.translate(_HIDDEN)
+            text = hidden(text)
         self.word = (self.word or "") + text
 
     def _substituted(self, kind: str) -> str:
@@ -300,8 +302,10 @@ class CommandList:
     def _end_word(self) -> None:
         if self.word is None:
             return
-        words = [each.translate(_SHOWN) for each in unbraced(self.word)]
-        word = words[0]
+        word = shown(self.word)
+        is_assignment = self.is_start and assignment().match(word) is not None
+        is_whole = is_assignment or self.redirection == "<<<"
+        words = [word] if is_whole else unbraced(self.word)
         is_given = word in ("$@", "$*") and self.values.get("@")
         if self.redirection in ("<<", "<<-"):
             heredoc = _Heredoc(
@@ -322,6 +326,7 @@ class CommandList:
             self.command.words += self.values["@"]
         else:
             self.command.words += words
+            self.is_start = self.is_start and (is_assignment or word in KEYWORDS)
         self.redirection = ""
         self.word = None
         self.is_quoted = False
@@ -340,6 +345,7 @@ class CommandList:
             if len(self.commands) > MOST_COMMANDS:
                 raise EndlessError
         self.command = SimpleCommand(self.folders[-1], ended if piped else None)
+        self.is_start = True
         self.redirection = ""
 
     def _enter(self, words: Sequence[str]) -> None:
@@ -433,9 +439,6 @@ class CommandList:
                 self.inner += within.inner
 
 
-_HIDDEN = {ord(sign): 0xE000 + ord(sign) for sign in "{,}"}
-"""What stands for braces and commas that are quoted, while a word is read."""
-_SHOWN = {hidden: sign for sign, hidden in _HIDDEN.items()}
 _SUBSTITUTIONS = ("inner", "sum", "named", "tick")
 _SETTERS = {
     "done": CommandList._end_loop,

@@ -425,6 +425,9 @@ r''m gen/ap"i".py
 \rm gen/api{.py,.ts}
 for i in {1..2}; do rm gen/$i.py; done
 rm gen/{1..900}.py
+rm {,gen/api.py}
+rm {src/a.py,{src/b.py,gen/api.py}}
+echo x > {,gen/api.py}
 """.strip().splitlines()
 ASKED = r"""
 find . -type f -exec sed -i s/1/2/ {} ';'

@@ -75,6 +75,10 @@ _SLOW = {
         *(Family(f"run of {sign}", lambda n, sign=sign: sign * n) for sign in "./*~+@"),
         Family("letters", lambda n: "-" + "x" * n + "!"),
         Family("letters of a line", lambda n: "'-" + "x" * n + "\n'"),
+        Family("braces", lambda n: "{" * n),
+        Family("nested braces", lambda n: "{" * (n // 2) + "}" * (n // 2)),
+        Family("pairs of braces", lambda n: "{}" * (n // 2)),
+        Family("choices", lambda n: "{a,b}" * (n // 5)),
     ],
     "section": [
         Family(
