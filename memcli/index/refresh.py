@@ -27,7 +27,7 @@ from memcli.memory.records import ruled_out
 from memcli.memory.values import Entry, Problem, plain_id
 from memcli.memory.words import MATTER, OVERLAP, SIZE, clean, each_text, sub_words
 from memcli.project.listing import Files, FoundFile, marks
-from memcli.project.unlisted import OutOfView
+from memcli.project.unlisted import OutOfView, is_sound
 from memcli.storage.files import (
     ONE_OF,
     Unreadable,
@@ -85,6 +85,7 @@ class _State(NamedTuple):
     identity: str
     linked: str
     entries: int = 0
+    is_sound: bool = False  # an archive, of which no entry is only text
 
 
 def rows(entry: Entry, around: str = "", linked: str = "", *, live: bool) -> list[Row]:
@@ -176,10 +177,10 @@ _INSERT_WORDS = (
     f" SELECT id, {_SEARCHED} FROM chunks WHERE id > ?"
 )
 _META = (
-    "INSERT INTO file_meta (path, place, mtime, size, hash, entries, linked, problems)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET place = excluded.place,"
+    "INSERT INTO file_meta (path, place, mtime, size, hash, entries, linked, sound, problems)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET place = excluded.place,"
     " mtime = excluded.mtime, size = excluded.size, hash = excluded.hash, linked = excluded.linked,"
-    " entries = excluded.entries, problems = excluded.problems RETURNING id"
+    " entries = excluded.entries, sound = excluded.sound, problems = excluded.problems RETURNING id"
 )
 
 
@@ -399,7 +400,7 @@ class IndexWriter:
         around = passages(prose)
         self.stones.note()
         where = (file.place, file.tree)
-        state = state._replace(entries=len(entries))
+        state = state._replace(entries=len(entries), is_sound=is_sound(memory))
         source = self._note(file, state, memory.problems)
         live = file.place.store == "memory"
         made = (
@@ -426,6 +427,7 @@ class IndexWriter:
             state.identity,
             state.entries,
             state.linked,
+            int(state.is_sound),
             json.dumps([item[1:] for item in problems]),
         )
         return number_of(self.db, _META, *values)

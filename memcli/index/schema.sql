@@ -8,6 +8,7 @@ CREATE TABLE file_meta (
   hash TEXT NOT NULL,
   entries INTEGER NOT NULL,
   linked TEXT NOT NULL DEFAULT '', -- what index lines of other files say of it: searched with it
+  sound INTEGER NOT NULL,       -- 1: an archive of which no entry is only text
   problems TEXT NOT NULL        -- JSON [[line, message, severity], ...]
 );
 CREATE INDEX file_places ON file_meta(place, entries);

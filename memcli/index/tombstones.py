@@ -2,14 +2,15 @@
 their work tree, wherever a merge put them, and whether their archive is there or not."""
 
 import json
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from memcli.index.database import Index
 from memcli.index.sql import first_column, json_list
 from memcli.memory.tombstones import StoneKey, reach_of, stone_of, takes_back
 from memcli.memory.values import Place, plain_id
-from memcli.project.unlisted import ARCHIVED, lost_archives
+from memcli.project.unlisted import PresentArchive, copy_in_git, lost_archives
 from memcli.storage.files import ONE_OF
 
 
@@ -53,29 +54,33 @@ class Stones:
         select = (
             "SELECT source, entry, metadata FROM chunks WHERE live = 0 AND part = 0"
         )
-        found = dict(self._lost())
+        found = dict[StoneKey, str]()
+        ids = defaultdict[str, set[str]](set)  # by the name of the archive
         for source, entry, metadata in self.index.db.execute(select):
             file = files[source]
             values = json.loads(metadata)
             archived = file.place.store == "archive"
+            if archived:
+                ids[file.path].add(plain_id(entry))
             is_out = archived or values["status"] == "retired"
             if is_out and takes_back(values, archived=archived):
                 found[*reach_of(file.place, file.tree), plain_id(entry)] = entry
-        return found
+        return dict(self._lost(ids)) | found
 
-    def _lost(self) -> Iterator[tuple[StoneKey, str]]:
+    def _lost(self, ids: Mapping[str, set[str]]) -> Iterator[tuple[StoneKey, str]]:
         """The same of the archives that are gone or cannot be read, which git has."""
-        is_whole = (
-            "SELECT source FROM chunks WHERE live = 0 GROUP BY source"
-            " HAVING max(json_extract(metadata, '$.archived_at') IS NOT NULL)"
-            " AND NOT max(instr(text, ?))"
+        select = (
+            "SELECT path, sound FROM file_meta"
+            " WHERE json_extract(place, '$[1]') = 'archive'"
         )
-        whole = set(first_column(self.index.db.execute(is_whole, (ARCHIVED,))))
-        files = self.index.files().values()
-        archives = [row for row in files if row.place.store == "archive"]
-        sound = {row.path: row.id in whole for row in archives}
-        for document in lost_archives(self.base, sound):
-            reach = reach_of(document.place, document.tree)
-            for entry in document.memory.entries:
-                if takes_back(entry.extra, archived=True):
+        present = {
+            path: PresentArchive(is_sound=bool(sound), ids=frozenset(ids.get(path, ())))
+            for path, sound in self.index.db.execute(select)
+        }
+        for lost in lost_archives(self.base, present):
+            reach = reach_of(lost.place, lost.tree)
+            copy = copy_in_git(lost)
+            for entry in copy.entries if copy else ():
+                is_out = takes_back(entry.extra, archived=True)
+                if is_out and entry.id not in lost.ids:
                     yield (*reach, entry.id), entry.id

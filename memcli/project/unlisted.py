@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from memcli.errors import MemError
 from memcli.memory.grammar import is_crowded, uncrowded
-from memcli.memory.values import Place
+from memcli.memory.values import Entry, Place
+from memcli.named import NamedTuple
 from memcli.project import git
 from memcli.project.listing import GUARDED, UNLISTED, Files, FoundFile, Part
 from memcli.storage.files import (
@@ -66,33 +67,69 @@ def _is_away(path: str) -> bool:
     return os.path.islink(path) or not os.path.isfile(path)
 
 
+class PresentArchive(NamedTuple):
+    """An archive in the work tree: whether it is sound, and the ids it speaks for."""
+
+    is_sound: bool
+    ids: frozenset[str]
+
+
+class LostArchive(NamedTuple):
+    """A noted archive that is gone, cannot be read, or is not sound, so that git's copy
+    speaks for it; but not of `ids`, of which the work tree has something newer."""
+
+    path: str
+    name: str
+    place: Place
+    tree: str
+    ids: frozenset[str]
+
+
 def with_lost(base: Path, documents: Iterable["KnownFile"]) -> "list[KnownFile]":
     """The memory files, and what git last had of the archives that are lost, which go
     on to speak for what was taken back."""
+    from memcli.memory.parser import KnownFile
+
     known = list(documents)
-    sound = {
-        document.path: is_sound(document.memory)
+    present = {
+        document.path: PresentArchive(
+            is_sound=is_sound(document.memory),
+            ids=frozenset(entry.id for entry in document.memory.entries),
+        )
         for document in known
         if document.place.store == "archive"
     }
-    return [*known, *lost_archives(base, sound)]
+    for lost in lost_archives(base, present):
+        if memory := copy_in_git(lost):
+            memory = memory._replace(
+                entries=tuple(
+                    entry for entry in memory.entries if entry.id not in lost.ids
+                )
+            )
+            document = KnownFile(memory, lost.place, writable=False, tree=lost.tree)
+            known.append(document)
+    return known
 
 
-def lost_archives(base: Path, sound: Mapping[str, bool]) -> "Iterator[KnownFile]":
-    """The noted archives that are gone, cannot be read, or are not `sound` by their
-    name, as git last had them."""
-    from memcli.memory.parser import KnownFile
+def lost_archives(
+    base: Path, present: Mapping[str, PresentArchive]
+) -> Iterator[LostArchive]:
+    """The noted archives that are lost; `present` are those of the work tree by name."""
+    rows = (row for row in _archives(base) if _is_lost(row, present))
+    for path, name, *place, tree, _ in islice(rows, MOST_LOST):
+        yield LostArchive(
+            path=path,
+            name=name,
+            place=Place(*place),
+            tree=tree,
+            ids=present[name].ids if name in present else frozenset(),
+        )
 
-    lost = (row for row in _archives(base) if _is_lost(row, sound))
-    for path, name, *place, tree, _ in islice(lost, MOST_LOST):
-        if memory := _last_whole(path, name):
-            yield KnownFile(memory, Place(*place), writable=False, tree=tree)
 
-
-def _is_lost(row: list[str], sound: Mapping[str, bool]) -> bool:
+def _is_lost(row: list[str], present: Mapping[str, PresentArchive]) -> bool:
     path, name, *_, inside = row
-    if name in sound:
-        return not sound[name]
+    if name in present:
+        return not present[name].is_sound
     try:
         return is_crowded(read_text(path, inside))
     except Unreadable:
@@ -102,20 +139,32 @@ def _is_lost(row: list[str], sound: Mapping[str, bool]) -> bool:
 def is_sound(memory: "MemoryFile") -> bool:
     """Whether an archive has entries, and none that is only text: behind a fence, or
     in front matter that is not closed."""
-    archived = sum("archived_at" in entry.extra for entry in memory.entries)
-    return archived >= max(memory.text.count(ARCHIVED), 1)
+    archived = [entry for entry in memory.entries if "archived_at" in entry.extra]
+    spoken_for = sum(_marks_of(entry, memory.text) for entry in archived)
+    return bool(archived) and spoken_for >= memory.text.count(ARCHIVED)
 
 
-def _last_whole(path: str, name: str) -> "MemoryFile | None":
-    """An archive as the newest commit has it in which it is sound; else the newest
-    text of it."""
+def _marks_of(entry: Entry, text: str) -> int:
+    """How many marks an entry explains: its own, and those that its body quotes where
+    its digest says that this body was archived. Any other may be a lost entry."""
+    marks = text.count(ARCHIVED, entry.start, entry.end)
+    is_as_written = "written" in entry.extra and not entry.touched
+    return marks if is_as_written else min(marks, 1)
+
+
+def copy_in_git(lost: LostArchive) -> "MemoryFile | None":
+    """An archive as git last had it: of each entry the newest text, back to the newest
+    revision that is sound. Where none is, the newest alone."""
     from memcli.memory.parser import parse
 
     newest = None
-    for text in _last_texts(path):
-        memory = parse(text, name)
+    entries = list[Entry]()
+    for text in _last_texts(lost.path):
+        memory = parse(text, lost.name)
+        known = {entry.id for entry in entries}
+        entries += [entry for entry in memory.entries if entry.id not in known]
         if is_sound(memory):
-            return memory
+            return memory._replace(entries=tuple(entries))
         newest = newest or memory
     return newest
 

@@ -386,3 +386,55 @@ def test_what_was_forgotten_of_an_archive_can_be_said_anew(repo):
     repo.ok("forget", entry.id)
     repo.ok("add", "--again", f"{FREEZE}.")
     assert is_told(repo)
+
+
+QUOTE = "Archives say when\n\n```yaml\nid: one\narchived_at: 2026-01-01\n```"
+
+
+def archives_a_quote(repo):
+    """An entry whose own text shows a mark of archives."""
+    repo.ok("add", QUOTE)
+    repo.ok("retire", id_of(repo, "Archives say when"))
+    repo.ok("compact")
+    repo.commit("quoted")
+
+
+def spoils(repo):
+    """Text of a person that leaves an archive unsound for good."""
+    text = repo.read("MEMORY.archive.md")
+    repo.write("MEMORY.archive.md", f"About\narchived_at: a day\n\n{text}")
+
+
+@pytest.mark.parametrize("is_unsound", [False, True])
+def test_what_is_restored_stays_whatever_its_archive_quotes(repo, is_unsound):
+    """What the archive in the work tree says of an id is newer than what git has."""
+    entry = id_of(repo, FREEZE)
+    retires(repo)
+    repo.commit("taken back")
+    archives_a_quote(repo)
+    if is_unsound:
+        spoils(repo)
+        repo.commit("spoilt")
+    repo.ok("restore", entry)
+    for _ in range(2):
+        assert is_told(repo)
+        assert "taken-back" not in {row["name"] for row in repo.checks()}
+        repo.ok("compact")
+        repo.commit("restored")
+    if is_unsound:
+        repo.ok("recall", "mails")
+        removes(repo)
+        repo.write("MEMORY.md", f"{repo.read()}\n")
+        assert is_told(repo)  # by the newest text, though an older one is sound
+
+
+def test_an_archive_that_quotes_a_mark_lets_nothing_come_back(repo):
+    live = repo.read()
+    retires(repo)
+    archives_a_quote(repo)
+    for damages in (fences, opens):
+        damages(repo.root / "MEMORY.archive.md")
+        repo.ok("recall", "mails")
+        repo.write("MEMORY.md", live)
+        assert not is_told(repo)
+        assert "it was wrong" in repo.ends(5, "add", f"{FREEZE}.").err
