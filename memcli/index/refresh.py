@@ -242,7 +242,7 @@ class IndexWriter:
             self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('delete-all')")
             for table in ("chunks", "occasions", "relations", "file_meta"):
                 self.db.execute(f"DELETE FROM {table}")
-            self.db.execute("DELETE FROM meta WHERE key = 'listing'")
+            self.db.execute("DELETE FROM meta WHERE key IN ('listing', 'lost')")
             self.vectors.clear()
             self.fts = False
         before = newest_chunk(self.db)

@@ -4,14 +4,24 @@ their work tree, wherever a merge put them, and whether their archive is there o
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from memcli.index.database import Index
 from memcli.index.sql import first_column, json_list
 from memcli.memory.tombstones import StoneKey, reach_of, stone_of, takes_back
 from memcli.memory.values import Place, plain_id
-from memcli.project.unlisted import PresentArchive, copy_in_git, lost_archives
+from memcli.project.unlisted import (
+    LostArchive,
+    PresentArchive,
+    copy_in_git,
+    lost_archives,
+    unchanged_head,
+)
 from memcli.storage.files import ONE_OF
+
+Kept = dict[str, tuple[str, list[str]]]
+"""By the path of a lost archive a commit, and the ids that git's copy there takes back."""
 
 
 class Stones:
@@ -77,10 +87,32 @@ class Stones:
             path: PresentArchive(is_sound=bool(sound), ids=frozenset(ids.get(path, ())))
             for path, sound in self.index.db.execute(select)
         }
+        noted = self.index.db.execute("SELECT value FROM meta WHERE key = 'lost'")
+        kept = "".join(first_column(noted)) or "{}"
+        known: Kept = {}
+        now: Kept = {}
+        with suppress(TypeError, ValueError, RecursionError):
+            known = dict(json.loads(kept))
         for lost in lost_archives(self.base, present):
             reach = reach_of(lost.place, lost.tree)
-            copy = copy_in_git(lost)
-            for entry in copy.entries if copy else ():
-                is_out = takes_back(entry.extra, archived=True)
-                if is_out and entry.id not in lost.ids:
-                    yield (*reach, entry.id), entry.id
+            head, taken_back = _in_git(lost, *known.get(lost.path, ("", [])))
+            now[lost.path] = (head, taken_back)
+            for id in taken_back:
+                if id not in lost.ids:
+                    yield (*reach, id), id
+        if (text := json.dumps(now)) != kept:
+            insert = "INSERT OR REPLACE INTO meta VALUES ('lost', ?)"
+            self.index.db.execute(insert, (text,))
+
+
+def _in_git(lost: LostArchive, since: str, kept: list[str]) -> tuple[str, list[str]]:
+    """The ids that git's copy of an archive takes back, and the commit of which that is
+    known, if it need not be asked again. To look for the copy may walk all of history:
+    what was known stays until a commit touches the archive."""
+    head, is_unchanged = unchanged_head(lost.path, since)
+    if is_unchanged:
+        return head, kept
+    copy = copy_in_git(lost)
+    entries = copy.memory.entries if copy.memory else ()
+    ids = [entry.id for entry in entries if takes_back(entry.extra, archived=True)]
+    return head if copy.is_final else "", ids

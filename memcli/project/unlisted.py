@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from memcli.memory.parser import KnownFile, MemoryFile
 
 MOST_LOST = 20
+MOST_COMMITS = 3
 ARCHIVED = "\narchived_at:"
 """A line that only the front matter of an entry in an archive has."""
 
@@ -85,6 +86,14 @@ class LostArchive(NamedTuple):
     ids: frozenset[str]
 
 
+class GitCopy(NamedTuple):
+    """What git has of a lost archive; `is_final`: it would say the same again, as long
+    as no commit touches the archive."""
+
+    memory: "MemoryFile | None"
+    is_final: bool
+
+
 def with_lost(base: Path, documents: Iterable["KnownFile"]) -> "list[KnownFile]":
     """The memory files, and what git last had of the archives that are lost, which go
     on to speak for what was taken back."""
@@ -100,7 +109,7 @@ def with_lost(base: Path, documents: Iterable["KnownFile"]) -> "list[KnownFile]"
         if document.place.store == "archive"
     }
     for lost in lost_archives(base, present):
-        if memory := copy_in_git(lost):
+        if memory := copy_in_git(lost).memory:
             memory = memory._replace(
                 entries=tuple(
                     entry for entry in memory.entries if entry.id not in lost.ids
@@ -152,36 +161,84 @@ def _marks_of(entry: Entry, text: str) -> int:
     return marks if is_as_written else min(marks, 1)
 
 
-def copy_in_git(lost: LostArchive) -> "MemoryFile | None":
+def copy_in_git(lost: LostArchive) -> GitCopy:
     """An archive as git last had it: of each entry the newest text, back to the newest
     revision that is sound. Where none is, the newest alone."""
     from memcli.memory.parser import parse
 
+    top = git.work_tree(Path(lost.path).parent)
+    if not top:
+        return GitCopy(memory=None, is_final=False)
+    is_final = not git.lacking(top)
     newest = None
     entries = list[Entry]()
-    for text in _last_texts(lost.path):
+    for text in _last_texts(top, lost.path):
+        if text is None:
+            is_final = False
+            continue
         memory = parse(text, lost.name)
         known = {entry.id for entry in entries}
         entries += [entry for entry in memory.entries if entry.id not in known]
         if is_sound(memory):
-            return memory._replace(entries=tuple(entries))
+            memory = memory._replace(entries=tuple(entries))
+            return GitCopy(memory=memory, is_final=is_final)
         newest = newest or memory
-    return newest
+    return GitCopy(memory=newest, is_final=is_final)
 
 
-def _last_texts(path: str) -> Iterator[str]:
-    """A file as the newest commits that changed it have it, the newest first, and as it
-    was before them."""
-    top = git.work_tree(Path(path).parent)
-    if not top:
-        return
-    name = os.path.relpath(path, top)
-    asked = ("log", "-3", "--format=%H", "--", f":(top,literal){name}")
-    commits = (git.ask(top, *asked) or "").split()
-    for revision in [*commits, *(f"{commit}^" for commit in commits[-1:])]:
-        if text := git.ask(top, "show", f"{revision}:{name}"):
+def _last_texts(top: Path, path: str) -> Iterator[str | None]:
+    """A file as HEAD has it, then as the newest commits that changed it have it and as
+    it was before each; None where git does not say."""
+    last = ""
+    for revision in _revisions(top, path):
+        text = _text_at(top, revision, path) if revision else revision
+        if text is None:
+            yield None
+        elif text and text != last:
             data = text.encode("utf-8", "surrogateescape")
             yield uncrowded(decode_anyhow(data)[:MEMORY_BYTES])
+            last = text
+
+
+def _revisions(top: Path, path: str) -> Iterator[str | None]:
+    """Where a file may stand in history, the newest first; None if git does not say.
+    Each commit may be as far away as the first: it is looked for only when the text
+    after it was not enough."""
+    yield "HEAD"
+    for number in range(MOST_COMMITS):
+        commit = _last_commit(top, path, f"--skip={number}")
+        if not commit:
+            yield commit
+            return
+        yield commit
+        yield f"{commit}^"
+
+
+def _text_at(top: Path, revision: str, path: str) -> str | None:
+    """A file at a revision, "" if it is not there; None if git does not say."""
+    with suppress(OSError):
+        said = git.run(("show", f"{revision}:{os.path.relpath(path, top)}"), top)
+        if said.returncode in (0, 128):
+            return said.stdout
+    return None
+
+
+def _last_commit(top: Path, path: str, *options: str) -> str | None:
+    """The newest commit that changed a file, "" if there is none; None if git does not
+    say."""
+    name = f":(top,literal){os.path.relpath(path, top)}"
+    said = git.ask(top, "log", "-1", "--format=%H", *options, "--", name)
+    return said if said is None else said.strip()
+
+
+def unchanged_head(path: str, since: str) -> tuple[str, bool]:
+    """The commit of HEAD, and whether no commit between it and `since` changed a file:
+    what git has of it is then the same."""
+    top = git.work_tree(Path(path).parent)
+    head = (git.ask(top, "rev-parse", "HEAD") or "").strip() if top else ""
+    if not (top and head and since):
+        return head, False
+    return head, head == since or _last_commit(top, path, f"{head}...{since}") == ""
 
 
 def note_bound(base: Path, files: Iterable[FoundFile]) -> None:

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from memcli.project import git
 from tests.commands.test_merge_driver import DRIVER
 from tests.programs import finished
 
@@ -438,3 +439,87 @@ def test_an_archive_that_quotes_a_mark_lets_nothing_come_back(repo):
         repo.write("MEMORY.md", live)
         assert not is_told(repo)
         assert "it was wrong" in repo.ends(5, "add", f"{FREEZE}.").err
+
+
+@pytest.fixture
+def walks(monkeypatch):
+    """What git was asked to look for in history: "" for all of it, else two commits."""
+    noted = []
+    ask = git.ask
+
+    def noting(top, *words, **how):
+        if words[0] == "log" and words[-1].endswith(")MEMORY.archive.md"):
+            noted.append("".join(word for word in words if "..." in word))
+        return ask(top, *words, **how)
+
+    monkeypatch.setattr(git, "ask", noting)
+    return noted
+
+
+def recalls(repo):
+    """With something to refresh, whether it is told."""
+    repo.write("MEMORY.md", f"{repo.read()}\n- Carts are blue\n")
+    return FREEZE in repo.ok("recall", "freeze the clock").out
+
+
+@pytest.mark.parametrize("is_committed", [False, True])
+def test_history_is_walked_once_for_a_lost_archive(repo, walks, is_committed):
+    """And not at all where HEAD has it; after a commit, so far as it is new."""
+    live = repo.read()
+    retires(repo)
+    repo.commit("taken back")
+    repo.ok("recall", "mails")
+    (repo.root / "MEMORY.archive.md").unlink()
+    if is_committed:
+        repo.commit("removed")
+    repo.write("MEMORY.md", live)
+    walks.clear()
+    for _ in range(2):
+        assert not recalls(repo)
+        assert walks == [""] * is_committed
+    head = repo.git("rev-parse", "HEAD").strip()
+    repo.git("commit", "-q", "--allow-empty", "-m", "of something else")
+    assert not recalls(repo)
+    [newest] = walks[is_committed:]
+    assert newest.endswith(f"...{head}")
+    assert not recalls(repo)
+    assert walks[is_committed:] == [newest]
+
+
+def test_what_git_has_of_a_lost_archive_is_that_of_head(repo):
+    """As of the branch that it is on, not as it was once known."""
+    entry = id_of(repo, FREEZE)
+    live = repo.read()
+    retires(repo)
+    repo.commit("taken back")
+    repo.git("checkout", "-q", "-b", "restored")
+    repo.ok("restore", entry)
+    repo.commit("restored")
+    repo.git("checkout", "-q", "main")
+    repo.ok("recall", "mails")
+    removes(repo)
+    repo.write("MEMORY.md", live)
+    for branch in ("main", "restored", "main"):
+        repo.git("symbolic-ref", "HEAD", f"refs/heads/{branch}")
+        assert recalls(repo) == (branch == "restored")
+
+
+@pytest.mark.parametrize("verb", ["show", "log"])
+def test_what_git_did_not_say_of_a_lost_archive_is_asked_again(repo, monkeypatch, verb):
+    live = repo.read()
+    retires(repo)
+    repo.commit("taken back")
+    repo.ok("recall", "mails")
+    removes(repo)
+    repo.commit("removed")
+    repo.write("MEMORY.md", live)
+    run = git.run
+
+    def slow(words, *place, **how):
+        too_slow = git.GitSaid(124, "", "git took too much time")
+        return too_slow if words[0] == verb else run(words, *place, **how)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(git, "run", slow)
+        recalls(repo)
+    assert not recalls(repo)
