@@ -27,6 +27,7 @@ ERROR = 255  # above 128 git takes the driver for failed; 1 to 127 are conflicts
 USAGE = (
     "usage: mem merge-driver BASE OURS THEIRS [PATH [SIZE]] (git passes %O %A %B %P %L)"
 )
+_OURS_STANDS = "your side stands, git show :3:{} has the other"
 
 
 @verbose
@@ -81,12 +82,18 @@ def merge_driver(files: Sequence[Path], name: str, size: str) -> int:
 
 def _merged_by_git(files: Sequence[Path], name: str, size: str) -> int:
     """Merge as git does without a driver; the conflicts. Of what it cannot merge, such
-    as binary content, ours stays."""
+    as binary content, ours stays, and where a guard would be lifted with no marker
+    around it."""
     sides = [_read(path, "surrogateescape") for path in files]
     text, code = _as_git(size, *sides)
-    if code == 0 and (lifted := _lifted(sides[1:], text)):
+    # A guard inside of the markers stands in the choice of one side.
+    choices = ("--ours", "--theirs") if code else ()
+    outcomes = [merge_texts(*sides, choice)[0] for choice in choices] or [text]
+    if lifted := _lifted(sides[1:], outcomes):
         guards = ", ".join(repr(guard.title) for guard in lifted)
-        _say(name, f"would lift {guards}: merge it by hand")
+        _say(
+            name, f"would lift {guards}: merge it by hand; {_OURS_STANDS.format(name)}"
+        )
         return 1
     files[1].write_bytes(text.encode("utf-8", "surrogateescape"))
     return code
@@ -97,13 +104,17 @@ def _say(name: str, *lines: str) -> None:
         print(strip_controls(f"mem: {name}: {line}"), file=sys.stderr)
 
 
-def _lifted(sides: Sequence[str], text: str) -> list[Binding]:
-    """The guards of either side that bind less in the merged text, though neither side
-    retired them."""
+def _lifted(sides: Sequence[str], outcomes: Sequence[str]) -> list[Binding]:
+    """The guards of either side that bind less in each outcome of the merge, though
+    neither side retired them."""
     entries = (entry for side in sides for entry in parse(side, "").entries)
     retired = {entry.id for entry in entries if not entry.is_live}
-    lost = loosened(sides, [text])
-    return [guard for guard in lost if guard.entry not in retired]
+    first, *others = (loosened(sides, [text]) for text in outcomes)
+    return [
+        guard
+        for guard in first
+        if guard.entry not in retired and all(guard in lost for lost in others)
+    ]
 
 
 def _merged(files: Sequence[Path], name: str, size: str) -> Merged:

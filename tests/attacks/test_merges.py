@@ -109,6 +109,44 @@ def test_what_git_merges_as_text_lifts_no_guard(repo):
     assert FORCE in repo.read()
 
 
+LIFTING = ("x: &a {guard: ask}\n<<: *a", "<<: {guard: ask}")
+
+
+@DIRECTIONS
+@pytest.mark.parametrize("values", LIFTING)
+def test_a_conflict_elsewhere_hides_no_lifted_guard(repo, values, is_turned):
+    """Git's markers stand around two new entries alone; what binds is left, and the
+    place of the other side is said."""
+
+    def lifts(repo):
+        repo.write("MEMORY.md", repo.read().replace("guard: deny", values))
+        repo.write("MEMORY.md", repo.read() + repo.entry("Another new note"))
+
+    def appends(repo):
+        repo.write("MEMORY.md", repo.read() + repo.entry("A new note"))
+
+    said = merged(repo, appends, lifts, is_turned, code=1)
+    assert f"would lift '{FORCE}'" in said
+    assert "git show :3:MEMORY.md has the other" in said
+    other = repo.git("show", ":3:MEMORY.md")
+    assert ("Another new note" in other) is not is_turned
+    assert "<<<<<<<" not in repo.read()
+    if not is_turned:
+        assert FORCE in repo.mem("guard", "--try", "git push --force origin main").out
+
+
+def test_a_guard_inside_of_the_markers_is_for_the_person(repo):
+    """Both sides are shown: nothing is said to be lifted."""
+
+    def writes(values):
+        text = repo.read().replace("guard: deny", values)
+        return lambda repo: repo.write("MEMORY.md", text)
+
+    said = merged(repo, writes("guard: ask"), writes(LIFTING[0]), code=1)
+    assert "would lift" not in said
+    assert "<<<<<<<" in repo.read()
+
+
 def test_an_archive_lifts_no_guard_that_stands(repo):
     """It may come with a branch that leaves the file alone."""
     live = repo.read()
