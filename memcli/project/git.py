@@ -189,14 +189,14 @@ _SAFE = (
     *("-c", "core.attributesFile=/dev/null"),
     *("-c", "diff.orderFile=/dev/null"),
     *("-c", "mailmap.file=/dev/null"),
-    *("-c", "blame.ignoreRevsFile="),
     *("-c", "i18n.logOutputEncoding=UTF-8"),
     *("-c", "log.showRoot=true"),
     *("-c", "core.abbrev=auto"),
 )
+_NO_EXCLUDES = ("-c", "core.excludesFile=/dev/null")  # diff, blame and status open it
 _PLAIN = {
     "diff": ("--no-ext-diff", "--no-textconv"),
-    "blame": ("--no-textconv",),
+    "blame": ("--no-textconv", "--no-ignore-revs-file"),  # "" would be read after it
     "log": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
     "show": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
 }
@@ -229,9 +229,9 @@ def run(
     }
     if verb in ("blame", "diff"):  # commands that read files of the work tree
         environ |= _without_filters(cwd)
-    if verb == "check-ignore" or "--exclude-standard" in arguments:
-        command = [*_plain_excludes(cwd), *command]
-    return start(command, cwd, timeout, given, (), **environ)
+    asks_what_is_ignored = verb == "check-ignore" or "--exclude-standard" in arguments
+    excludes = _plain_excludes(cwd) if asks_what_is_ignored else _NO_EXCLUDES
+    return start([*excludes, *command], cwd, timeout, given, (), **environ)
 
 
 def ask(
@@ -309,7 +309,7 @@ def _plain_excludes(cwd: Path) -> tuple[str, ...]:
     named = start(asked, cwd, 5).stdout.rstrip("\n")
     path = os.path.join(work_tree(cwd) or cwd, named)
     is_plain = not named or _ends(path)
-    return () if is_plain else ("-c", "core.excludesFile=/dev/null")
+    return () if is_plain else _NO_EXCLUDES
 
 
 def _without_filters(cwd: Path) -> dict[str, str]:

@@ -97,17 +97,34 @@ def test_what_it_started_ends_with_it():
     assert (done.output, done.stopped) == (b"done\n", "")
 
 
-@pytest.mark.parametrize(
-    "key",
-    ["blame.ignoreRevsFile", "diff.orderFile", "core.attributesFile", "mailmap.file"],
+FILES_OF_SETTINGS = (
+    "blame.ignoreRevsFile",
+    "diff.orderFile",
+    "core.attributesFile",
+    "core.excludesFile",
+    "mailmap.file",
 )
-def test_git_reads_no_file_that_its_settings_name(kept, key):  # noqa: F811
-    """The line is told, and the files of the setting are not opened."""
+
+
+@pytest.mark.parametrize("is_pipe", [False, True])
+@pytest.mark.parametrize("key", FILES_OF_SETTINGS)
+def test_git_reads_no_file_that_its_settings_name(
+    kept,  # noqa: F811
+    key,
+    is_pipe,
+    tmp_path,
+):
+    """The line is told, and the files of the setting are not opened: none that has no
+    end, nor one that is written to by nobody."""
     kept.write("src/cart.py", "a\nb\n")
     kept.commit("the cart in cents")
-    kept.git("config", key, "/dev/zero")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    kept.git("config", key, str(pipe) if is_pipe else "/dev/zero")
+    start = time.monotonic()
     assert "the cart in cents" in kept.ok("why", "src/cart.py:1").out
     assert kept.mem("diff").code in (0, 1)
+    assert time.monotonic() - start < 20
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="Linux bounds it")
