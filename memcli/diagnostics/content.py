@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from memcli.diagnostics.scene import Check, Scene, absolute, failure, passed, warning
-from memcli.memory.grammar import conflict_lines
+from memcli.memory.grammar import conflict_lines, lone_markers
 from memcli.memory.parser import KnownFile, MemoryFile
 from memcli.memory.values import OUTERMOST, Entry, Problem
 from memcli.memory.words import count
@@ -114,15 +114,17 @@ def _damaged(document: KnownFile) -> Iterator[Check]:
 
 
 def _conflicts(document: KnownFile) -> Iterator[Check]:
-    hint = "resolve it and save the file; mem does not write to the file until then"
-    for line in conflict_lines(document.memory.text):
-        yield failure(
-            "conflicts",
-            "unresolved conflict",
-            hint=hint,
-            path=document.path,
-            line=line,
-        )
+    text = document.memory.text
+    whole = "resolve it and save the file; mem does not write to the file until then"
+    lone = "delete that line, or put it in a code fence where it is meant"
+    for message, hint, lines in (
+        ("unresolved conflict", whole, conflict_lines(text)),
+        ("half of a conflict is left", lone, lone_markers(text)),
+    ):
+        for line in lines:
+            yield failure(
+                "conflicts", message, hint=hint, path=document.path, line=line
+            )
 
 
 def _unnamed(document: KnownFile) -> Iterator[Check]:

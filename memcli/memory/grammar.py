@@ -221,6 +221,28 @@ def conflict_lines(text: str) -> list[int]:
     return [line_of(marker.start()) for marker in _conflict().finditer(text)]
 
 
+def lone_markers(text: str) -> list[int]:
+    """The lines of markers that stand in no whole conflict, and in no code: of one that
+    was resolved by half."""
+    markers = list(_marker().finditer(text))
+    if not markers:
+        return []
+    line_of = line_numbers(text)
+    conflicts = [conflict.span() for conflict in _conflict().finditer(text)]
+    code = code_fences(with_line_feeds(text), 0, len(text))
+    return [
+        line_of(marker.start())
+        for marker in markers
+        if not any(within(spans, marker.start() + 1) for spans in (conflicts, code))
+    ]
+
+
+@verbose(lines=True)
+def _marker() -> str:
+    """A line of `=` alone would be that below a heading."""
+    return r" ^ (?: <<<<<<< | >>>>>>> ) [ ] \S "
+
+
 @verbose(lines=True)
 def _conflict() -> str:
     return r"""
