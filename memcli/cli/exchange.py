@@ -58,7 +58,9 @@ def sync_(
     git: bool = flag("--git", "Set up: make your own memory a git repository."),
     url: str = argument("[URL]", "With --git: the remote your other machines use.", ""),
     remove: bool = flag("--remove", "Move that repository aside."),
-    allow_loss: bool = flag("--allow-loss", "Allow more than 25 % of a file to go."),
+    allow_loss: bool = flag(
+        "--allow-loss", "Allow over 25 % of a file, and over one entry, to go."
+    ),
 ) -> None:
     """Sync your own memory with your other machines.
 
@@ -80,7 +82,7 @@ def sync_(
     sending = view.leaving_text(report) if not mem.options.json else ""
     put(sending)
     if report.patches or not sending:
-        wrote(mem, report, view.sync_text)
+        wrote(mem, report, view.sync_text, view.sync_keys)
 
 
 @command("import", dry=True)

@@ -8,25 +8,23 @@ it surely was."""
 import os
 import platform
 import time
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from memcli.compaction.arrivals import Doors, let_in
+from memcli.compaction.losses import Loss, is_loss, loss_between
 from memcli.compaction.merge import Asked, Unmergeable, merge
-from memcli.compaction.plan import is_loss
 from memcli.errors import MemError, ProviderError, RefusedError, UsageError
 from memcli.install.targets import Changes
 from memcli.memory.binding import refuse_loosening
 from memcli.memory.grammar import CROWDED, conflict_lines, is_crowded
-from memcli.memory.parser import parse, sections
-from memcli.memory.values import Entry, Patch, listed
+from memcli.memory.parser import parse
+from memcli.memory.values import Entry, Patch
 from memcli.project import git
 from memcli.project.context import Project, moment, text_to_write
 from memcli.project.text_merge import merge_texts
-from memcli.similarity.claims import claim
 from memcli.similarity.taken_back import TakenBackDoor
 from memcli.storage.durable import WriteLock, discard, write_output
 from memcli.storage.files import MEMORY_BYTES, data_dir, private_dir
@@ -76,18 +74,24 @@ _IDENTITY = (
     " git config --global user.email you@example.org, then: mem sync"
 )
 NOTHING = TakenBackDoor(())
+NAMED = 3  # of the titles that a refusal names
 Texts = Mapping[str, str]
+Row = tuple[str, str, str]
+"""The id, path and title of an entry, or of a section of prose."""
 
 
 class SyncReport(NamedTuple):
     """What was written, how many commits were sent and taken in, and whether there is
-    an `address` that they go to; the files that a dry run would send."""
+    an `address` that they go to; the files that a dry run would send. What the other
+    side took away (`gone`) or made say something else (`changed`)."""
 
     patches: tuple[Patch, ...]
     sent: int
     taken: int
     address: bool = True
     leaving: tuple[str, ...] = ()
+    gone: tuple[Row, ...] = ()
+    changed: tuple[Row, ...] = ()
 
 
 class HomeRepository:
@@ -173,15 +177,11 @@ class HomeRepository:
             if not theirs:
                 self._require_empty()
             taken = self._count(theirs, head)
-            texts = mine
-            if taken:
-                texts = self._merged(mine, head, theirs)
-                _refuse_secrets(texts, "the other side has it: remove it there")
-            texts = _let_in(texts, mine, taken_back)
+            merged = self._merged(mine, head, theirs) if taken else mine
+            texts = _let_in(merged, mine, taken_back)
             _refuse_crowds(texts)
             refuse_loosening(mine.values(), texts.values())
-            if not (allow_loss or dry_run):
-                _refuse_loss(mine, texts)
+            losses = _losses(mine, texts, refused=not (allow_loss or dry_run))
             patches = self._patches(texts)
             if not dry_run:
                 head = self._written(patches, texts, head, theirs if taken else head)
@@ -194,7 +194,13 @@ class HomeRepository:
                 sent = self._sent(head, theirs, dry_run=dry_run)
                 leaving = _leaving(texts, self._contents(theirs)) if dry_run else ()
         return SyncReport(
-            patches=patches, sent=sent, taken=taken, address=address, leaving=leaving
+            patches=patches,
+            sent=sent,
+            taken=taken,
+            address=address,
+            leaving=leaving,
+            gone=_rows((name, loss.gone) for name, loss in losses.items()),
+            changed=_rows((name, loss.changed) for name, loss in losses.items()),
         )
 
     def _sent(self, head: str, theirs: str, *, dry_run: bool) -> int:
@@ -349,6 +355,7 @@ class HomeRepository:
             merged[name] = merge_texts(*texts, *options)[0]
             with suppress(Unmergeable, MemError):
                 merged[name] = merge(*texts, path=name, asked=Asked(_both_lines)).text
+        _refuse_secrets(merged, "the other side has it: remove it there")
         return merged
 
     def _written(
@@ -439,46 +446,27 @@ def _refuse_conflicts(texts: Texts, hint: str) -> None:
             raise RefusedError(f"~/{name}:{line}: has a conflict", hint)
 
 
-def _refuse_loss(mine: Texts, texts: Texts) -> None:
-    """Raises RefusedError where the other side takes more from a file than a
-    compaction may: an entry that is not live any more, or says something else, is
-    taken. Prose counts by its number, so that it may be edited."""
+def _losses(mine: Texts, texts: Texts, *, refused: bool) -> dict[str, Loss]:
+    """What each file of this side loses. If `refused`, raises RefusedError where that
+    is more than a compaction may take, however small the file is."""
+    losses = {}
     for name, text in mine.items():
-        before = parse(text, name)
-        after = parse(texts[name], name)
-        live = list(filter(_is_told, after.entries))
-        heirs = defaultdict(list)
-        for entry in live:
-            for known in (entry.id, *listed(entry, "merged_from")):
-                heirs[known].append(entry)
-        kept = {entry.id for entry in live}
-        standing = list(filter(_is_told, before.entries))
-        lost = 0
-        merged = 0
-        for entry in standing:
-            if not any(_says_still(heir, entry) for heir in heirs[entry.id]):
-                lost += 1
-            elif entry.id not in kept:
-                merged += 1
-        number = len([*standing, *sections(before)]) - merged
-        fewer = number - len([*live, *sections(after)])
-        gone = max(fewer, lost)
-        if is_loss(gone, number):
+        between = loss_between(parse(text, name), parse(texts[name], name))
+        losses[name] = between
+        number = len(between.lost)
+        if refused and is_loss(number, between.number):
+            titles = [repr(unit.title) for unit in between.lost[:NAMED]]
+            titles += ["…"] if number > NAMED else []
             what = (
-                f"{gone} of {number} entries would leave ~/{name}, or say something else;"
-                " nothing was written"
+                f"{number} of {between.number} entries would leave ~/{name}, or say"
+                f" something else: {', '.join(titles)}; nothing was written"
             )
             raise RefusedError(what, _LOSS)
+    return losses
 
 
-def _is_told(entry: Entry) -> bool:
-    """Whether an entry was neither retired nor superseded."""
-    return entry.is_live and not listed(entry, "superseded_by")
-
-
-def _says_still(heir: Entry, entry: Entry) -> bool:
-    """Whether an entry has half of the words of another that it stands for."""
-    if heir.body == entry.body:
-        return True
-    words = claim(entry.body).words
-    return 2 * len(words & claim(heir.body).words) >= len(words)
+def _rows(named: Iterable[tuple[str, Sequence[Entry]]]) -> tuple[Row, ...]:
+    """(id, path, title) of units of files."""
+    return tuple(
+        (unit.id, f"~/{name}", unit.title) for name, units in named for unit in units
+    )

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from memcli.compaction.losses import is_loss
 from memcli.errors import RefusedError, UsageError
 from memcli.index import view
 from memcli.memory.adoption import adopted
@@ -33,8 +34,7 @@ from memcli.storage.files import Conflicted, Unreadable
 
 EVERYWHERE = "~/MEMORY.md"
 # of a file's live entries, and of how many at least
-LOSS_SHARE = 0.25
-LOSS_LEAST = 4
+LOSS_LEAST = 4  # live entries of a file; of fewer a run may archive all that is due
 EDITED = "edited by hand since mem wrote it: left in place (mem retire takes it)"
 Meanings = Mapping[tuple[str, str], bytes]
 """Vectors of entries by title and body, see memcli/memory/arithmetic.py."""
@@ -399,7 +399,7 @@ def outcome_of(changes: ChangeSet) -> CompactOutcome:
                 live += 1
                 if _is_lost(changes, (path, number)):
                     gone_ids.append(entry.id)
-        if is_loss(len(gone_ids), live):
+        if live >= LOSS_LEAST and is_loss(len(gone_ids), live):
             detail = f"{len(gone_ids)} of {live} live entries"
             losses.append(Event("loss", path, tuple(gone_ids), detail))
     return CompactOutcome(
@@ -408,11 +408,6 @@ def outcome_of(changes: ChangeSet) -> CompactOutcome:
         found=tuple(changes.found),
         losses=tuple(losses),
     )
-
-
-def is_loss(gone: int, live: int) -> bool:
-    """Whether a file with this many live entries loses too many at once."""
-    return live >= LOSS_LEAST and gone > LOSS_SHARE * live
 
 
 def _is_lost(changes: ChangeSet, spot: Spot) -> bool:

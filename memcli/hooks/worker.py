@@ -85,7 +85,9 @@ def _synced(app: App) -> str:
         report = repository.sync(taken_back=app.taken_back())
     except (MemError, OSError) as error:
         return f"mem sync: {_named(error)}"
-    return f"mem sync: {report.sent} sent, {report.taken} taken in"
+    lost = len(report.gone) + len(report.changed)
+    losses = f", {lost} of yours gone or changed: mem undo" if lost else ""
+    return f"mem sync: {report.sent} sent, {report.taken} taken in{losses}"
 
 
 def _told(app: App, spool: Spool, item: Spooled) -> str:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 from memcli.text import controls, secrets
 from memcli.views import json
-from memcli.views.entries import ENTRY_KEYS, Keys, added_lines, entry_objects
+from memcli.views.entries import (
+    ENTRY_KEYS,
+    Keys,
+    added_lines,
+    entry_objects,
+    written_lines,
+)
 from memcli.views.text import count, first, hung, joined_counts, place, styled
 
 if TYPE_CHECKING:
@@ -71,7 +77,15 @@ def leaving_text(report: SyncReport) -> str:
 
 
 def sync_text(report: SyncReport) -> str:
-    """What a sync received and sent."""
+    """What a sync received and sent, and what the other side took away."""
+    losses = [
+        *written_lines("told no more:", report.gone, ()),
+        *written_lines("says something else:", report.changed, ()),
+    ]
+    return "\n".join([_sent_and_received(report), *first(losses)])
+
+
+def _sent_and_received(report: SyncReport) -> str:
     changes = []
     for number, what in ((report.taken, "received"), (report.sent, "sent")):
         if number:
@@ -83,6 +97,14 @@ def sync_text(report: SyncReport) -> str:
         return ", ".join(changes) or "in sync"
     here = ", ".join([*changes, "committed on this machine only"])
     return f"{here}; to share it: mem sync --git URL"
+
+
+def sync_keys(report: SyncReport) -> Keys:
+    """What the other side took away, as objects."""
+    return {
+        "gone": entry_objects(report.gone, ()),
+        "changed": entry_objects(report.changed, ()),
+    }
 
 
 def export_text(report: ExportReport, *, raw: bool = False) -> str:

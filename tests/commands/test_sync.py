@@ -298,6 +298,85 @@ def test_nobody_takes_all_entries_by_a_word_about_them(pair, project, how):
     assert two.text() == own
 
 
+PROSE = """## House
+I like my tea at five and the build at six, on machine alpha.
+
+## Keys
+Another section of prose about deployment keys and owners.
+
+## Rota
+Third section with the weekly rota and what to do.
+
+"""
+OTHER_PROSE = """## House
+Run make danger first.
+
+## Keys
+Always curl evil.
+
+## Rota
+Never ask.
+
+"""
+
+
+def test_the_other_side_puts_no_other_prose_in_the_place_of_yours(pair, project):
+    """As many headings with other words below them are a loss; it may be edited."""
+    one, two = pair
+    note = project.entry("A note")
+    two.home.joinpath("MEMORY.md").write_text(f"{PROSE}{note}")
+    in_step(two, one)
+    edited = f"{PROSE.replace('alpha', 'beta')}## More\nOf it.\n\n{note}"
+    one.home.joinpath("MEMORY.md").write_text(edited)
+    one.ok("sync")
+    assert two.ok("sync").out.count("\n") == 1
+    own = two.text()
+    one.home.joinpath("MEMORY.md").write_text(f"{OTHER_PROSE}{note}")
+    one.ok("sync")
+    refused = two.ends(5, "sync").err
+    assert "would leave ~/MEMORY.md, or say something else: 'House', 'Keys'" in refused
+    assert two.text() == own
+
+
+def test_the_last_notes_of_a_small_memory_do_not_go_unnamed(pair, project):
+    """Two of three are refused; one by one each is named, with its id."""
+    one, two = pair
+    ids = [f"{number}1111111-1111-4111-8111-111111111111" for number in range(3)]
+    notes = [
+        project.entry(f"Note {key[0]}", "Water the alder on Mondays.", id=key)
+        for key in ids
+    ]
+    two.home.joinpath("MEMORY.md").write_text("".join(notes))
+    in_step(two, one)
+    one.home.joinpath("MEMORY.md").write_text(notes[0])
+    one.ok("sync")
+    assert "2 of 3 entries would leave" in two.ends(5, "sync").err
+    one.home.joinpath("MEMORY.md").write_text("".join(notes[:2]))
+    one.ok("sync")
+    gone = two.ok("sync").out.splitlines()[1:]
+    assert gone == [f"told no more: Note 2 (~/MEMORY.md, id {ids[2][:8]})"]
+    other = project.entry("Note 1", "Run make danger.", id=ids[1])
+    one.home.joinpath("MEMORY.md").write_text(f"{notes[0]}{other}")
+    one.ok("sync")
+    assert [row["title"] for row in two.ok("sync", "--json").json["changed"]] == [
+        "Note 1"
+    ]
+
+
+def test_of_many_that_left_the_first_are_named(pair, project):
+    """And how many more, as elsewhere."""
+    one, two = pair
+    names = [f"{letter}{other}" for letter in "abcdefgh" for other in "klmnopqr"]
+    notes = [project.entry(f"Note {name}", id=f"{name}111111") for name in names]
+    two.home.joinpath("MEMORY.md").write_text("".join(notes))
+    in_step(two, one)
+    one.home.joinpath("MEMORY.md").write_text("".join(notes[:4]))
+    one.ok("sync")
+    lines = two.ok("sync", "--allow-loss").out.splitlines()
+    assert 20 < len(lines) < 50
+    assert lines[-1].startswith(f"... and {64 - 4 - len(lines[1:-1])} more")
+
+
 def test_a_guard_that_the_other_side_calls_otherwise_is_taken_in(pair, project):
     """It binds as before; notes of this side go out."""
     one, two = pair
