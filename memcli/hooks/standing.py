@@ -264,7 +264,8 @@ def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Hit]:
     most = LESSONS + LESSONS // 2 + len(again)
     if len(chosen) < most:
         chosen += by_standing(layers, entries.foremost(where, TOP, here=here))
-    return layers.showing.each("lessons", list(dict.fromkeys(chosen))[:most])
+    ordered = budget.in_turns(dict.fromkeys(chosen), layers.own())
+    return layers.showing.each("lessons", ordered[:most])
 
 
 def _proxy(app: HookApp) -> list[Hit]:

@@ -151,8 +151,9 @@ def _news(
     recent = by_standing(layers, newest)
     chosen = dict.fromkeys([*outdated(app, layers, known), *recent])
     seen = known.told | loaded
-    fresh = [entry for entry in chosen if entry not in seen][:LESSONS]
-    items = told.marked(layers.showing.each("lessons", fresh), known.changed)
+    fresh = (entry for entry in chosen if entry not in seen)
+    first = budget.in_turns(fresh, layers.own())[:LESSONS]
+    items = told.marked(layers.showing.each("lessons", first), known.changed)
     return budget.compose(Pools(ranked=items), limit=app.room(AGENT_TOKENS))
 
 

@@ -12,7 +12,7 @@ from memcli.index import weights
 from memcli.index.sql import first_column, json_list
 from memcli.index.view import Candidate, Scope
 from memcli.memory.filters import Filters
-from memcli.memory.values import plain_id
+from memcli.memory.values import HOME, plain_id
 from memcli.memory.words import join
 from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
@@ -92,10 +92,19 @@ class Entries:
         self, scope: Scope, which: str, *values: object, order: str, most: int, by: str
     ) -> list[Candidate]:
         where, more = self._condition(scope)
-        whole = f"part = 0 AND {which} AND {where} ORDER BY {order}, entry LIMIT ?"
-        return read_chunks(
-            self.db, whole, *values, *more, most, table=f"chunks INDEXED BY {by}"
-        )
+        whole = f"part = 0 AND {which} AND {where}"
+        ordered = f"ORDER BY {order}, entry LIMIT ?"
+        given = (*values, *more)
+        table = f"chunks INDEXED BY {by}"
+        first = read_chunks(self.db, f"{whole} {ordered}", *given, most, table=table)
+        home = scope.files.only(lambda place: place.level == HOME)
+        if len(first) < most or not home:
+            return first
+        # However many a repository has, the home folder's are among them.
+        whole = f"{whole} AND source {ONE_OF} {ordered}"
+        table = "chunks INDEXED BY chunks_source"
+        own = read_chunks(self.db, whole, *given, json_list(home), most, table=table)
+        return list({chunk.rowid: chunk for chunk in [*first, *own]}.values())
 
     def allowed(self, scope: Scope) -> frozenset[int]:
         """The ids of the chunks that pass."""

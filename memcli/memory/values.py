@@ -16,7 +16,8 @@ STATUSES = ("active", "retired", "compacted")
 PHASES = tuple(
     """specification planning design implementation review maintenance unknown""".split()
 )
-LEVEL_WEIGHTS = {"global": 1.0, "project": 1.2, "job": 1.2, "task": 1.5}
+HOME = "global"  # the level of the home folder
+LEVEL_WEIGHTS = {HOME: 1.0, "project": 1.2, "job": 1.2, "task": 1.5}
 LEVELS = tuple(LEVEL_WEIGHTS)
 OUTERMOST = {level: depth for depth, level in enumerate(LEVELS)}
 LEVEL_WORDS = {"team": "task", "dispatch": "task", "session": "job"}

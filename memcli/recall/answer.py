@@ -12,7 +12,7 @@ from memcli.index import weights
 from memcli.index.own import EPISODES, OwnMatching
 from memcli.index.view import AROUND, Candidate
 from memcli.memory.filters import Filters
-from memcli.memory.values import Place
+from memcli.memory.values import HOME, Place
 from memcli.named import NamedTuple
 from memcli.recall import budget, evidence
 from memcli.recall.budget import Budget, Pools, tokens
@@ -185,14 +185,14 @@ class Layers:
         first; among those the person's own."""
         near = list(filter(bears, self.found.standing.pressing))
         score = self.search.standing(near)
-        files = self.found.source.files
+        own = self.own()
 
         def place(c: Candidate) -> tuple[int, bool, float, str]:
-            is_others = files[c.source].place.level != "global"
+            is_others = c.entry not in own
             return _PRIORITY[c.values["priority"]], is_others, -score[c.entry], c.entry
 
-        ordered = sorted(near, key=place)
-        return self.showing.each("baseline", [each.entry for each in ordered])
+        ordered = (each.entry for each in sorted(near, key=place))
+        return self.showing.each("baseline", budget.in_turns(ordered, own))
 
     def episodes(
         self, bears: Callable[[Candidate], bool] = lambda c: True
@@ -214,9 +214,9 @@ class Layers:
         entries."""
         files = self.found.source.files
         chosen = self.found.chosen.items()
-        entries = {key for key, c in chosen if files[c.source].place.level == "global"}
+        entries = {key for key, c in chosen if files[c.source].place.level == HOME}
         return entries | {
-            row.path for row in self.found.norms.values() if row.place.level == "global"
+            row.path for row in self.found.norms.values() if row.place.level == HOME
         }
 
 

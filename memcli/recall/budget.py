@@ -4,6 +4,7 @@ Pure."""
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, takewhile
+from operator import itemgetter
 from typing import Protocol
 
 from memcli.index import weights
@@ -255,6 +256,23 @@ def compose(
 def _without(items: Sequence[Hit], taken: set[str]) -> list[Hit]:
     """The items that are not taken, nor another of which they are a duplicate."""
     return [item for item in items if taken.isdisjoint((item.key, *item.duplicates))]
+
+
+def in_turns(keys: Iterable[str], own: Collection[str]) -> list[str]:
+    """What stands regardless of a task in its order, but of the first three, six and so
+    on at least a third the user's `own`, if there are as many: however much a repository
+    writes, it takes no more of the room than two thirds and what they leave."""
+    mine = 0
+    others = 0
+    placed = []
+    for key in keys:
+        if key in own:
+            placed.append((min(others, 2 * mine), 0, key))
+            mine += 1
+        else:
+            placed.append((others, 1, key))
+            others += 1
+    return [key for _, _, key in sorted(placed, key=itemgetter(0, 1))]
 
 
 def compose_beside(
