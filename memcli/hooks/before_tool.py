@@ -3,7 +3,8 @@ the command."""
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from operator import attrgetter
@@ -17,6 +18,7 @@ from memcli.hooks.calls import (
     HookProject,
     Told,
     has_memory,
+    in_time,
 )
 from memcli.index import view
 from memcli.index.occasions import (
@@ -28,8 +30,9 @@ from memcli.index.occasions import (
     occasions,
 )
 from memcli.index.passages import passage
-from memcli.index.view import Candidate, Scope
+from memcli.index.view import Candidate, IndexedFiles
 from memcli.memory.filters import Filters
+from memcli.memory.values import HOME
 from memcli.memory.words import body_of
 from memcli.project import git, globs
 from memcli.project.roots import roots_around
@@ -56,6 +59,7 @@ MOST_ROOTS = 8
 """So many projects are looked at for one call, the one at hand among them."""
 SHOWN = 200  # characters of what was stopped that are kept
 LINES = 3
+AT_ONCE = 500  # so many entries are looked at without a look at the clock
 LINE_TOKENS = 75
 HINT = "Untrusted hint from earlier sessions"
 
@@ -284,14 +288,29 @@ def _item(entry: str, title: str, text: str = "") -> "Hit":
 
 
 def rules(app: HookApp, tool: ToolCall, line: str) -> list[Candidate]:
-    """The corrections about what a tool has at hand, the weightiest first."""
-    files = app.index.in_view(app.project.view, Filters())
-    scope = view.select(files, Filters())
-    copies: dict[str, list[Candidate]] = {}
-    for copy in _found(app, scope, tool, line):
-        copies.setdefault(copy.entry, []).append(copy)
+    """The corrections about what a tool has at hand, the weightiest first; where there
+    are so many that time runs out, of those that were looked at."""
     here = app.project.view
-    nearest = [view.nearest(same, scope.files, here) for same in copies.values()]
+    files = app.index.in_view(here, Filters())
+    root = app.project.root or app.project.cwd
+    paths = (*tool.files, *tool.reads)
+    names = [name for path in paths for name in git.names_of(root, path)]
+    listed = _listed(app, names, tool.commands)
+    copies: dict[str, list[Candidate]] = {}
+
+    def gather() -> None:
+        for copy in _found(app, files, listed):
+            is_said = any(
+                _meets(root, names, line, *words) for words in listed[copy.rowid]
+            )
+            if is_said or _is_about(copy, names, tool.commands):
+                copies.setdefault(copy.entry, []).append(copy)
+
+    if len(listed) > AT_ONCE:
+        in_time(app.almost, gather, lambda: None)
+    else:
+        gather()
+    nearest = [view.nearest(same, files, here) for same in copies.values()]
     # What weighs the same comes in the order of its file, as at a start.
     in_file = sorted(nearest, key=lambda entry: (entry.offset, entry.entry))
     newest = sorted(in_file, key=lambda entry: entry.date, reverse=True)
@@ -342,21 +361,29 @@ def _line(app: HookApp, found: Candidate, changed: set[str]) -> "Hit":
     return _item(found.entry, title, escaped(for_prompt(line)))
 
 
-def _found(
-    app: HookApp, scope: Scope, tool: ToolCall, line: str
-) -> Iterator[Candidate]:
-    root = app.project.root or app.project.cwd
-    paths = (*tool.files, *tool.reads)
-    names = [name for path in paths for name in git.names_of(root, path)]
+def _listed(
+    app: HookApp, names: Sequence[str], commands: Sequence[str]
+) -> Mapping[int, Sequence[tuple[str, str]]]:
+    """The chunks that may be about files or commands, each with what its words name."""
     keys = keys_of_files(names) if names else set()
-    if tool.commands:
-        keys |= keys_of_commands(tool.commands[0], tool.commands)
-    listed = occasions(app.index.db, keys)
-    meets = partial(_meets, root, names, line)
-    by_words = {chunk for chunk, *found in listed if meets(*found)}
-    for entry in app.index.entries.about(scope, {chunk for chunk, *_ in listed}):
-        if entry.rowid in by_words or _is_about(entry, names, tool.commands):
-            yield entry
+    if commands:
+        keys |= keys_of_commands(commands[0], commands)
+    listed = defaultdict[int, list[tuple[str, str]]](list)
+    for chunk, what, said in occasions(app.index.db, keys):
+        listed[chunk].append((what, said))
+    return listed
+
+
+def _found(
+    app: HookApp, files: IndexedFiles, chunks: Collection[int]
+) -> Iterator[Candidate]:
+    """The chunks in view, the home folder's first: a repository may have so many that
+    the time is over before all of them are looked at."""
+    home = files.only(lambda place: place.level == HOME)
+    others = files.only(lambda place: place.level != HOME) if home else files
+    for part in filter(None, (home, others)):
+        scope = view.select(part, Filters())
+        yield from app.index.entries.about(scope, chunks)
 
 
 def _meets(root: Path, names: Sequence[str], line: str, what: str, said: str) -> bool:

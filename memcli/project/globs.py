@@ -16,6 +16,7 @@ from memcli.storage.files import ENTRIES, SMALL_BYTES, Unreadable, read_file, re
 LONGEST = 1024  # A longer pattern matches nothing
 MOST = 200  # patterns of one entry that are tried
 WILD = frozenset("*?[")
+_WILD = re.compile("[*?[]")
 MOST_RULES = 2000  # lines of an ignore file that are read
 
 
@@ -31,7 +32,9 @@ def matches(pattern: str, text: str) -> bool:
 def _fits(pattern: str, text: str) -> bool:
     if WILD.isdisjoint(pattern):
         return pattern == text
-    return _regex(pattern).match(text) is not None
+    # A pattern is compiled only for a text that begins as it does.
+    is_likely = text.startswith(_WILD.split(pattern, maxsplit=1)[0])
+    return is_likely and _regex(pattern).match(text) is not None
 
 
 @lru_cache(2048)

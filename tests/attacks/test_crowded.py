@@ -1,7 +1,15 @@
 """A repository that writes much: what the person wrote is told all the same."""
 
+import os
+import re
+import time
+
 import pytest
 
+from memcli.app import Options
+from memcli.hooks import before_tool
+from memcli.hooks.calls import Halfway, HookApp, HookProject
+from memcli.project.globs import covers
 from memcli.recall.budget import in_turns
 
 OWN = "Never deploy zebra on Friday, the team is away."
@@ -54,3 +62,39 @@ def test_no_repository_crowds_out_the_rules_of_the_home_folder(crowded):
 def test_a_third_of_what_stands_is_the_person_s(given, expected):
     """Order is kept, but where fewer than a third of a beginning would be their own."""
     assert "".join(in_turns(given, {"A", "B", "C", "D"})) == expected
+
+
+def test_time_that_runs_out_before_a_tool_keeps_what_the_person_noted(
+    project, monkeypatch
+):
+    """The home folder's notes are looked at first, whatever a repository has."""
+    project.ok("add", "--level", "global", "--kind", "pitfall", "--path", "src/*", OWN)
+    project.remembers("Theirs", type="corrective", importance=1.0, paths=["src/**"])
+    project.ok("index")
+    is_about = before_tool._is_about
+
+    def looks(entry, *at_hand):
+        if entry.title == "Theirs":
+            raise Halfway
+        return is_about(entry, *at_hand)
+
+    monkeypatch.setattr(before_tool, "_is_about", looks)
+    monkeypatch.setattr(before_tool, "AT_ONCE", 0)
+    tool = before_tool.ToolCall(files=(str(project.root / "src/a.py"),))
+    with HookApp(Options(), os.environ, project.root, HookProject) as app:
+        app.almost = time.monotonic() + 60
+        told = before_tool.rules(app, tool, "")
+    assert [entry.title for entry in told] == [OWN]
+
+
+def test_a_pattern_is_compiled_only_for_a_text_that_begins_as_it_does(monkeypatch):
+    """Thousands of patterns that differ behind one folder cost a comparison each."""
+    compiled = []
+    real = re.compile
+    monkeypatch.setattr(
+        re, "compile", lambda *given: compiled.append(given) or real(*given)
+    )
+    for number in range(50):
+        assert not covers([f"src/**/unlike{number}*/**/*.p?"], "src/a/b.py")
+    assert not compiled
+    assert covers(["src/**/like*/**/*.p?"], "src/likely/b.py") and compiled
