@@ -16,7 +16,8 @@ from memcli.memory.values import ARCHIVE, Patch, Problem
 from memcli.named import NamedTuple
 from memcli.project import config
 from memcli.project.context import Project, moment
-from memcli.storage.files import folder_of, state_dir
+from memcli.storage.files import state_dir
+from memcli.storage.user_folders import folder_of
 
 if TYPE_CHECKING:
     from memcli.index.anchors import Checked

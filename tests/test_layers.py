@@ -70,7 +70,7 @@ USED_IN = {
         "extraction/scopes",
         "compaction/*",
     },
-    "platformdirs": {"storage/files"},
+    "platformdirs": {"storage/user_folders"},
     "anthropic": {"providers/*"},
     "jiter": {"sessions/gather"},
     "mcp": {"cli/mcp"},

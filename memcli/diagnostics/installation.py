@@ -25,6 +25,7 @@ from memcli.project.record import FOLDER, path_of
 from memcli.providers.embed.wire import shown
 from memcli.storage import sqlite
 from memcli.storage.files import state_dir
+from memcli.storage.user_folders import VARIABLES, moved_to
 
 
 def check_root(scene: Scene) -> Iterator[Check]:
@@ -68,6 +69,12 @@ def check_configuration(scene: Scene) -> Iterator[Check]:
         )
     if not settings.faults:
         yield passed("configuration", "all keys are known and allowed")
+    environ = scene.app.project.environ
+    for name in VARIABLES:
+        if environ.get(name, "").strip() and not moved_to(name, environ):
+            hint = f"unset {name}, or set it to a path that begins with /"
+            detail = f"{name} is a relative path, and is ignored"
+            yield warning("configuration", detail, hint=hint)
     for key, origin in settings.origins.items():
         if origin != "default":
             value = getattr(settings.config, key)

@@ -17,6 +17,7 @@ from memcli.memory.prominence import HALF_LIFE
 from memcli.memory.values import LEVEL_WEIGHTS
 from memcli.named import NamedTuple
 from memcli.storage.files import Unreadable, decode, read_file, refuse_others
+from memcli.storage.user_folders import moved_to
 from memcli.text.matching import verbose
 
 MOST_BYTES = 65_536  # a longer file is not read
@@ -162,9 +163,8 @@ def _judged(origin: str, key: str, written: Any) -> Any:
 
 def user_file(home: Path, environ: Mapping[str, str]) -> Path:
     """The user's configuration file."""
-    base = environ.get("XDG_CONFIG_HOME", "")
-    folder = Path(base) if os.path.isabs(base) else home / ".config"
-    return folder / "mem" / "config.toml"
+    folder = moved_to("XDG_CONFIG_HOME", environ) or home / ".config"
+    return Path(folder, "mem", "config.toml")
 
 
 class TomlFile(NamedTuple):

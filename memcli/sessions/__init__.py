@@ -7,6 +7,7 @@ from pathlib import Path
 
 from memcli.named import NamedTuple
 from memcli.project.config import home_of
+from memcli.storage.user_folders import VARIABLES, moved_to
 
 
 class _Place(NamedTuple):
@@ -38,7 +39,10 @@ def stores(environ: Mapping[str, str]) -> dict[str, Path]:
 
 
 def _folder(place: _Place, environ: Mapping[str, str]) -> Path:
-    if moved := environ.get(place.variable):
+    moved = environ.get(place.variable)
+    if place.variable in VARIABLES:
+        moved = moved_to(place.variable, environ)
+    if moved:
         return Path(moved, place.below, place.sessions)
     return home_of(environ) / place.home / place.sessions
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from memcli.errors import RefusedError
 from memcli.named import NamedTuple
+from memcli.storage.user_folders import folder_of, moved_to
 
 if TYPE_CHECKING:
     import sqlite3
@@ -120,23 +121,6 @@ def _is_alone_in(group: int) -> bool:
         return False
     is_own = group == user.pw_gid != 0 and members.gr_name == user.pw_name
     return is_own and set(members.gr_mem) <= {user.pw_name}
-
-
-_LINUX_FOLDERS = {
-    "cache": "~/.cache",
-    "data": "~/.local/share",
-    "state": "~/.local/state",
-}
-
-
-def folder_of(kind: str) -> Path:
-    """The user's cache, data or state folder, as in platformdirs."""
-    if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:  # at no cost
-        base = os.environ.get(f"XDG_{kind.upper()}_HOME", "").strip()
-        return Path(base or os.path.expanduser(_LINUX_FOLDERS[kind])) / "mem"
-    import platformdirs
-
-    return Path(getattr(platformdirs, f"user_{kind}_path")("mem"))
 
 
 MEMORY_BYTES = 16 << 20  # the largest memory file that is read
@@ -346,7 +330,7 @@ def cache_dir() -> Path:
 def data_dir(home: Path | None = None) -> Path:
     """The user's data folder for mem, or that of a separate `home`. Raises RefusedError
     if others can change it."""
-    if home is None or os.environ.get("XDG_DATA_HOME"):
+    if home is None or moved_to("XDG_DATA_HOME"):
         return _private_one(folder_of("data"))
     return _private_one(home / ".local" / "share" / "mem")
 

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from memcli.sessions import stores
 from tests.commands.talk import held
 
 SECRET = "open sesame 7391"
@@ -182,3 +183,19 @@ def test_a_file_may_be_changed_at_any_time(project, seconds):
     project.ok("add", "The gnu sleeps at night")
     project.ok("extract")
     assert project.mem("doctor").code in (0, 1)
+
+
+def test_a_relative_xdg_folder_leads_into_no_repository(project, monkeypatch):
+    """It is ignored, as its specification says, and named by doctor."""
+    for kind in ("STATE", "CACHE", "DATA", "CONFIG"):
+        monkeypatch.setenv(f"XDG_{kind}_HOME", "mine")
+    project.write("mine/mem/config.toml", "limit = 3\n")
+    project.write("mine/opencode/storage/x.json", "{}")
+    project.ok("add", "The build needs node 20")
+    project.ok("index")
+    assert sorted(os.listdir(project.root / "mine/mem")) == ["config.toml"]
+    said = project.mem("doctor").out
+    assert "XDG_STATE_HOME is a relative path, and is ignored" in said
+    assert "limit = 3" not in said
+    opencode = stores(os.environ)["opencode"]
+    assert opencode.is_relative_to(project.home)

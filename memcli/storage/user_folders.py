@@ -1,0 +1,32 @@
+"""Where the folders of a user lie."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+_LINUX_FOLDERS = {
+    "cache": "~/.cache",
+    "data": "~/.local/share",
+    "state": "~/.local/state",
+}
+VARIABLES = tuple(
+    f"XDG_{kind}_HOME" for kind in ("CONFIG", *map(str.upper, _LINUX_FOLDERS))
+)
+
+
+def moved_to(variable: str, environ: Mapping[str, str] = os.environ) -> str:
+    """The folder that a variable of the XDG specification names; "" for none. A relative
+    path is to be ignored: it would lead into whatever repository is at hand."""
+    folder = environ.get(variable, "").strip()
+    return folder if os.path.isabs(folder) else ""
+
+
+def folder_of(kind: str) -> Path:
+    """The user's cache, data or state folder, as in platformdirs."""
+    if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:  # at no cost
+        base = moved_to(f"XDG_{kind.upper()}_HOME")
+        return Path(base or os.path.expanduser(_LINUX_FOLDERS[kind])) / "mem"
+    import platformdirs
+
+    return Path(getattr(platformdirs, f"user_{kind}_path")("mem"))
