@@ -21,6 +21,7 @@ from memcli.project.listing import Listing
 from memcli.project.record import record_of
 from memcli.storage.durable import discard, sweep
 from memcli.storage.files import in_megabytes, state_dir
+from memcli.text.secrets import redact_secrets
 
 LEARNERS = ("claude", "codex", "anthropic", "rules")
 """What sessions may be learned from with."""
@@ -234,7 +235,7 @@ def _told(root: Path, listing: Listing, found: Sequence[str]) -> list[str]:
             f"also looks like memory; to include it, put into .mem.toml: "
             f"{line_for(more)}"
         )
-    return remarks
+    return list(map(redact_secrets, remarks))
 
 
 def _model_of(name: str) -> str:

@@ -404,14 +404,17 @@ LOG_BYTES = 200_000
 
 
 def log_hook(folder: Path, line: str) -> None:
-    """Append a line to the log of the hooks; ignore write errors."""
+    """Append a line to the log of the hooks; ignore write errors. A session, an event
+    or a path may hold a credential."""
+    from memcli.text.secrets import redact_secrets  # few hooks log
+
     path = private_dir(folder) / LOG
     with suppress(FileNotFoundError):
         if path.stat().st_size > LOG_BYTES:
             os.replace(path, f"{path}.1")
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | NO_LINK, 0o600)
     try:
-        short = " ".join(line.split())[:500]
+        short = redact_secrets(" ".join(line[:2000].split()))[:500]
         os.write(file, f"{short}\n".encode("utf-8", "replace"))
     finally:
         os.close(file)

@@ -11,16 +11,20 @@ from memcli.text.secrets import redact_once, redact_secrets
 _UNSEEN = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     r"\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
-    r"\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    r"\U00013430-\U0001343f\U00016fe4\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-"""Characters that show nothing, or turn the direction; for a class of a pattern."""
+"""Characters that show nothing (Unicode calls most of them Default_Ignorable_Code_Point,
+a property that Python does not have), or turn the direction; for a class of a pattern."""
 _JOINING = (
     r"\u0600-\u07ff\u0840-\u0dff\u0f00-\u109f\u1780-\u180a\u1810-\u18af\u1b00-\u1bff"
     r"\ua8e0-\ua8ff\ufb50-\ufdff\ufe70-\ufefc"
 )
 """Letters of the scripts in which a joiner between two of them shows."""
 _EMOJI = r"\u2190-\u2bff\U0001f000-\U0001faff"
-_BLANK = "\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0"
+_BLANK = (
+    "\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+    "\U00016fe4\U0001d159"
+)
 """Letters and marks that show nothing, though Unicode counts them as printable."""
 
 
@@ -28,7 +32,7 @@ _BLANK = "\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0"
 def suspect() -> str:
     """Whatever `strip_controls` takes out or changes may be in a text that has this."""
     return rf"""
-        [{_UNSEEN}\u200c\u200d\u2028\u2029\ud800-\udfff]
+        [{_UNSEEN}\u200c\u200d\u2028\u2029\u2800\ud800-\udfff]
       | {_selecting().pattern}
     """
 
@@ -45,7 +49,9 @@ def _selecting() -> str:
 
 @verbose
 def _unseen() -> str:
-    return rf"[{_UNSEEN}]++"
+    """A blank of Braille stands between words of Braille alone."""
+    braille = r"[\u2801-\u28ff]"
+    return rf"[{_UNSEEN}]++ | (?<!{braille}) \u2800++ (?!{braille})"
 
 
 @verbose

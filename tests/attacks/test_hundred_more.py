@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 
 import pytest
 from markdown_it import MarkdownIt
@@ -10,6 +11,7 @@ from memcli.cli import mcp
 from memcli.cli.serve import perform
 from memcli.errors import UsageError
 from memcli.exchange.exporter import safe_text
+from memcli.storage.files import state_dir
 from memcli.text.controls import quoted
 from tests.commands.test_guard import decided
 from tests.programs import finished
@@ -179,3 +181,24 @@ def test_a_page_replaces_pages_alone(project):
 def test_a_button_names_no_path_with_a_nul():
     with pytest.raises(UsageError, match="NUL"):
         perform(None, {"do": "merge", "path": "\0"})
+
+
+def test_a_credential_in_a_name_is_no_more_printed_than_elsewhere(project):
+    """Of a folder by mem init, of a transcript or an event in the log of the hooks."""
+    project.remembers("One")
+    project.write(f"jobs/{TOKEN}/MEMORY.md", project.entry("Two"))
+    project.commit("memory")
+    said = project.ok("init", "--dry-run")
+    assert "also looks like memory" in said.err and TOKEN not in said.out + said.err
+    project.hook("session-end", session=TOKEN, transcript_path=f"/nope/{TOKEN}")
+    project.hook(TOKEN)
+    for _ in range(100):  # its worker goes on behind it
+        if "transcript is gone" in (logged := _logged()):
+            break
+        time.sleep(0.2)
+    assert "transcript is gone" in logged and TOKEN not in logged
+
+
+def _logged():
+    log = state_dir() / "hooks.log"
+    return log.read_text() if log.exists() else ""
