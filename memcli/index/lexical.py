@@ -1,6 +1,7 @@
 """The words of a task, never FTS5 syntax."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain, compress, filterfalse
 
@@ -10,6 +11,7 @@ from memcli.memory.words import (
     humps,
     spaceless_runs,
     stem,
+    unmarked,
     word_forms,
 )
 from memcli.named import NamedTuple
@@ -57,14 +59,15 @@ def content_stems(text: str) -> set[str]:
     """The words of a text that say something, cut to what most of their forms
     share."""
     forms = word_forms(text.lower())
-    return {stem(form) for form in forms if form not in STOP_WORDS}
+    return {stem(unmarked(form)) for form in forms if form not in STOP_WORDS}
 
 
 def build(
     task: str, rarity: Callable[[Sequence[str]], Sequence[int]] | None = None
 ) -> Query:
     """The query for any task; of too many words the rarest by `rarity` are kept."""
-    words = _WORD.findall(clean(task[:MAX_LENGTH]).replace("’", "'"))
+    composed = unicodedata.normalize("NFC", clean(task[:MAX_LENGTH]))
+    words = _WORD.findall(composed.replace("’", "'"))
     content = [word for word in words if word.lower() not in STOP_WORDS] or words
     every_term = chain.from_iterable(map(_terms, content))
     terms = list(dict.fromkeys(every_term))

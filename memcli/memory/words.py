@@ -4,6 +4,7 @@ blanks, dates."""
 import datetime
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Set
 from functools import lru_cache
 from itertools import chain
@@ -19,6 +20,8 @@ MATTER = (
 
 # This one and _SPACELESS are compiled when the first text needs them.
 _CONTROL = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]"
+# What an accent becomes beside its letter: those of other alphabets make other letters.
+_LATIN_MARKS = "(?<=[A-Za-z])[\u0300-\u036f]+"
 _CONTROLS = bytes([*range(9), 11, 12, *range(14, 32), 127])
 _WORD = re.compile(r"[^\W_]+")
 # Where one hump of an identifier ends and one begins: at a capital letter, of which a
@@ -56,6 +59,15 @@ def clean(text: str) -> str:
     data = text.encode("utf-8", "surrogatepass")
     unusual = b"\xed" in data or len(data.translate(None, _CONTROLS)) < len(data)
     return re.sub(_CONTROL, " ", text) if unusual else text
+
+
+def unmarked(text: str) -> str:
+    """A text without the marks on Latin letters, as the full-text search reads it:
+    `café` and `cafe` are one word."""
+    if text.isascii():
+        return text
+    letters = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFC", re.sub(_LATIN_MARKS, "", letters))
 
 
 def join(texts: list[str]) -> str:

@@ -12,7 +12,7 @@ from memcli.index import lexical as query
 from memcli.index import weights
 from memcli.index.fulltext import said_by
 from memcli.index.lexical import EITHER
-from memcli.memory.words import spaceless_runs, stem, word_forms
+from memcli.memory.words import spaceless_runs, stem, unmarked, word_forms
 from memcli.named import NamedTuple
 from memcli.recall.budget import cut_words, tokens
 from memcli.text.matching import regex, stanzas, table
@@ -227,7 +227,7 @@ def terms(weights: Mapping[str, float]) -> Terms:
         if term.isascii() and term.isalnum():
             stems[stem(term)] = max(weight, stems.get(stem(term), 0.0))
         else:
-            texts[term.replace("*", "").lower()] = weight
+            texts[unmarked(term.replace("*", "").lower())] = weight
     return Terms(stems, texts)
 
 
@@ -305,7 +305,7 @@ def _cuts(part: str) -> list[str]:
 
 def bears(title: str, text: str, asked: Terms, least: float) -> bool:
     """Whether the terms that are met there are of that strength."""
-    low = f"{title}\n{text}".lower()
+    low = unmarked(f"{title}\n{text}".lower())
     every = (asked.stems, asked.texts)
     most = [weight for terms in every for term, weight in terms.items() if term in low]
     # Most texts are found out at once: what stands nowhere is met nowhere.
@@ -313,6 +313,7 @@ def bears(title: str, text: str, asked: Terms, least: float) -> bool:
 
 
 def _found(part: str, asked: Terms) -> dict[str, float]:
+    part = unmarked(part)
     low = part.lower()
     texts = asked.texts.items()
     has = low.__contains__

@@ -10,7 +10,7 @@ from memcli.index.lexical import content_stems
 from memcli.index.past import AFTER
 from memcli.index.view import BULLETS
 from memcli.memory.docs import Doc, PastStretch, Rarity
-from memcli.memory.words import stem
+from memcli.memory.words import stem, unmarked
 from memcli.text.matching import verbose
 from memcli.text.sentences import sentence_parts
 
@@ -145,7 +145,7 @@ def _joined(sentences: Iterable[SaidSentence]) -> str:
 
 
 def _about(asked: Rarity, doc: Doc) -> dict[str, float]:
-    found = {stem(term): rarity for term, rarity in asked.items()}
+    found = {stem(unmarked(term)): rarity for term, rarity in asked.items()}
     mean = sum(asked.values()) / len(asked) if asked else 1.0
     for word in content_stems(doc.title):
         found.setdefault(word, mean)

@@ -47,9 +47,12 @@ function read() {
   for (const item of items) item.short = item.id.length > 8 && seen.get(item.id.slice(0, 8)) === 1 && !item.id.includes(":") ? item.id.slice(0, 8) : item.id;
 }
 const worded = (text) => text.toLowerCase().replace(/^\W*(no|nein|non)[,.!:]\s+/u, "").replace(/[^\p{L}\p{N}]+/gu, " ").trim();
+// Small letters without marks: who types cafe finds café, as mem recall does.
+const MARKS = "[\u0300-\u036f]";
+const plain = (text) => text.toLowerCase().normalize("NFD").replace(new RegExp(`${MARKS}+`, "g"), "");
 // what an item says beyond its title
 const beyond = (item) => !item.text || worded(item.text) === worded(item.title) ? "" : item.text;
-const hay = (item) => item.hay ??= [item.title, item.text, item.tags.join(" "), item.paths.join(" "), item.path, item.kind, item.id, item.who].join("\n").toLowerCase();
+const hay = (item) => item.hay ??= plain([item.title, item.text, item.tags.join(" "), item.paths.join(" "), item.path, item.kind, item.id, item.who].join("\n"));
 const named = (id) => byId.get(id)?.title || id.slice(0, 13);
 const days = (n) => n === 0 ? "today" : n === 9999 ? "no date" : n < 60 ? `${n} d` : n < 730 ? `${Math.round(n / 30)} mo` : `${Math.round(n / 365)} y`;
 
@@ -78,7 +81,7 @@ function passes(item) {
 }
 
 function parsed(query) {
-  const found = query.toLowerCase().matchAll(/(-?)(?:"([^"]+)"?|(\S+))/g);
+  const found = plain(query).matchAll(/(-?)(?:"([^"]+)"?|(\S+))/g);
   return [...found].map(([, minus, phrase, word]) => [phrase || word, minus === "-"]).filter(([word]) => word && word !== "-");
 }
 
@@ -89,8 +92,8 @@ function find() {
   if (asked.length) shown = shown.filter((item) => asked.every(([word, minus]) => hay(item).includes(word) !== minus));
   if (sort === "best" && words.length) {
     const rank = new Map(shown.map((item) => {
-      const title = item.title.toLowerCase();
-      const hits = words.reduce((sum, word) => sum + (title.includes(word) ? 8 : 0) + (item.tags.includes(word) ? 4 : 0) + 1, 0);
+      const title = plain(item.title);
+      const hits = words.reduce((sum, word) => sum + (title.includes(word) ? 8 : 0) + (item.tags.some((tag) => plain(tag) === word) ? 4 : 0) + 1, 0);
       return [item, hits * (item.past ? .4 : 1) + (item.score || 0)];
     }));
     shown.sort((a, b) => rank.get(b) - rank.get(a));
@@ -117,8 +120,9 @@ function counted() {
 
 function lit(text) {
   if (!words.length || !text) return [text];
-  const any = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|");
-  return text.split(new RegExp(`(${any})`, "giu")).map((part, i) => i % 2 ? el("mark", {}, part) : part);
+  const letter = (one) => one.replace(/[.*+?^${}()|[\]\\]/, "\\$&") + `${MARKS}*`;
+  const any = words.map((word) => [...word].map(letter).join("")).join("|");
+  return text.normalize("NFD").split(new RegExp(`(${any})`, "giu")).map((part) => part.normalize()).map((part, i) => i % 2 ? el("mark", {}, part) : part);
 }
 
 // --- the list: only the rows in sight are there

@@ -164,11 +164,18 @@ def test_search_filter_keys_and_copy(browser, tmp_path):
         )
         for number in range(40)
     ]
+    made[38]["text"] = "A Cafe"
+    made[39]["title"] += ", naïve"
     shown(browser, tmp_path, report(*made, item(99, what="archive", title="Gone")))
     browser.press("/title 3")
     assert browser.text("#tally") == "13 of 41"
     assert browser.text(".row b") == "Title 3"
     assert browser.text("#detail h2") == "Title 3"
+    browser.press("\ue00c/CAFÉ")
+    assert browser.text("#detail mark") == "Cafe"
+    browser.press("\ue00c/naive")
+    assert browser.text("#detail mark") == "naïve"
+    browser.press("\ue00c/title 3")
     browser.press(" -title1 zebra\ue007")
     assert browser.text("#list") == "Nothing fits. Fewer words, or fewer filters?"
     browser.press("\ue00c")

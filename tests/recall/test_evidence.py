@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from memcli.index import weights
 from memcli.index.fulltext import said_by
+from memcli.index.lexical import build
 from memcli.recall import evidence
 from memcli.recall.budget import tokens
 from memcli.recall.evidence import best, pieces, sought, strength, strength_in, terms
@@ -141,6 +142,19 @@ def test_the_paragraph_that_has_the_words_is_shown():
     assert "Retry webhooks twice before giving up." in found
     assert found.startswith("Paragraph 5") and tokens(found) <= 60
     assert left_out == text.count("\n") - found.count("\n")
+
+
+@pytest.mark.parametrize("asked", ["cafe", "café", "cafe\u0301"])
+@pytest.mark.parametrize(
+    "text", ["The cafe menu", "The café menu", "The CAFE\u0301 menu"]
+)
+def test_a_mark_on_a_latin_letter_hides_no_word(asked, text):
+    """In the task or in the note, composed or not, as the full text finds it."""
+    words = terms(dict.fromkeys((*build(asked).terms, "menu"), 1.0))
+    assert strength_in(text, "", words) == strength([1.0, 1.0])
+    assert evidence.bears(text, "", words, 1.0)
+    # of other alphabets a mark makes another letter
+    assert not strength_in("мои меню", "", terms({"мой": 1.0, "меню": 1.0}))
 
 
 def test_terms_that_stand_together_win():
