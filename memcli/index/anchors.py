@@ -429,6 +429,21 @@ def _named(db: sqlite3.Connection, chunk: int) -> tuple[dict[Pair, int], set[str
     return pairs, set(parts)
 
 
+def forget_unnamed(db: sqlite3.Connection, chunk: int) -> None:
+    """Forget what the entries that are new since a chunk name no more: an edit that
+    mends a name is believed before the next check."""
+    pairs, fresh = _named(db, chunk)
+    rows = db.execute("SELECT entry, kind, name FROM anchored").fetchall()
+    unnamed = [
+        (entry, kind, name)
+        for entry, kind, name in rows
+        if entry in fresh and (entry, Anchor(kind, name)) not in pairs
+    ]
+    db.executemany(
+        "DELETE FROM anchored WHERE entry = ? AND kind = ? AND name = ?", unnamed
+    )
+
+
 def unread(index: Index) -> list[tuple[str, str]]:
     """The manifests that could not be read at the last check, and why."""
     return [(path, reason) for path, reason in _seen(index).get("unread", ())]

@@ -13,6 +13,12 @@ LOST = "state IN ('gone', 'moved') AND (at < 0 OR at > since)"
 """In SQL, whether what an entry names was there when it came to speak of it, and is
 no more."""
 
+LOST_BY_CHANGED = f"""
+    SELECT 1 FROM anchored JOIN anchors USING (kind, name)
+    WHERE {LOST} AND entry IN (SELECT entry FROM chunks WHERE id > ?)
+"""
+"""The query for whether an entry with a newer chunk has lost a name."""
+
 
 class Anchor(NamedTuple):
     """`kind` is path, glob, script (a target, `npm run build`), name, value (`Node 18`)

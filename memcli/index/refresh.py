@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from memcli.index.database import Index, Progress, Refreshed, place_text
+from memcli.index.fates import LOST_BY_CHANGED
 from memcli.index.filters import MARKED, sealed
 from memcli.index.occasions import note_occasions
 from memcli.index.prose import indexable, passages
@@ -269,6 +270,10 @@ class IndexWriter:
             self.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild')")
             self.db.execute(hash_size, (1 << 20,))
         note_occasions(self.db, before)
+        if self.db.execute(LOST_BY_CHANGED, (before,)).fetchone():
+            from memcli.index import anchors  # few entries have lost a name
+
+            anchors.forget_unnamed(self.db, before)
         self.index.note_listing(files)
         changed = outcomes[True]
         read = changed + outcomes[False]

@@ -515,6 +515,22 @@ def test_recall_marks_and_lowers_it(project):
     assert f"{second['id']}_call" in told and f"{first['id']}_call" not in told
 
 
+def test_an_edit_that_mends_a_name_is_believed_at_once(project):
+    """Before anybody checks anew; what the edit left as it was is still gone."""
+    started(project)
+    project.drops("src/old.py", "src/cart.py")
+    project.mem("index")
+    gone = project.mem("show", "a1").out
+    assert "names src/cart.py, gone since" in gone
+    mended = "--path", "!src/cart.py", "--body", "See `src/new.py`."
+    assert project.mem("edit", "a1", *mended).code == 0
+    assert "gone since" not in project.mem("show", "a1").out
+    project.mem("edit", "b2", "--body", "`retry_call()` in `lib/old.py`.")
+    retry = project.mem("show", "b2").out
+    assert "names retry_call, gone since" in retry
+    assert "src/old.py" not in retry
+
+
 def test_a_shallow_clone_says_what_it_cannot_tell(project, tmp_path):
     """What this part of the history does not have may be in the other: untold, not
     never."""
