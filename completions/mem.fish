@@ -55,7 +55,7 @@ complete -c mem -n '__fish_seen_subcommand_from recall' -l session -x -d 'Log th
 complete -c mem -n '__fish_seen_subcommand_from recall' -l history -x -a 'auto only off' -d 'Chats and commits: auto, only or off'
 complete -c mem -n '__fish_seen_subcommand_from recall' -l check -d 'Exit 1 when nothing is ranked'
 complete -c mem -n '__fish_seen_subcommand_from recall' -l shared -d 'Search the shared index instead'
-complete -c mem -n '__fish_seen_subcommand_from recall' -l project -x -d 'With --shared: only this project'
+complete -c mem -n '__fish_seen_subcommand_from recall' -l project -x -d 'Only this project of the shared index'
 complete -c mem -n '__fish_seen_subcommand_from recall' -l agent -x -d 'Only sessions with claude, codex, ...'
 complete -c mem -n '__fish_seen_subcommand_from recall' -l at -x -d 'As of a commit, a tag, a date, or 30d ago'
 complete -c mem -n '__fish_seen_subcommand_from recall' -l level -x -a 'global project job task' -d 'global, project, job or task'

@@ -79,9 +79,12 @@ def fail(code: int, what: str, hint: str) -> int:
 def beginning(mem: "App", problems: "Iterable[Problem]") -> str:
     """Print how to begin, where there is no memory yet."""
     from memcli.project.record import record_of
+    from memcli.project.roots import passed_over
 
     has_history = record_of(mem.project) is not None
     rooted = mem.project.root is not None
+    if not rooted and (repository := passed_over(mem.project.cwd)):
+        return f"mem: {repository.reason}: no memory of it is read\nhint: {repository.advice}"
     return how_to_begin(problems, rooted=rooted, history=has_history)
 
 

@@ -63,7 +63,9 @@ def recall(
     ),
     check: bool = flag("--check", "Exit 1 when nothing is ranked.", panel=SCRIPTS),
     shared: bool = flag("--shared", "Search the shared index instead.", panel=SCRIPTS),
-    project: Names = many("NAME", "With --shared: only this project.", panel=SCRIPTS),
+    project: Names = many(
+        "NAME", "Only this project of the shared index.", panel=SCRIPTS
+    ),
     agent: Names = many("NAME", "Only sessions with claude, codex, ...", panel=FILTER),
     at: str = AT,
 ) -> int:
@@ -209,7 +211,8 @@ def edit(
         rests_on=tuple(rests_on or ()),
     )
     report = edit(mem, request)
-    wrote(mem, report, view.edit_text, view.edit_keys)
+    in_words = view.confirmed_text if confirm else view.edit_text
+    wrote(mem, report, in_words, view.edit_keys)
     boundary.name_unmatched(mem, (glob for glob in path if glob[:1] != "!"))
 
 
@@ -416,7 +419,7 @@ def undo(
     waiting = view.waiting_lines(report, "would wait") if in_words else []
     put("\n".join(waiting))
     if skip and in_words:
-        put(f"mem undo --skip would say: {view.undo_text(report, root)}")
+        put(view.undo_text(report, root, dry=True))
     elif report.patches or not waiting:
         wrote(mem, report, lambda report: view.undo_text(report, root))
     return 0 if report.verb else 1

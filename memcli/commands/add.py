@@ -11,7 +11,13 @@ from memcli.errors import RefusedError, UsageError, one_of
 from memcli.exchange.rule_units import titled
 from memcli.extraction.rules.statements import states_rule
 from memcli.index import lexical
-from memcli.index.citations import Citation, parse_citation, renewed, with_sketch
+from memcli.index.citations import (
+    Citation,
+    parse_citation,
+    renewed,
+    what_is_wrong,
+    with_sketch,
+)
 from memcli.index.database import Index
 from memcli.memory import changes
 from memcli.memory import values as allowed
@@ -103,6 +109,11 @@ def add(app: App, request: AddRequest) -> AddReport:
     one_of("--kind", request.kind, ("", *allowed.KINDS))
     one_of("--importance", request.priority, ("", *allowed.PRIORITIES))
     one_of("--domain", request.domain, ("", *allowed.DOMAINS))
+    if level in ("global", "project") and (request.job or request.task):
+        option = "--task" if request.task else "--job"
+        raise UsageError(
+            f"{option} does not go with --level {level}", "leave one of the two away"
+        )
     if request.importance is not None and not 0 <= request.importance <= 1:
         raise UsageError(
             f"--importance {request.importance}: out of range", "a number from 0 to 1"
@@ -194,8 +205,7 @@ def _renewed(
     citation = parse_citation(text)
     if citation is None:
         raise UsageError(
-            f"--rests-on {text}: is not a place in a file",
-            "write it as src/cart.py:40-60",
+            f"--rests-on {text}: {what_is_wrong(text)}", "write it as src/cart.py:40-60"
         )
     root = context.need_root(project, " for --rests-on")
     try:

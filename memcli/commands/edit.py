@@ -21,6 +21,7 @@ from memcli.commands.add import (
     refuse_long,
     refuse_secrets,
 )
+from memcli.compaction.reinforce import adopt_hint
 from memcli.errors import DataError, MemError, RefusedError, UsageError, one_of
 from memcli.extraction.drafts import confirmed
 from memcli.index.upkeep import Located, locate_one, twins
@@ -157,7 +158,8 @@ def _by_options(app: App, request: EditRequest) -> EditReport:
     if number is None:
         raise UsageError(
             f"{request.id}: is a section of prose, which has no values",
-            f"mem edit {request.id} opens it in an editor; mem compact --adopt makes it an entry",
+            f"mem edit {request.id} opens it in an editor; "
+            + adopt_hint(standing.path, entry.id),
         )
     body = _new_body(entry.body, request)
     values = _new_values(app, entry, request)

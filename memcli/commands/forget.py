@@ -85,7 +85,8 @@ def forget(app: App, ids: Sequence[str]) -> ForgottenReport:
         _check_one_each(removed)
         if not removed:
             raise UsageError(
-                "mem does not delete prose: remove the section yourself", "mem edit ID"
+                "mem does not delete prose: remove the section yourself",
+                f"mem edit {ids[0]}",
             )
         lines.extend(line for gone in removed for line in _words(gone.entry))
         cleared = (_cleared(app, file, removed, lines) for file in files)

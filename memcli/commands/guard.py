@@ -201,8 +201,7 @@ def set_guard(
 
     def plan() -> SetGuardReport:
         changes = ChangeSet(today=app.today)
-        hint = f"mem compact --adopt {prefix} makes it an entry"
-        _, spot = spot_of(app, changes, prefix, hint=hint)
+        _, spot = spot_of(app, changes, prefix, adopts=True)
         path, number = spot
         entry = changes.original(spot)
         title, body = with_folders(app.project.root, entry.title, entry.body)

@@ -29,6 +29,8 @@ from memcli.storage.files import cache_dir, state_dir
 from memcli.storage.inbox import Inbox
 
 HANDLES = "mem recall --history only TASK"
+_SOURCES = {"s:": "session", "c:": "commit"}
+"""What a handle begins with, and what it then names."""
 AGAIN = "mem index --history --rebuild"
 _WITHOUT = "run it inside one, or give it with --root"
 
@@ -246,8 +248,17 @@ def forget_pages() -> None:
         shutil.rmtree(cache_dir() / folder, ignore_errors=True)
 
 
-def _unit(named: str) -> str:
-    return named.removeprefix("s:").removeprefix("c:")
+def _units(record: HistoryRecord, named: str) -> list[str]:
+    """The sessions and commits that a handle may mean: `s:` one of the first, `c:` one
+    of the others."""
+    source = _SOURCES.get(named[:2], "")
+    return record.units(named[2:] if source else named, source=source)
+
+
+def _handle_of(record: HistoryRecord, unit: str) -> str:
+    """The handle of a whole session or commit."""
+    _, doc = next(iter(record.select("unit = ? LIMIT 1", unit, every=True)))
+    return doc.handle.rpartition(".")[0] or doc.handle
 
 
 def _turn(record: HistoryRecord, handle: str) -> str:
@@ -255,18 +266,22 @@ def _turn(record: HistoryRecord, handle: str) -> str:
     name of a session may have dots and digits, too."""
     number = handle.rpartition(".")[2]
     names_turn = number.isdecimal() and number != handle
-    return number if names_turn and not record.units(_unit(handle)) else ""
+    return number if names_turn and not _units(record, handle) else ""
 
 
 def _session(record: HistoryRecord, named: str) -> str:
     """The one session or commit that is meant; one that is not there is forgotten
     beforehand."""
     turn = _turn(record, named)
-    name = _unit(named.removesuffix(f".{turn}") if turn else named)
-    units = record.units(name)
+    whole = named.removesuffix(f".{turn}") if turn else named
+    units = _units(record, whole)
     if len(units) > 1:
-        what = f"{named}: {len(units)} match: {', '.join(units[:4])}"
-        raise UsageError(what, "give more characters")
+        some = ", ".join(_handle_of(record, unit) for unit in units[:4])
+        raise UsageError(
+            f"{named}: {len(units)} match: {some}" + ", …" * (len(units) > 4),
+            "give more characters of one",
+        )
+    name = whole[2:] if whole[:2] in _SOURCES else whole
     if not units and len(name) < 32:
         raise UsageError(f"{named}: nothing of that name", HANDLES)
     return units[0] if units else name

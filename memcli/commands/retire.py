@@ -156,19 +156,20 @@ def spot_of(
     prefix: str,
     *,
     archived: bool | None = False,
-    hint: str = "",
+    adopts: bool = False,
 ) -> tuple[str, Spot]:
     """The id of the one entry meant, and where it stands in `changes`. Raises
-    UsageError, with the `hint`, for what is no entry."""
+    UsageError for what is no entry; `adopts`: the hint makes it one wherever it is."""
     place = writable(app, prefix, archived=archived)
     with nothing_written(place.path):
         memory = hold(app.project, changes, place.path)
     name = plain_id(place.entry)
     spots = [number for number, each in enumerate(memory.entries) if each.id == name]
     if not spots:
+        adopted = adopt_hint(place.path, place.entry)
         raise UsageError(
             f"{prefix}: is a section of prose, not an entry",
-            hint or _prose_hint(app, prefix, place),
+            adopted if adopts else _prose_hint(app, prefix, place),
         )
     # what stands twice in an archive came there twice: the later one is meant
     number = spots[-1] if place.path.endswith(ARCHIVE) else spots[0]
@@ -180,4 +181,4 @@ def _prose_hint(app: App, prefix: str, place: Located) -> str:
     if file and file.found:
         # another tool's file: an entry would be a copy
         return f"mem edit {prefix} opens it in an editor; empty the text to delete it"
-    return adopt_hint(place)
+    return adopt_hint(place.path, place.entry)

@@ -76,9 +76,11 @@ def skip(app: App) -> UndoReport:
 
 
 def _next(app: App) -> str:
-    """What another undo would undo: the verb of a write whose texts are known."""
+    """What another undo would undo: the verb of a write whose texts are known, or of
+    what was done to a proposal."""
     last_write = app.workspace.last_write()
-    return last_write.verb if last_write and last_write.patches else ""
+    is_known = last_write and (last_write.patches or last_write.note)
+    return last_write.verb if last_write and is_known else ""
 
 
 def _hide_index(app: App) -> None:

@@ -126,10 +126,10 @@ def _done(app: App, state: "State", session: str) -> set[str]:
     return {*state.reinforced(session), *chain.from_iterable(noted), *counted}
 
 
-def adopt_hint(place: Located) -> str:
+def adopt_hint(path: str, unit_id: str) -> str:
     """The command that makes one unit of prose an entry."""
-    unit = shlex.quote(f"{place.path}#{place.entry[:8]}")
-    return f"mem compact --adopt {unit} makes it one"
+    unit = shlex.quote(f"{path}#{unit_id[:8]}")
+    return f"mem compact --adopt {unit} makes it an entry"
 
 
 def _ratings_of(
@@ -232,7 +232,7 @@ class _Reinforcement:
         if position is None or not memory.entries[position].identified:
             self.names["unknown"].append(asked)
             if position is None and asked in self.request.typed:
-                outcome = f"{asked} is prose, not an entry: {adopt_hint(place)}"
+                outcome = f"{asked} is prose, not an entry: {adopt_hint(place.path, place.entry)}"
                 self.app.notes.append(outcome)
             return
         outcome, values = self._values({asked, place.entry}, memory.entries[position])

@@ -19,7 +19,7 @@ from memcli.diagnostics.scene import (
 from memcli.errors import DataError
 from memcli.history.record import opened
 from memcli.memory.words import count
-from memcli.project import elsewhere, levels_on_disk
+from memcli.project import elsewhere, levels_on_disk, roots
 from memcli.project.listing import CLAUDE_BYTES, CLAUDE_LINES
 from memcli.project.record import FOLDER, path_of
 from memcli.providers.embed.wire import shown
@@ -33,9 +33,13 @@ def check_root(scene: Scene) -> Iterator[Check]:
     root = scene.app.project.root
     if root is None:
         hint = "run it inside a repository, or name one with --root"
-        yield remark(
-            "root", "no project here: only the global level is in view", hint=hint
-        )
+        repository = roots.passed_over(scene.app.project.cwd)
+        if repository:
+            detail = f"{repository.reason}: only the global level is in view"
+            yield warning("root", detail, hint=repository.advice)
+        else:
+            detail = "no project here: only the global level is in view"
+            yield remark("root", detail, hint=hint)
     elif not os.access(root, os.W_OK):
         hint = "make it writable to add memory; recall works anyway"
         yield warning("root", "the root is not writable", hint=hint, path=str(root))

@@ -30,8 +30,9 @@ def check_git(scene: Scene) -> Iterator[Check]:
     merges."""
     repository = scene.repository
     if repository.top is None:
-        detail = "no git repository: memory is not versioned"
-        yield remark("git", detail, hint="git init")
+        if roots.passed_over(scene.app.project.cwd) is None:
+            detail = "no git repository: memory is not versioned"
+            yield remark("git", detail, hint="git init")
     elif repository.fault:
         hint = "see git status; recall works without git"
         yield warning("git", repository.fault, hint=hint, path=str(repository.top))

@@ -418,6 +418,7 @@ def _titles(passages: Iterable[tuple[str, str]]) -> Counter[str]:
     return Counter(title for title, _ in passages)
 
 
+_MOMENT_HINT = "give a commit, a tag, a day such as 2026-03-01, or 30d"
 KEPT = 8  # the most commits that stay checked out
 
 
@@ -446,9 +447,10 @@ def _commit_at(app: App, root: Path, moment: str) -> str:
     if not re.fullmatch(r"\d{4}-\d\d-\d\d.*|\d{1,5}[dwmy]", moment):
         if commit := _commit(root, moment, needed=False):
             return commit
-        hint = "give a commit, a tag, a day such as 2026-03-01, or 30d"
-        raise UsageError(f"--at {moment}: unknown revision", hint)
+        raise UsageError(f"--at {moment}: unknown revision", _MOMENT_HINT)
     iso_day = day_of("at", moment, app.project.now)
+    if iso_day > app.today:
+        raise UsageError(f"--at {moment}: is not a past date", _MOMENT_HINT)
     # git reads days before 1970 as today
     is_known = iso_day > "1970-01-01"
     before = f"--before={iso_day}T23:59:59"

@@ -51,6 +51,16 @@ def parse_citation(text: str) -> Citation | None:
     )
 
 
+def what_is_wrong(text: str) -> str:
+    """Why a text is no citation."""
+    lines = re.search(r":(\d{1,7})-(\d{1,7})$", text)
+    if lines and int(lines[2]) < int(lines[1]):
+        return f"line {lines[2]} stands before line {lines[1]}"
+    if lines and int(lines[2]) - int(lines[1]) >= LONGEST:
+        return f"has more than {LONGEST:,} lines"
+    return "is not a place in a file"
+
+
 def with_sketch(citation: Citation, text: str) -> Citation | None:
     """The citation with a sketch of its lines in a file's text; None where the file
     has no such lines, or nothing stands in them."""

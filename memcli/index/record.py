@@ -100,12 +100,15 @@ class RecordContents:
         exchanges = (doc for _, doc in self.select(where, name))
         return [doc for doc in exchanges if touches(doc, path)]
 
-    def units(self, prefix: str = "", before: str = "") -> list[str]:
-        """The sessions and commits whose name begins so, from before a day where one is
-        given."""
-        where = "substr(unit, 1, ?) = ? AND (? = '' OR date < ?)"
-        query = f"SELECT DISTINCT unit FROM docs WHERE {where}"
-        return [row[0] for row in self.rows(query, len(prefix), prefix, before, before)]
+    def units(self, prefix: str = "", before: str = "", source: str = "") -> list[str]:
+        """The sessions and commits (or those of one source) whose name begins so, from
+        before a day where one is given."""
+        query = (
+            "SELECT DISTINCT unit FROM docs WHERE substr(unit, 1, ?) = ?"
+            " AND (? = '' OR date < ?) AND (? = '' OR source = ?)"
+        )
+        asked = (len(prefix), prefix, before, before, source, source)
+        return [row[0] for row in self.rows(query, *asked)]
 
     def superseding(self, docs: Iterable[Doc]) -> dict[str, str]:
         """Which of these a later commit takes back or amends: its unit -> that

@@ -98,7 +98,8 @@ def shown(url: str, environ: Mapping[str, str]) -> str:
         from psycopg.conninfo import conninfo_to_dict
     except ImportError:
         hint = distribution.hint("postgres")
-        raise UsageError("the shared index needs the extra postgres", hint) from None
+        what = "the shared index (--shared, --project) needs the extra postgres"
+        raise UsageError(what, hint) from None
     if not url:
         hint = "set store_url in ~/.config/mem/config.toml, or MEM_STORE_URL"
         raise UsageError("no shared index is configured", hint)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from memcli.errors import DataError, RefusedError, UsageError
 from memcli.memory.values import JOBS_DIRS, PHASES, Patch, Problem
 from memcli.named import NamedTuple
-from memcli.project import config, git, levels_on_disk
+from memcli.project import config, git, levels_on_disk, roots
 from memcli.project.levels_on_disk import Names
 from memcli.project.listing import (
     GUARDED,
@@ -407,7 +407,11 @@ def need_root(project: Project, advice: str = "") -> Path:
     """The root. Raises UsageError outside of a project; `advice` adds to the hint."""
     if project.root is None:
         hint = f"git init, run it in a repository, or name one with --root{advice}"
-        raise UsageError("there is no project here", hint)
+        what = "there is no project here"
+        if repository := roots.passed_over(project.cwd):
+            what += f": {repository.reason}"
+            hint = repository.advice
+        raise UsageError(what, hint)
     return project.root
 
 

@@ -2,10 +2,12 @@
 trees of its repository."""
 
 import os
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 from memcli.memory.values import JOBS_DIRS
 from memcli.project import config
@@ -26,6 +28,33 @@ def find_root(cwd: Path, home: Path, jobs_dirs: Sequence[str] = ()) -> Path | No
     for mark, folder in product(_MARKS, chain):
         if os.path.lexists(folder / mark) and may_be_root(folder, mark):
             return folder
+    return None
+
+
+class PassedOver(NamedTuple):
+    """Why the repository around a working directory is no root, and what to do."""
+
+    reason: str
+    advice: str
+
+
+def passed_over(cwd: Path) -> PassedOver | None:
+    """The nearest repository that is no root: of another user, or without a work
+    tree."""
+    for folder in (cwd, *cwd.parents):
+        if os.path.lexists(folder / ".git"):
+            if may_be_root(folder, ".git"):
+                return None
+            name = shlex.quote(str(folder))
+            return PassedOver(
+                reason=f"{folder} or its .git belongs to another user",
+                advice=f"git config --global --add safe.directory {name}, or --root {name}",
+            )
+        if all(os.path.lexists(folder / name) for name in ("HEAD", "objects", "refs")):
+            return PassedOver(
+                reason=f"{folder} is a bare repository",
+                advice="git worktree add ../work, and run it there",
+            )
     return None
 
 

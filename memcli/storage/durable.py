@@ -59,7 +59,9 @@ def write_output(
 
 
 def _replace(target: Path, data: bytes, mode: int) -> None:
-    if not is_plain(target) and not target.is_dir():
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not is_plain(target):
         raise RefusedError(f"{target}: not a regular file", UNCHANGED)
     sweep([target.parent])
     put(target, data, mode)

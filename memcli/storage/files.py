@@ -304,12 +304,13 @@ def written_at(path: Path, base: Path) -> Path:
     dotfile managers make them. Raises RefusedError for any other link."""
     try:
         refuse_links(path, base)
-    except RefusedError:
+    except RefusedError as error:
         resolved = Path(os.path.realpath(path))
         folder = Path(os.path.realpath(base))
         inside = resolved.is_relative_to(folder) and ".git" not in resolved.parts
         if not (inside and path.suffix == resolved.suffix == ".md"):
-            raise
+            what = f"{path}: is a link to {resolved}, where mem writes no memory"
+            raise RefusedError(what, error.hint) from None
         refuse_links(resolved, folder)  # a circle of links never ends
         return resolved
     return path

@@ -4,6 +4,7 @@ the state folder, then carried out. The next writer finishes what a killed one l
 forward if possible, else back."""
 
 import os
+import shlex
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -167,9 +168,10 @@ class Workspace:
             back = step if journal.found(step) == "before" else journal.rebased(step)
             if back is None:
                 wrote = f"not as mem {record.verb} of {record.time} wrote it"
-                what = (
-                    f"{step.name}: {wrote} (edited, or of another commit); not undone"
-                )
+                why = "edited, or of another commit"
+                if not os.path.lexists(step.path):
+                    why = "the file is gone"
+                what = f"{step.name}: {wrote} ({why}); not undone"
                 raise RefusedError(what, _instead(step))
             steps.append(back)
         return tuple(steps)
@@ -444,6 +446,9 @@ def _instead(step: Step) -> str:
     current = (read_if_there(step.path) or b"").decode("utf-8", "replace")
     added = [name[:8] for name in sorted(written - earlier) if name in current]
     skip = "mem undo --skip leaves it, and mem undo goes on with the write before"
+    if not os.path.lexists(step.path):
+        file = shlex.quote(str(step.path))
+        return f"git restore {file} brings back what was committed; {skip}"
     if not added:
         return skip
     return f"mem retire {' '.join(added[:3])} takes it out as it is now; {skip}"

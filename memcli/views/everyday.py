@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from itertools import chain, groupby
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from memcli.install.targets import REMOVAL
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from memcli.commands.undo import UndoReport
     from memcli.commands.why import WhyReport
     from memcli.memory.docs import Doc
-    from memcli.memory.values import Patch
+    from memcli.memory.values import Entry, Patch
 
 
 def add_keys(report: AddReport | EditReport) -> Keys:
@@ -85,6 +85,14 @@ def edit_text(report: EditReport) -> str:
     row = (report.id, report.path, report.title)
     (line,) = written_lines("changed", [row], report.patches)
     return for_display(f"{line}: {', '.join(report.changed)}")
+
+
+def confirmed_text(report: EditReport) -> str:
+    """The same of an entry that was said to hold."""
+    if report.changed:
+        return edit_text(report)
+    name = f"{report.title} (id {report.id[:8]})"
+    return for_display(f"confirmed today already: {name}")
 
 
 def explained_text(report: ListReport) -> str:
@@ -203,16 +211,18 @@ def retire_text(report: RetireReport) -> str:
     return for_display("\n".join(lines))
 
 
-def undo_text(report: UndoReport, root: str) -> str:
-    """What was undone, and what the next undo would undo."""
+def undo_text(report: UndoReport, root: str, *, dry: bool = False) -> str:
+    """What was undone, and what the next undo would undo; `dry`: what a skip would
+    leave."""
     if not report.verb:
         return "nothing to undo"
     names = [place(_seen_from(root, path)) for path in report.files]
-    done = "left as it is:" if report.skipped else "undid"
+    done = "undid"
+    if report.skipped:
+        done = "would leave as it is:" if dry else "left as it is:"
     what = ", ".join(names) or "no file changes"
     lines = [f"{done} {report.verb} of {report.time}: {what}"]
-    titles = dict(chain.from_iterable(map(_changed_entries, report.patches)))
-    named = [f"  {safe(title)} (id {name[:8]})" for name, title in titles.items()]
+    named = [f"  {line}" for line in _undone_entries(report.patches)]
     lines += named[:3]
     lines += [f"  and {len(named) - 3} more"] if len(named) > 3 else []
     if any(map(_wired_merges, report.patches)):
@@ -242,21 +252,31 @@ def waiting_lines(report: UndoReport, waits: str) -> list[str]:
     return again + [f"no longer proposed: {title}" for title in report.unproposed]
 
 
-def _changed_entries(patch: Patch) -> Iterator[tuple[str, str]]:
-    """The ids and titles of the entries that a patch of memory changes."""
-    if not patch.path.endswith(".md"):
-        return
-    texts = [text or "" for text in (patch.before, patch.after)]
-    before, after = (
-        {
-            entry.id: (text[entry.start : entry.end].strip(), entry.title)
-            for entry in parse(text, patch.path).entries
-        }
-        for text in texts
-    )
-    for name, said in (before | after).items():
-        if before.get(name) != after.get(name):
-            yield name, said[1]
+def _undone_entries(patches: Sequence[Patch]) -> Iterator[str]:
+    """A line for each entry that an undo changes: what became of it."""
+    texts = [patch for patch in patches if patch.path.endswith(".md")]
+    before = _stated((patch.path, patch.before or "") for patch in texts)
+    after = _stated((patch.path, patch.after or "") for patch in texts)
+    for name, (entry, text) in (before | after).items():
+        became = "as it was before"
+        if name not in after:
+            became = "taken out"
+        elif name not in before:
+            became = "back"
+        elif before[name][1] == text:
+            continue
+        elif before[name][0].reinforcement_count != entry.reinforcement_count:
+            became = f"reinforced {count(entry.reinforcement_count, 'time')}, as before"
+        yield f"{safe(entry.title)} (id {name[:8]}): {became}"
+
+
+def _stated(texts: Iterable[tuple[str, str]]) -> dict[str, tuple[Entry, str]]:
+    """The entries of some files by id, each with its text."""
+    return {
+        entry.id: (entry, text[entry.start : entry.end].strip())
+        for path, text in texts
+        for entry in parse(text, path).entries
+    }
 
 
 def _seen_from(root: str, path: str) -> str:

@@ -59,6 +59,26 @@ def test_what_another_user_put_above_is_no_root(project, mark):
         assert git.may_be_root(above, mark)
 
 
+@needs_root
+def test_a_repository_that_is_passed_over_is_named(tmp_path):
+    """Who owns it, or that it is bare, and what mends that; no advice to begin anew."""
+    alien = tmp_path / "alien"
+    finished("git", "init", "-q", alien)
+    os.chown(alien, STRANGER, STRANGER)
+    bare = tmp_path / "bare.git"
+    finished("git", "init", "-q", "--bare", bare)
+    for folder, reason, advice in (
+        (alien, "belongs to another user", "safe.directory"),
+        (bare, "is a bare repository", "git worktree add"),
+    ):
+        for words, code in ((("list",), 0), (("add", "A note"), 2), (("init",), 2)):
+            done = finished("mem", *words, code=code, cwd=folder)
+            assert reason in done.stderr and advice in done.stderr, done.stderr
+        rows = finished("mem", "doctor", cwd=folder).stdout
+        assert reason in rows and "git init" not in rows
+    assert "git init" in finished("mem", "add", "x y", code=2, cwd=tmp_path).stderr
+
+
 def test_a_work_tree_must_be_known_to_its_repository(project, tmp_path):
     """Linked work trees and submodules are; a `.git` file that a stranger packed is
     not."""

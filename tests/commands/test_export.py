@@ -174,6 +174,9 @@ def test_json_has_every_live_entry(project):
     project.mem("export", "json", "--out", "x.json")
     inside = project.ends(2, "export", "json", "--out", str(project.root))
     assert f"name a file in it: {project.root / 'FILE'}" in inside.err
+    assert (
+        "name a file in it: /FILE" in project.ends(2, "export", "json", "--out=/").err
+    )
     assert json.loads(project.read("x.json")) == report
 
 

@@ -94,6 +94,9 @@ def test_history_is_found_without_any_memory(shop, capsys):
     assert hit["turn"]
     assert hit["date"][:10] == "2026-03-04"
     assert "Seven" in said(capsys, "show", "s:5f0e1a5")
+    head = finished("git", "rev-parse", "HEAD").stdout.strip()
+    for other in (f"s:{head[:7]}", "c:5f0e1a5"):  # of the other kind
+        said(capsys, "show", other, code=2)
     assert "Percent" in said(
         capsys, "recall", "percent and fixed discounts: which first?", *ONLY
     )

@@ -121,7 +121,7 @@ def test_as_of_a_moment(project):
     assert project.listed() == []
     assert len(project.listed("--at", "HEAD~2")) == 1
     assert project.git("status", "--short") == before
-    for wrong in ("nonsense", "1999-01-01", "--output=x"):
+    for wrong in ("nonsense", "1999-01-01", "2099-01-01", "--output=x"):
         project.ends(2, "recall", "x", f"--at={wrong}")
 
 

@@ -110,7 +110,7 @@ def test_undo_goes_on_before_a_write_that_is_left(project):
     refused = project.ends(5, "undo")
     assert "hint: mem retire" in refused.err and "--skip" in refused.err
     dry = project.ok("undo", "--skip", "--dry-run")
-    assert "would say: left as it is: add of " in dry.out
+    assert dry.out.startswith("would leave as it is: add of ")
     assert "nothing would change" not in dry.err
     left = project.ok("undo", "--skip")
     assert left.out.startswith("left as it is: add of ")
@@ -119,6 +119,10 @@ def test_undo_goes_on_before_a_write_that_is_left(project):
     project.ok("undo")
     assert "Zebras" not in project.read() and "Lions hunt" in project.read()
     project.ends(1, "undo", "--skip")
+    project.mem("add", "Herons stand")
+    (project.root / "MEMORY.md").unlink()
+    gone = project.ends(5, "undo")
+    assert "the file is gone" in gone.err and "git restore" in gone.err
 
 
 def test_undo_takes_back_the_last_write_and_then_the_one_before(project):
@@ -135,10 +139,11 @@ def test_undo_takes_back_the_last_write_and_then_the_one_before(project):
     assert path.read_bytes() == states[1]
     assert last.out.startswith("undid retire of ")
     assert last.out.endswith(
-        ": MEMORY.md\n  Entry 1 (id a1)\n"
+        ": MEMORY.md\n  Entry 1 (id a1): as it was before\n"
         "another mem undo undoes the write before it, reinforce\n"
     )
     first = project.ok("undo")
+    assert "  Entry 1 (id a1): reinforced 0 times, as before" in first.out
     assert path.read_bytes() == states[0]
     assert "before it" not in first.out
     nothing = project.ends(1, "undo")

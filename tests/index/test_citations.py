@@ -75,7 +75,8 @@ def test_confirming_follows_lines_that_moved(project):
     [
         ("src/cart.py", "is not a place in a file"),
         ("src/cart.py:0-3", "is not a place in a file"),
-        ("src/cart.py:9-3", "is not a place in a file"),
+        ("src/cart.py:9-3", "line 3 stands before line 9"),
+        ("src/cart.py:1-999999", "has more than 2,000 lines"),
         ("src/cart.py:500", "has no such line"),
         ("src/cart.py:3-4", "no word of two letters"),
         ("short.py:1", "no word of two letters"),
