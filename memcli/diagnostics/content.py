@@ -12,6 +12,8 @@ from memcli.memory.values import OUTERMOST, Entry, Problem
 from memcli.memory.words import count
 from memcli.project.context import read_known
 from memcli.recall.budget import tokens
+from memcli.similarity.claims import claim
+from memcli.similarity.duplicates import near_duplicate
 from memcli.text.injections import find_injections
 from memcli.text.secrets import find_secrets
 
@@ -183,24 +185,33 @@ def _duplicates(
     documents: Iterable[KnownFile], others: Iterable[KnownFile]
 ) -> Iterator[Check]:
     """Ids that occur twice within one git work tree; an archive may repeat an id of its
-    file."""
-    first: dict[tuple[str, str], tuple[str, int]] = {}
+    file. Two versions of one entry become one; what says something else needs an id of
+    its own."""
+    first: dict[tuple[str, str], tuple[str, Entry]] = {}
     for document in others:
         for entry in _own_ids(document):
-            first.setdefault((document.tree, entry.id), (document.path, entry.line))
+            first.setdefault((document.tree, entry.id), (document.path, entry))
     for document in documents:
         for entry in _own_ids(document):
-            place = (document.path, entry.line)
-            path, line = first.setdefault((document.tree, entry.id), place)
-            if (path, line) != place:
-                copy = "remove the id of the copy, then: mem doctor --fix"
+            key = (document.tree, entry.id)
+            path, before = first.setdefault(key, (document.path, entry))
+            if (path, before.line) != (document.path, entry.line):
+                hint = "mem compact"
+                if path != document.path or not _are_versions(before, entry):
+                    hint = "remove the id of the copy, then: mem doctor --fix"
                 yield failure(
                     "duplicate-ids",
-                    f"id {entry.id} is also in {path}:{line}",
-                    hint="mem compact" if path == document.path else copy,
+                    f"id {entry.id} is also in {path}:{before.line}",
+                    hint=hint,
                     path=document.path,
                     line=key_line(document.memory, entry, "id"),
                 )
+
+
+def _are_versions(entry: Entry, other: Entry) -> bool:
+    """Whether two entries of one id say the same, and mem may choose between them."""
+    is_touched = entry.touched or other.touched
+    return not is_touched and near_duplicate(claim(entry.body), claim(other.body))
 
 
 def _own_ids(document: KnownFile) -> list[Entry]:

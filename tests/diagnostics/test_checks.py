@@ -135,6 +135,19 @@ def test_an_id_may_stand_in_two_work_trees_but_not_twice_in_one():
     assert "id a1 is also in MEMORY.md:6" in found.detail
 
 
+@pytest.mark.parametrize(
+    ("other", "hint"),
+    [
+        ("## T\nBe quick.", "mem compact"),
+        ("## Another\nThe cache is warm.", "remove the id of the copy"),
+    ],
+)
+def test_an_id_that_was_copied_with_its_front_matter_is_no_second_version(other, hint):
+    """Two notes that say different things are not to be merged."""
+    (found,) = rows(document(entry("## T\nBe quick.") + "\n" + entry(other)))
+    assert found.hint.startswith(hint)
+
+
 def test_institutional_text_is_measured_with_what_stands_above_it():
     """Global and project together are over; the job below is not reported again."""
     above = document(
