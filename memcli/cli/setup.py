@@ -76,8 +76,14 @@ def init(
     named = ", ".join(f"--{name}" for name, given in parts.items() if given)
     whose = f"of {named} " if named else ""
     say_changes(mem, run(mem, request), remove=remove, of=whose)
-    wants = history or everything
-    if asks and (wants or _wants_history(mem)):
+    if not asks:
+        return
+    from memcli.project.record import record_path
+
+    if everything and not history and record_path(mem.project) is None:
+        # not asked for by name: the rest was done
+        say("mem: no history is kept here: mem index --history says why")
+    elif history or everything or _wants_history(mem):
         add_history(mem, progress)
 
 

@@ -19,6 +19,7 @@ from memcli.text.matching import verbose
 
 BATCH = 2000
 FEW = 50  # so many new commits a recall adds by itself
+MANY = "new commits are not searched yet, more than a recall adds: mem index --history"
 _SUBJECT = 2000  # characters of a commit's first line
 _BODY = 8000
 _TRAILERS = 2000
@@ -127,7 +128,7 @@ def add_commits(
     counted = _git(missing.top, "rev-list", "--count", count_option, missing.span)
     total = int(counted or limit)
     if only_few and (missing.rewritten or total > FEW):
-        return 0, "more commits than a recall adds: mem index --history"
+        return 0, MANY
     count = 0
     done_so_far = 0
     for commits in _batches(missing, limit):
@@ -276,8 +277,11 @@ def is_noise(subject: str, body: str, author: str, *, merge: bool) -> bool:
 
 def add_few(
     path: Path, root: Path, limit: int, forgotten: Callable[[], Forgotten]
-) -> None:
-    """Add the commits since the last time when they are few. Raises DataError."""
+) -> bool:
+    """Add the commits since the last time when they are few, and say whether they are.
+    Raises DataError."""
     with opened(path, wait=BUSY, forgotten=forgotten) as record:
-        if record is not None:
-            add_commits(record, root, limit, only_few=True)
+        if record is None:
+            return True
+        _, fault = add_commits(record, root, limit, only_few=True)
+        return fault != MANY

@@ -17,6 +17,7 @@ from memcli.index.record import RecordContents
 from memcli.memory.docs import Doc, DocPlace, PastStretch, Rarity
 from memcli.memory.words import stem
 from memcli.storage.files import ONE_OF
+from memcli.text.matching import verbose
 
 COMPARED_TEXT = 3000  # characters of a hit that are compared
 COMPARED = 6  # how many of the best hits are compared with each other
@@ -121,6 +122,8 @@ def _by_words(
         newer = near[other].doc
         if not _may_change(older, newer, naming):
             continue
+        if _is_of_another(older, newer):
+            continue
         both = words[at] & words[other]
         shared = sum(rarity(word) ** 2 for word in both)
         alike = shared >= weights.LIKENESS * sizes[at] * sizes[other]
@@ -136,6 +139,27 @@ def _may_change(older: Doc, newer: Doc, naming: Collection[str]) -> bool:
     a commit."""
     by_git = older.source == "commit" and newer.unit in naming
     return newer.date != older.date and newer.unit != older.unit and not by_git
+
+
+def _is_of_another(older: Doc, newer: Doc) -> bool:
+    """Whether a commit drops something else than an older one is about: dropping 3.7
+    leaves true what was said of 3.5."""
+    if {older.source, newer.source} != {"commit"} or not _drops().match(newer.title):
+        return False
+    about = set(_version().findall(older.title))
+    return bool(about) and about.isdisjoint(_version().findall(newer.text))
+
+
+@verbose(ignore_case=True)
+def _drops() -> str:
+    """The beginning of a subject that takes something out."""
+    return r"\W* (?: [\w/-]+ : \s* )? (?: drop | remov | delet | end ) (?: s | p?ed | p?ing | e?s? )? \b"
+
+
+@verbose
+def _version() -> str:
+    """A number or a version; not that of an issue, nor a part of a word."""
+    return r"(?<! [\#\w.] ) \d+ (?: \.\d+ )* (?! \w )"
 
 
 def _by_entries(

@@ -140,8 +140,10 @@ def test_others_may_write_while_sessions_are_read(shop, capsys, monkeypatch):
     assert free and "exactly 7" in said(capsys, "recall", "attempt budget", *ONLY)
 
 
-def test_recall_adds_a_new_commit_and_doctor_names_the_record(shop, capsys):
-    """Few new commits are there without being asked for."""
+def test_recall_adds_a_new_commit_and_doctor_names_the_record(
+    shop, capsys, monkeypatch
+):
+    """Few new commits are there without being asked for; many are named."""
     said(capsys, "index", "--history")
     commit(
         "Tombstones suppress tags of lower precedence only\n\nNever a tag that a higher source asserts."
@@ -150,6 +152,10 @@ def test_recall_adds_a_new_commit_and_doctor_names_the_record(shop, capsys):
     assert "lower precedence" in said(capsys, "recall", asked, *ONLY)
     rows = json.loads(said(capsys, "doctor", "--json"))["checks"]
     assert next(row for row in rows if row["name"] == "history")["status"] == "PASS"
+    monkeypatch.setattr("memcli.history.commits.FEW", 0)
+    commit("Herons wait for low tide")
+    assert run(("recall", "herons at low tide", *ONLY)) == 0
+    assert "new commits are not searched yet" in capsys.readouterr().err
 
 
 def test_commits_that_have_only_a_subject_are_shown_side_by_side(shop, capsys):

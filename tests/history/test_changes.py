@@ -151,6 +151,22 @@ def test_a_commit_that_has_little_of_a_question_leads_nothing(tmp_path):
         assert bool(found["old"]) is (source == "session")
 
 
+def test_who_drops_one_version_leaves_true_what_was_said_of_another(tmp_path):
+    """Of a commit whose numbers the newer one does not name."""
+    date = "2026-02-01T10:00:00Z"
+    for place, (words, is_marked) in enumerate(
+        {
+            "Drop support for Python 3.5": False,
+            "Add support for Python 3.7": True,
+            "Drop support for Python 3.5 (#37)": False,
+        }.items()
+    ):
+        older = commit("old", words, "2024-01-01T10:00:00Z")
+        newer = commit("new", "drop support for Python 3.7", date)
+        marks = marked(tmp_path / str(place), older, newer, "Python support dropped")
+        assert bool(marks["old"]) is is_marked, words
+
+
 def test_the_name_of_a_file_alone_is_not_one_thing(tmp_path):
     """Several words make up a path; a bare "Update FILE" meets others in its suffix."""
     older = commit("old", "Fix extlinks in docs/conf.py", "2024-05-22T10:00:00Z")
