@@ -21,6 +21,7 @@ from memcli.exchange import importers
 from memcli.exchange.importers import ImportDraft
 from memcli.exchange.rule_units import headline, shortened
 from memcli.memory import changes, grammar, parser
+from memcli.memory.tombstones import is_tombstone
 from memcli.memory.values import (
     LEVEL_WORDS,
     LEVELS,
@@ -54,6 +55,9 @@ class ImportReport(NamedTuple):
     patches: tuple[Patch, ...]
     taken_back: tuple[str, ...] = ()
     """What was taken back before, each with when and why."""
+    retired: tuple[tuple[str, str], ...] = ()
+    """(title, id) of what was imported before and is retired: restore brings it
+    back."""
 
 
 class ImportRequest(NamedTuple):
@@ -117,27 +121,32 @@ def _read(project: Project, path: str, form: str) -> importers.ImportSource:
 
 
 class _Known(NamedTuple):
-    """What memory holds: every id, with the id of the entry it was merged into, and
-    (body, id) of the live entries around the level written to."""
+    """What memory holds: every id, with the id of the entry it was merged into,
+    (body, id) of the live entries around the level written to, and the ids of those
+    that were taken back."""
 
     ids: dict[str, str]
     live: list[tuple[str, str]]
+    retired: set[str]
 
 
 def _known(project: Project, level: str) -> _Known:
     ids: dict[str, str] = {}
     live = []
+    retired = set()
     for file in read_all(project):
         memory = file.memory
         for entry in memory.entries:
             ids |= dict.fromkeys((entry.id, *listed(entry, "merged_from")), entry.id)
+            if is_tombstone(entry, archived=file.place.store == "archive"):
+                retired.add(entry.id)
         own = file.place.store in ("memory", "institutional")
         if own and is_around(project, file.place, level):
             entries = (*memory.entries, *parser.sections(memory))
             live += [
                 (entry.body, entry.id) for entry in entries if entry.status != "retired"
             ]
-    return _Known(ids, live)
+    return _Known(ids, live, retired)
 
 
 def _judged(
@@ -247,6 +256,11 @@ def _plan(
         skipped=tuple(map(_as_command, judged["injected"])),
         patches=(_patch(memory, path, new_drafts, level, today),) if new_drafts else (),
         taken_back=tuple(refusals),
+        retired=tuple(
+            (draft.title, draft.id)
+            for draft in judged["known"]
+            if draft.id in known_entries.retired
+        ),
     )
 
 

@@ -273,6 +273,8 @@ def _check(project: Project, request: InitRequest) -> None:
     one_of("--learn-with", request.learn_with, ("", *LEARNERS))
     names_place = request.user or request.shared
     changes_hooks = request.wired or request.remove
+    if request.remove and request.shared and not request.everything:
+        changes_hooks = request.named  # a place alone is no part to take back
     for is_wrong, what, hint in (
         (
             request.source and not request.ci,

@@ -46,6 +46,12 @@ def import_text(report: ImportReport) -> str:
     for why, sources in left_out.items():
         lines += first([f"{place(source)}: {why}" for source in sources])
     lines += first([f"{why}: not imported (--again)" for why in report.taken_back])
+    lines += first(
+        [
+            f"{title}: imported before, and retired since: mem restore {entry_id[:8]}"
+            for title, entry_id in report.retired
+        ]
+    )
     known_counts = joined_counts(
         (len(report.known), "imported before"), (len(report.similar), "already known")
     )
@@ -63,6 +69,7 @@ def import_keys(report: ImportReport) -> Keys:
         "known": _titled(report.known),
         "similar": _titled(report.similar),
         "taken_back": list(report.taken_back),
+        "retired": _titled(report.retired),
     }
 
 

@@ -469,7 +469,10 @@ def test_what_was_archived_or_merged_is_not_written_again(project):
     project.mem("import", "AGENTS.md")
     first, second = project.entries()
     project.mem("retire", first.id)
+    hint = f"retired since: mem restore {first.id[:8]}"
+    assert hint in project.ok("import", "--again", "AGENTS.md").out
     project.mem("compact", "--allow-loss")
+    assert hint in project.ok("import", "AGENTS.md").out
     survivor = project.entry(
         "Something else", "About colours.", merged_from=[second.id]
     )
