@@ -257,10 +257,24 @@ def test_remarks_orders_and_rules_are_told_apart(half):
     "Undo the recent change of the sidebar.",
     "But it is all right, maybe I am mistaken.",
     "This only affects the middle ring of the wheel.",
+    "Don't change anything in the ledger yet, show me the plan first.",
+    "先不要改任何东西，先给我看计划。",
+    "まだ何も変更しないで、先に計画を見せてください。",
+    "아직 아무것도 바꾸지 말고 먼저 계획을 보여 주세요.",
 ])  # fmt: skip
 def test_what_is_for_the_moment_is_not_even_proposed(text):
-    """An order to undo, a wish, a remark."""
+    """An order to undo, a wish, a remark, what must not be done yet."""
     assert proposed(human(text), agent("I am sorry, I cannot see the file.")) == []
+
+
+@pytest.mark.parametrize("text", [
+    "このプロジェクトではコメントは常に英語で書いてください。",
+    "В этом проекте комментарии всегда на английском.",
+])  # fmt: skip
+def test_the_language_of_all_comments_is_a_rule(text):
+    """Also where it is asked for as a task is; a translation is one."""
+    assert len(found(human(text), agent("All right."))) == 1
+    assert found(human("このページを英語で書いてください。"), agent("All right.")) == []
 
 
 def test_what_is_sent_twice_is_said_once():

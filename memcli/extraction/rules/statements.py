@@ -115,7 +115,6 @@ _ANYWHERE = (
 _UNLESS = {
     "for good": {"once", "happened"},  # "From now on ..., CI fails otherwise"
     "picks": {"prefers", "wishes"},  # "I prefer this one"
-    "tasks": {"language"},  # "Translate the page into English"
 }
 _IDLE = {"asks", "once", "happened"}  # of these nothing is a rule, nor likely
 _LASTS = {"always", "for good", "language", "prefers"}
@@ -130,6 +129,7 @@ _FOR = {"must", "requires", "wants"}
 _PLAIN = {"forbids", "uses", "wishes", "corrects", "instead", "tried"}
 _AGAINST = _IDLE | {"composed", "picks", "tasks"}
 _UNLIKELY = {"asks", "happened"}  # nobody means it as a rule
+_NOT_YET = {"forbids", "once"}  # "Don't change anything yet, show me the plan first"
 LENGTHS = (5, 10, 20)  # words about something; more than so many are a point each
 LIKELY = 3  # points of what is proposed
 
@@ -152,10 +152,10 @@ class Statement(NamedTuple):
 
     @property
     def likeliness(self) -> int:
-        """How much speaks for it where it is no rule for good: nothing for a question
-        and a complaint; more where the whole turn is about it, less where it only
+        """How much speaks for it where it is no rule for good: nothing for a question,
+        a complaint and what must not be done yet; more where the whole turn is about it, less where it only
         supposes."""
-        if self.shows & _UNLIKELY:
+        if self.shows & _UNLIKELY or self.shows >= _NOT_YET:
             return 0
         points = likeliness(self.shows, words.fold(self.body))
         return points + len(self.shows & {"whole"}) - len(self.shows & {"supposes"})
@@ -287,6 +287,8 @@ def shown(sentence: SpokenSentence) -> frozenset[str]:
     for sign, others in _UNLESS.items():
         if sign in found:
             found -= others
+    if "tasks" in found and "general" not in found:
+        found.discard("language")  # "Translate the page into English"
     return frozenset(found)
 
 
