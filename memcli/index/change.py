@@ -23,7 +23,7 @@ CHANGES = r"""
       .{0,40} \bfrom\b .{1,30} \bto\b
     | (?:rais|lower|bump|increas|reduc)(?:es?|ed|ing|s)?\b .{1,40} \bto\ \d
     | go(?:es)?\ (?:up|down)\ to\b | we\b .{1,12} \bdrop(?:ped|ping)?\b
-    | took\ over\b | used\ to\b .{1,60} \b(?:now|stops?|stopped)\b
+    | (?:get|gets|got|getting)\ rid\ of\b | took\ over\b | used\ to\b .{1,60} \b(?:now|stops?|stopped)\b
     | was\ (?:wrong|the\ wrong)\b | (?:is|are)\ gone\b
     | (?:no\ one|nobody|none|nothing|never)\b .{1,60} \bany\s?(?:more|longer)\b
     | (?:stop(?:s|ped)?|quit)\ \w+ing\b | gave\ up\b | abandon\w+ | obsolete\b
@@ -76,7 +76,17 @@ CHANGES = r"""
 """Words by which people say that something was otherwise before, in the languages of
 the rules for learning."""
 
+GONE = "remove | drop | delete | replace | switch"
+"""What commits say of what was so before: any of these, in the forms of each."""
+
+_ASKS_OF_IT = r"(?i)\b(?:remov|drop|delet|replac|happened\ to\b|gone\b)"
 _NEAR = 1  # sentences on either side in which the thing that changes is named
+
+
+def asks_of_it(task: str) -> bool:
+    """Whether a task asks about something that was otherwise before."""
+    changes = regex(CHANGES, re.VERBOSE | re.IGNORECASE)
+    return bool(regex(_ASKS_OF_IT).search(task) or changes.search(task))
 
 
 def says_so(text: str, thing: Set[str], asked: Set[str]) -> bool:

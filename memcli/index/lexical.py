@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache
 from itertools import chain, compress, filterfalse
 
 from memcli.memory.words import (
@@ -110,6 +111,25 @@ def widened(query: Query, counts: Callable[[Sequence[str]], Sequence[int]]) -> Q
             known = compress(shorter, counts(shorter))
             terms.append(next(known, term))
     return query._replace(terms=tuple(dict.fromkeys(terms)))
+
+
+def elsewhere(term: str) -> float:
+    """How rare a term is in other projects: 0 for one of every project, 1 for one of
+    few."""
+    is_short = len(term) < 2 or (term.isdigit() and len(term) < 3)
+    if is_short or EITHER in term:
+        return 0.0  # a concept under another name is found, and tells nothing
+    if not (term.isascii() and term.isalpha()):
+        return 1.0
+    words = _known_words()
+    at = words.find(f" {stem(term)} ")
+    return 1.0 if at < 0 else (words.count("\n", 0, at) + 0.5) / 10
+
+
+@cache
+def _known_words() -> str:
+    """The words of other projects, a line for each tenth of their rarity."""
+    return table("index/known_words.txt")
 
 
 def concepts(task: str) -> list[str]:

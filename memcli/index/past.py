@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from memcli.errors import DataError, ProviderError, UsageError
 from memcli.index import fusion, lexical, weights
+from memcli.index.change import GONE, asks_of_it
 from memcli.index.fulltext import KnownTerm
 from memcli.index.record import BUSY, RecordContents, connected
 from memcli.index.view import words_alone
@@ -104,10 +105,17 @@ def _matched(record: RecordContents, task: str) -> tuple[Rarity, list[Exchange]]
     ]
     points: dict[int, float] = defaultdict(float)
     has: dict[int, int] = defaultdict(int)
+    # "Why is colorama no longer a dependency" is about colorama.
+    rare = [lexical.elsewhere(each.term) ** weights.ASKED for each in telling]
+    rarest = max(rare, default=0.0) or 1.0
     for number, match in enumerate(words.matches(telling)):
         for part, score in match:
-            points[part] += score
+            points[part] += score * rare[number] / rarest
             has[part // PARTS] |= 1 << number
+    gone = words.known([GONE]) if asks_of_it(task) else []
+    for part, score in chain.from_iterable(words.matches(gone)):
+        if part in points:
+            points[part] += score * weights.GONE
     best = nlargest(MEASURED, points, key=points.__getitem__)
     scored = words.fair({part: points[part] for part in best}).items()
     # of the parts of one exchange the best counts: it comes last
@@ -116,6 +124,8 @@ def _matched(record: RecordContents, task: str) -> tuple[Rarity, list[Exchange]]
     places = record.places(fair)
     for place, rarity in _in_subjects(places, telling):
         fair[place] += rarity
+    for place, rarity in _in_subjects(places, gone):
+        fair[place] += rarity * weights.GONE
     return asked, _together(places, fair, has)
 
 
@@ -124,7 +134,11 @@ def _in_subjects(
 ) -> Iterator[tuple[int, float]]:
     """Commits, and how rare the terms are that stand in their subjects: a subject says
     what the commit is about, its body also names what it touches."""
-    rarity = {stem(each.term): each.rarity for each in terms}
+    rarity = {
+        stem(name): each.rarity
+        for each in terms
+        for name in each.term.split(lexical.EITHER)
+    }
     for place in places:
         low = place.title.lower()
         # A stem begins its word: most subjects need not be taken apart.

@@ -15,7 +15,7 @@ from memcli.index.lexical import EITHER
 from memcli.memory.words import spaceless_runs, stem, unmarked, word_forms
 from memcli.named import NamedTuple
 from memcli.recall.budget import cut_words, tokens
-from memcli.text.matching import regex, stanzas, table
+from memcli.text.matching import regex, stanzas
 from memcli.text.sentences import cut_at, sentence_parts, sentences
 
 # what is asked is always searched
@@ -58,6 +58,11 @@ class Sought(NamedTuple):
     crowd: float = 1.0
 
     @property
+    def nowhere(self) -> float:
+        """What the terms say that stand in no text at all."""
+        return self.whole - sum(self.weights.values())
+
+    @property
     def chance(self) -> float:
         """How strongly a text is met by chance alone: the more terms, the more."""
         return weights.BY_CHANCE * max(log2(len(self.weights) or 1) - weights.TERMS, 0)
@@ -80,7 +85,10 @@ class Sought(NamedTuple):
             # One word alone is enough where the others say half as much at the most:
             # "why was chardet replaced".
             is_more = met > 1 or 1 - share <= weights.WORTH * share
-            return Evidence(strong, share * met if is_more else 0.0, share)
+            # "Why does it not use Kafka", where nobody ever said Kafka, has no answer.
+            is_about = share * self.whole >= weights.WORTH * self.nowhere
+            likely = share * met if is_more and is_about else 0.0
+            return Evidence(strong, likely, share)
         said = said_by_words(found, asked)
         # Likeness alone is enough only for who asks, not for "go on".
         near = cosine if said or self.asks else 0.0
@@ -142,9 +150,8 @@ def sought(
     missing = compress(every, map(not_, standing))
     kept = _telling(parts, weighed)
     named = set(also).union(*(parts[part] for part in kept))
-    words = table("recall/known_words.txt")
     power = weights.ASKED if asks else weights.STATED
-    rare = {term: _rarity(term, words) ** power for term in every if term in named}
+    rare = {term: query.elsewhere(term) ** power for term in every if term in named}
     said = {term: weighed[term] * rare[term] for term in weighed if term in named}
     unmet = (term for term in missing if " " not in term and term in named)
     whole = sum(said.values()) + sum(map(rare.__getitem__, unmet))
@@ -189,18 +196,6 @@ def _asks(sentence: str) -> bool:
 def _question_words() -> dict[str, list[str]]:
     found = stanzas("recall/questions.txt").items()
     return {name: words.split() for name, words in found}
-
-
-def _rarity(term: str, words: str) -> float:
-    """0 for a word of every project, 1 for one of few; `words` has a line for each
-    tenth."""
-    is_short = len(term) < 2 or (term.isdigit() and len(term) < 3)
-    if is_short or EITHER in term:
-        return 0.0  # a concept under another name is found, and tells nothing
-    if not (term.isascii() and term.isalpha()):
-        return 1.0
-    at = words.find(f" {stem(term)} ")
-    return 1.0 if at < 0 else (words.count("\n", 0, at) + 0.5) / 10
 
 
 _ROW = r"[ \t]*\|"

@@ -72,8 +72,9 @@ class HistoryLayer:
     def _is_learned(self, hit: PastStretch, shown: Iterable[Hit]) -> bool:
         """Whether a shown entry was learned from a hit's exchange, or from the one
         before it, or says what the person said in it; or a hit's commit changed nothing
-        but files of shown entries."""
-        items = [item for item in shown if item.layer != "history"]
+        but files of shown entries. An episode says what was asked, not what was
+        answered."""
+        items = [item for item in shown if self._is_lesson(item)]
         changed = set(hit.doc.about.get("paths", ()))
         if hit.doc.source == "commit" and changed:
             return changed <= {item.made.path for item in items}
@@ -85,6 +86,11 @@ class HistoryLayer:
         return any(
             self._states(sentence, title, weights.SAID) for sentence in _said(texts)
         )
+
+    def _is_lesson(self, item: Hit) -> bool:
+        """Whether a shown item is an entry, and no episode."""
+        entry = self._learned.get(item.key)
+        return item.layer != "history" and (entry is None or entry.type != "episodic")
 
     def _sources(self, items: Iterable[Hit]) -> set[str]:
         """The events that shown entries were learned from."""

@@ -45,6 +45,21 @@ def said(unit, turn, person, agent="", date="2026-03-04T10:00:00Z"):
     )
 
 
+def committed(unit, text, **about):
+    """A commit with that message."""
+    return Doc(
+        source="commit",
+        unit=unit,
+        turn=0,
+        key=f"c:{unit}",
+        who="Ana",
+        date="2026-01-01",
+        title=text.partition("\n")[0],
+        said=(("person", text),),
+        about=about,
+    )
+
+
 def chat(tmp_path, *messages, name="s1"):
     path = tmp_path / f"{name}.jsonl"
     return held(path, name, tmp_path, messages, day="2026-03-04")
@@ -211,13 +226,12 @@ def test_a_reason_goes_before_a_bare_subject(record):
     """Although it is longer; a commit and its merge are one hit, the one that says
     all."""
     record.add(NOISE)
-    why = "A reader of the manual found it: with options in it the shell would quote an argument of the editor twice."
-    texts = {"bare": "Quote the editor", "reason": f"Keep arguments\n\n{why}", "merge": "Keep arguments (#12)", "pr": "The editor\n\nHow arguments of the shell are told."}  # fmt: skip
-    for name, text in texts.items():
-        about = name, 0, f"c:{name}", "Ana", "2026-01-01", text.partition("\n")[0]
-        merged = {"merged": ["bare"]} if name == "pr" else {}
-        record.add([Doc("commit", *about, (("person", text),), merged)])
-    _, hits = search(record, "why not quote the shell arguments of the editor")
+    why = "A reader of the manual found it: with options in it the shell would quote an ampersand of the editor twice."
+    texts = {"bare": "Quote the editor", "reason": f"Keep ampersands\n\n{why}", "merge": "Keep ampersands (#12)", "pr": "The editor\n\nHow ampersands of the shell are told."}  # fmt: skip
+    merged = {"pr": {"merged": ["bare"]}}
+    for unit, text in texts.items():
+        record.add([committed(unit, text, **merged.get(unit, {}))])
+    _, hits = search(record, "why not quote the shell ampersands of the editor")
     assert [hit.doc.unit for hit in hits] == ["reason", "pr"]
 
 
@@ -226,11 +240,44 @@ def test_a_subject_goes_before_a_body_that_names_all_it_touches(record):
     record.add(NOISE)
     touched = "Options of transform that were ignored are rename, drop, types; also redundant lookup of indexes of a table."
     texts = {"subject": "Transform keeps the indexes", "body": f"Match names of columns in any case\n\n{touched}"}  # fmt: skip
-    for name, text in texts.items():
-        about = name, 0, f"c:{name}", "Ana", "2026-01-01", text.partition("\n")[0]
-        record.add([Doc("commit", *about, (("person", text),))])
+    record.add(committed(unit, text) for unit, text in texts.items())
     _, hits = search(record, "transform drops the indexes of a table")
     assert [hit.doc.unit for hit in hits] == ["subject", "body"]
+
+
+@pytest.mark.parametrize("task", [
+    "why is colorama no longer a dependency",
+    "how come we do not use colorama any more",
+    "why did we get rid of colorama",
+    "what happened to colorama",
+    "why was colorama dropped",
+])  # fmt: skip
+def test_what_is_asked_about_what_is_gone_is_answered_by_its_removal(record, task):
+    """Whatever words the question has; what every project says counts for little."""
+    subjects = {
+        "added": "Add colorama as a dependency on Windows",
+        "removed": "Remove colorama",
+        "used": "Colour the dependency graph by colorama",
+        "longer": "Arguments are no longer allowed in chain mode",
+        "happened": "Say what happened to the lock, it is a dependency",
+    }
+    record.add([*NOISE, *(committed(unit, text) for unit, text in subjects.items())])
+    _, hits = search(record, task)
+    assert hits[0].doc.unit == "removed"
+
+
+def test_where_a_word_stands_nowhere_what_has_the_others_is_no_answer(record):
+    """Nobody ever said Kafka; of what was said "use" is the least."""
+    uses = [f"walrus: use {name} for errors" for name in range(40)]
+    record.add([*NOISE, *(committed(text, text) for text in uses)])
+    record.add([committed("code", "walrus: use exit code 2 for errors")])
+    answered = {
+        "why does walrus not use kafka": False,
+        "why does walrus use exit codes": True,
+    }
+    for task, is_answered in answered.items():
+        layer = HistoryLayer(found_in(record, task, search(record, task)), 0.8)
+        assert bool(layer.hits) is is_answered
 
 
 def test_handles_are_as_long_as_they_have_to_be(record):

@@ -44,8 +44,9 @@ def layer_of(record):
     return HistoryLayer(found_in(record, TASK, search(record, TASK)), 0.5)
 
 
-def learned_from(event):
-    return SimpleNamespace(values={"source": [f"name#{event}"], "session_id": "one"})
+def learned_from(event, *, of_type="declarative"):
+    values = {"source": [f"name#{event}"], "session_id": "one"}
+    return SimpleNamespace(type=of_type, values=values)
 
 
 def test_what_an_entry_was_learned_from_is_not_told_beside_it(record):
@@ -63,6 +64,18 @@ def test_what_an_entry_was_learned_from_is_not_told_beside_it(record):
     layer.learned({"entry": learned_from("@1")})
     assert layer.items(400, [entry]) == []
     assert [item.key for item in layer.items(400)]
+
+
+def test_an_episode_takes_no_answer_from_history(record):
+    """It says what was asked and done at last; the answer stands in the exchange."""
+    said = exchange("one", 1, "Which port for the metrics exporter?", "Port 9464.")
+    record.add([said])
+    layer = layer_of(record)
+    layer.learned({"entry": learned_from("@1", of_type="episodic")})
+    text = "Which port for the metrics exporter? I split the commit."
+    episode = Hit(key="entry", layer="ranked", head="Episode", text=text)
+    [item] = layer.items(400, [episode])
+    assert "9464" in item.text
 
 
 def test_what_sums_up_is_shown_before_what_has_more_words_of_the_task(record):
@@ -84,12 +97,13 @@ def test_a_list_goes_on_below_the_gate_where_something_passes_it(record):
     the task as another; a record that answers nothing lists nothing."""
     record.add([exchange("one", 1, "Which port for the exporter?", "Port 9464.")])
     record.add([exchange("two", 2, "Which port does the page use?", "8080.")])
+    record.add([exchange("three", 3, "The metrics are nice.", "They are.")])
     found = found_in(record, TASK, search(record, TASK))
     layer = HistoryLayer(found, 0.5)
     assert len(layer.items(4000)) == len(layer.hits) - 1 == 1
     assert len(layer.listed()) > 1
     assert layer.listed()[0].key == layer.items(4000)[0].key
-    weak = found.hits[2:]
+    weak = found.hits[3:]
     assert not HistoryLayer(found._replace(hits=weak), 0.5).listed()
     mixed = [weak[0], found.hits[0]]
     assert HistoryLayer(found._replace(hits=mixed), 0.5).hits == mixed
