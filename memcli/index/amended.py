@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import chain, combinations
 
 from memcli.index import weights
-from memcli.index.change import says_so
+from memcli.index.change import removes, says_so
 from memcli.index.fulltext import idf
 from memcli.index.lexical import content_stems
 from memcli.index.record import RecordContents
@@ -138,7 +138,10 @@ def _may_change(older: Doc, newer: Doc, naming: Collection[str]) -> bool:
     """Whether the words of the newer may tell that it changes the older: git tells of
     a commit."""
     by_git = older.source == "commit" and newer.unit in naming
-    return newer.date != older.date and newer.unit != older.unit and not by_git
+    # Support of Python 3.5 stays dropped when that of 3.7 is.
+    both_remove = removes(older.title) and removes(newer.title)
+    is_other = newer.date != older.date and newer.unit != older.unit
+    return is_other and not by_git and not both_remove
 
 
 def _is_of_another(older: Doc, newer: Doc) -> bool:

@@ -80,6 +80,7 @@ GONE = "remove | drop | delete | replace | switch"
 """What commits say of what was so before: any of these, in the forms of each."""
 
 _ASKS_OF_IT = r"(?i)\b(?:remov|drop|delet|replac|happened\ to\b|gone\b)"
+_REMOVES = r"(?i)\b(?:remov|drop|delet)"
 _NEAR = 1  # sentences on either side in which the thing that changes is named
 
 
@@ -87,6 +88,11 @@ def asks_of_it(task: str) -> bool:
     """Whether a task asks about something that was otherwise before."""
     changes = regex(CHANGES, re.VERBOSE | re.IGNORECASE)
     return bool(regex(_ASKS_OF_IT).search(task) or changes.search(task))
+
+
+def removes(subject: str) -> bool:
+    """Whether a commit's subject says that it takes something away."""
+    return regex(_REMOVES).search(subject) is not None
 
 
 def says_so(text: str, thing: Set[str], asked: Set[str]) -> bool:

@@ -36,6 +36,7 @@ from memcli.memory.docs import (
 )
 from memcli.memory.words import stem, word_forms
 from memcli.named import NamedTuple
+from memcli.text.matching import regex
 from memcli.text.sentences import sentences
 
 if TYPE_CHECKING:
@@ -51,10 +52,11 @@ POOL = 16  # how many of the best stretches are hits
 APART = 4  # exchanges on either side that are shown with the best
 RAREST = 3  # so many of the rarest terms count, however common they are
 NAMED = 3  # of what no gate lets pass so many are named
-MEASURED = 200  # the best parts, whose length is looked at
+MEASURED = 200  # the best parts, whose length is looked at, of either order
 REREAD = 8  # the best stretches, whose sentences are compared with the task
 BESIDE = 1  # exchanges on either side of the best one that are reread with it
 VOICE = 600  # characters of what each said in an exchange that are reread
+_VERSION = r"(?<![\w.])\d+(?:\.\d+)+(?!\.?\w)"
 _OF_ENTRIES = (
     "level job task type kind store tag scope".split()
 )  # no exchange has these
@@ -104,29 +106,43 @@ def _matched(record: RecordContents, task: str) -> tuple[Rarity, list[Exchange]]
         if place < RAREST or each.texts < words.most
     ]
     points: dict[int, float] = defaultdict(float)
+    of_commits: dict[int, float] = defaultdict(float)
     has: dict[int, int] = defaultdict(int)
-    # "Why is colorama no longer a dependency" is about colorama.
+    # "Why is colorama no longer a dependency" is about colorama, to who reads commits.
     rare = [lexical.elsewhere(each.term) ** weights.ASKED for each in telling]
     rarest = max(rare, default=0.0) or 1.0
     for number, match in enumerate(words.matches(telling)):
         for part, score in match:
-            points[part] += score * rare[number] / rarest
+            points[part] += score
+            of_commits[part] += score * rare[number] / rarest
             has[part // PARTS] |= 1 << number
     gone = words.known([GONE]) if asks_of_it(task) else []
     for part, score in chain.from_iterable(words.matches(gone)):
-        if part in points:
-            points[part] += score * weights.GONE
-    best = nlargest(MEASURED, points, key=points.__getitem__)
-    scored = words.fair({part: points[part] for part in best}).items()
-    # of the parts of one exchange the best counts: it comes last
-    fair = {part // PARTS: score for part, score in sorted(scored, key=itemgetter(1))}
+        if part in of_commits:
+            of_commits[part] += score * weights.GONE
+    measured = dict.fromkeys((*_most(points), *_most(of_commits)))
+    fair = _by_doc(words.fair({part: points[part] for part in measured}))
+    commits = _by_doc(words.fair({part: of_commits[part] for part in measured}))
     asked = {each.term: each.rarity for each in known}
     places = record.places(fair)
+    fair |= {at.id: commits[at.id] for at in places if at.source == "commit"}
     for place, rarity in _in_subjects(places, telling):
         fair[place] += rarity
     for place, rarity in _in_subjects(places, gone):
         fair[place] += rarity * weights.GONE
     return asked, _together(places, fair, has)
+
+
+def _most(points: Mapping[int, float]) -> list[int]:
+    """The best parts of exchanges and commits, whose length is looked at."""
+    return nlargest(MEASURED, points, key=points.__getitem__)
+
+
+def _by_doc(scores: Mapping[int, float]) -> dict[int, float]:
+    """The scores of exchanges and commits: of the parts of one the best counts, it
+    comes last."""
+    rising = sorted(scores.items(), key=itemgetter(1))
+    return {part // PARTS: score for part, score in rising}
 
 
 def _in_subjects(
@@ -135,7 +151,7 @@ def _in_subjects(
     """Commits, and how rare the terms are that stand in their subjects: a subject says
     what the commit is about, its body also names what it touches."""
     rarity = {
-        stem(name): each.rarity
+        _as_said(name): each.rarity
         for each in terms
         for name in each.term.split(lexical.EITHER)
     }
@@ -144,8 +160,15 @@ def _in_subjects(
         # A stem begins its word: most subjects need not be taken apart.
         near = [word for word in rarity if word in low]
         if near and place.source == "commit":
-            subject = frozenset(map(stem, word_forms(place.title)))
+            forms = map(stem, word_forms(place.title))
+            subject = {*forms, *regex(_VERSION).findall(low)}
             yield place.id, sum(rarity[word] for word in near if word in subject)
+
+
+def _as_said(term: str) -> str:
+    """A term as it stands in a subject: its stem, a version as it is written."""
+    is_version = term.replace(" ", "").isdigit()
+    return term.replace(" ", ".") if is_version else stem(term)
 
 
 def _together(

@@ -57,10 +57,11 @@ class Sought(NamedTuple):
     asks: bool
     crowd: float = 1.0
 
-    @property
-    def nowhere(self) -> float:
-        """What the terms say that stand in no text at all."""
-        return self.whole - sum(self.weights.values())
+    def is_about(self, share: float) -> bool:
+        """Whether a text with so much of the task is about the same thing: "why does it
+        not use Kafka" has no answer where nobody ever said Kafka."""
+        nowhere = self.whole - sum(self.weights.values())
+        return share * self.whole >= weights.WORTH * nowhere
 
     @property
     def chance(self) -> float:
@@ -85,10 +86,7 @@ class Sought(NamedTuple):
             # One word alone is enough where the others say half as much at the most:
             # "why was chardet replaced".
             is_more = met > 1 or 1 - share <= weights.WORTH * share
-            # "Why does it not use Kafka", where nobody ever said Kafka, has no answer.
-            is_about = share * self.whole >= weights.WORTH * self.nowhere
-            likely = share * met if is_more and is_about else 0.0
-            return Evidence(strong, likely, share)
+            return Evidence(strong, share * met if is_more else 0.0, share)
         said = said_by_words(found, asked)
         # Likeness alone is enough only for who asks, not for "go on".
         near = cosine if said or self.asks else 0.0

@@ -36,6 +36,10 @@ class HistoryLayer:
         for hit in past.hits:
             text = "\n".join(doc.text for doc in hit.docs)
             found = self._sought.evidence(hit.doc.title, text, met=hit.met)
+            # The words of other projects, by which a name is rare, are those of commits.
+            is_commit = hit.doc.source == "commit"
+            if is_commit and not self._sought.is_about(found.share):
+                found = found._replace(likely=0.0)
             # What amends another bears on all that it does.
             for handle in filter(None, (hit.doc.handle, hit.newer)):
                 self._evidence[handle] = max(found, self._evidence.get(handle, found))
