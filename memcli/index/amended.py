@@ -10,14 +10,13 @@ from functools import lru_cache
 from itertools import chain, combinations
 
 from memcli.index import weights
-from memcli.index.change import removes, says_so
+from memcli.index.change import removes, says_so, versions
 from memcli.index.fulltext import idf
 from memcli.index.lexical import content_stems
 from memcli.index.record import RecordContents
 from memcli.memory.docs import Doc, DocPlace, PastStretch, Rarity
 from memcli.memory.words import stem
 from memcli.storage.files import ONE_OF
-from memcli.text.matching import verbose
 
 COMPARED_TEXT = 3000  # characters of a hit that are compared
 COMPARED = 6  # how many of the best hits are compared with each other
@@ -120,9 +119,7 @@ def _by_words(
     for at, other in combinations(dated, 2):
         older = near[at].doc
         newer = near[other].doc
-        if not _may_change(older, newer, naming):
-            continue
-        if _is_of_another(older, newer):
+        if not _may_change(older, newer, naming) or _leaves(older, newer):
             continue
         both = words[at] & words[other]
         shared = sum(rarity(word) ** 2 for word in both)
@@ -138,31 +135,18 @@ def _may_change(older: Doc, newer: Doc, naming: Collection[str]) -> bool:
     """Whether the words of the newer may tell that it changes the older: git tells of
     a commit."""
     by_git = older.source == "commit" and newer.unit in naming
-    # Support of Python 3.5 stays dropped when that of 3.7 is.
-    both_remove = removes(older.title) and removes(newer.title)
-    is_other = newer.date != older.date and newer.unit != older.unit
-    return is_other and not by_git and not both_remove
+    return newer.date != older.date and newer.unit != older.unit and not by_git
 
 
-def _is_of_another(older: Doc, newer: Doc) -> bool:
-    """Whether a commit drops something else than an older one is about: dropping 3.7
-    leaves true what was said of 3.5."""
-    if {older.source, newer.source} != {"commit"} or not _drops().match(newer.title):
+def _leaves(older: Doc, newer: Doc) -> bool:
+    """Whether a commit that takes something out leaves an older one as it is, which
+    takes something out, too, or names a version that the newer does not: support of
+    Python 3.5 stays dropped when that of 3.7 is."""
+    if {older.source, newer.source} != {"commit"} or not removes(newer.title):
         return False
-    about = set(_version().findall(older.title))
-    return bool(about) and about.isdisjoint(_version().findall(newer.text))
-
-
-@verbose(ignore_case=True)
-def _drops() -> str:
-    """The beginning of a subject that takes something out."""
-    return r"\W* (?: [\w/-]+ : \s* )? (?: drop | remov | delet | end ) (?: s | p?ed | p?ing | e?s? )? \b"
-
-
-@verbose
-def _version() -> str:
-    """A number or a version; not that of an issue, nor a part of a word."""
-    return r"(?<! [\#\w.] ) \d+ (?: \.\d+ )* (?! \w )"
+    about = versions(older.title)
+    names_another = bool(about) and about.isdisjoint(versions(newer.text))
+    return removes(older.title) or names_another
 
 
 def _by_entries(

@@ -81,6 +81,7 @@ GONE = "remove | drop | delete | replace | switch"
 
 _ASKS_OF_IT = r"(?i)\b(?:remov|drop|delet|replac|happened\ to\b|gone\b)"
 _REMOVES = r"(?i)\b(?:remov|drop|delet)"
+_VERSION = r"(?<![\#\w.])\d+(?:\.\d+)*(?!\w)"
 _NEAR = 1  # sentences on either side in which the thing that changes is named
 
 
@@ -93,6 +94,11 @@ def asks_of_it(task: str) -> bool:
 def removes(subject: str) -> bool:
     """Whether a commit's subject says that it takes something away."""
     return regex(_REMOVES).search(subject) is not None
+
+
+def versions(text: str) -> frozenset[str]:
+    """The numbers and versions in a text, without those of issues."""
+    return frozenset(regex(_VERSION).findall(text))
 
 
 def says_so(text: str, thing: Set[str], asked: Set[str]) -> bool:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from memcli.errors import DataError, ProviderError, UsageError
 from memcli.index import fusion, lexical, weights
-from memcli.index.change import GONE, asks_of_it
+from memcli.index.change import GONE, asks_of_it, versions
 from memcli.index.fulltext import KnownTerm
 from memcli.index.record import BUSY, RecordContents, connected
 from memcli.index.view import words_alone
@@ -36,7 +36,6 @@ from memcli.memory.docs import (
 )
 from memcli.memory.words import stem, word_forms
 from memcli.named import NamedTuple
-from memcli.text.matching import regex
 from memcli.text.sentences import sentences
 
 if TYPE_CHECKING:
@@ -56,7 +55,6 @@ MEASURED = 200  # the best parts, whose length is looked at, of either order
 REREAD = 8  # the best stretches, whose sentences are compared with the task
 BESIDE = 1  # exchanges on either side of the best one that are reread with it
 VOICE = 600  # characters of what each said in an exchange that are reread
-_VERSION = r"(?<![\w.])\d+(?:\.\d+)+(?!\.?\w)"
 _OF_ENTRIES = (
     "level job task type kind store tag scope".split()
 )  # no exchange has these
@@ -161,7 +159,7 @@ def _in_subjects(
         near = [word for word in rarity if word in low]
         if near and place.source == "commit":
             forms = map(stem, word_forms(place.title))
-            subject = {*forms, *regex(_VERSION).findall(low)}
+            subject = {*forms, *versions(low)}
             yield place.id, sum(rarity[word] for word in near if word in subject)
 
 
