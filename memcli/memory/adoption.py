@@ -2,13 +2,14 @@
 Pure."""
 
 import re
+from collections import Counter
 from collections.abc import Collection
 
 from memcli.errors import DataError
 from memcli.memory import front_matter
 from memcli.memory.changes import glue
 from memcli.memory.diff import apply_edits
-from memcli.memory.entry_values import CORE_KEYS
+from memcli.memory.entry_values import CORE_KEYS, first_words
 from memcli.memory.grammar import BLANKS, body_digest, eol_of
 from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import Edit, Entry
@@ -19,9 +20,11 @@ def adopted(
 ) -> tuple[MemoryFile, list[str]]:
     """Make units of prose into entries (only those named in `only`, if any). Returns
     the file and the ids, which stay the same. A dated unit fades from today on."""
+    every = sections(memory)
+    titles = Counter(unit.title for unit in every)
     units = [
-        unit
-        for unit in sections(memory)
+        _told_apart(unit) if titles[unit.title] > 1 else unit
+        for unit in every
         if (not only or unit.id in only) and not _begins_with_rule(unit.body)
     ]
     edits = [_insertion(memory.text, unit, today) for unit in units]
@@ -34,6 +37,14 @@ def adopted(
                 "look for an unclosed code fence or a line of --- there",
             )
     return after, [unit.id for unit in units]
+
+
+def _told_apart(unit: Entry) -> Entry:
+    """A unit that has the headings of others, say a bullet, with its own words in the
+    title."""
+    if unit.body.startswith("#"):
+        return unit
+    return unit._replace(title=f"{unit.title}: {first_words(unit.body)}")
 
 
 def _begins_with_rule(body: str) -> bool:

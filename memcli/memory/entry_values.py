@@ -219,7 +219,7 @@ def make_entry(
     start, end = span
     return Entry(
         **values,
-        title=" ".join(title.split()) or _first_words(plain),
+        title=" ".join(title.split()) or first_words(plain),
         body=body,
         line=line,
         start=start,
@@ -270,7 +270,7 @@ def _topic_value() -> str:
     return r"^ (title|description|name) : [ \t]* ([^\r\n]+)"
 
 
-def _first_words(body: str) -> str:
+def first_words(body: str) -> str:
     """A title for a body without one: that of a topic file's own front matter, else the
     first line."""
     topic = _topic_block().match(body)

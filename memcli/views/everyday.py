@@ -338,6 +338,9 @@ def why_text(report: WhyReport) -> str:
     return for_display("\n".join(lines))
 
 
+NO_COMMIT = "0000000"  # as git blame has it
+
+
 def log_lines(story: LogReport) -> Iterator[str]:
     """A line for each event, newest first, as soon as it is found."""
     known = ", ".join([f"id {story.id[:8]}", *story.related])
@@ -345,12 +348,13 @@ def log_lines(story: LogReport) -> Iterator[str]:
     wide = columns(sys.stdout)
     yield from hung(head, 2) if wide else [head]
     for row in story.rows:
-        when = (row.commit or "-", row.date or "now")
-        cells = (*when, row.author, row.what, row.detail, place(row.path))
+        event = f"{row.what}: {row.detail}" if row.detail else row.what
+        cells = (row.date or "now", row.author, event, place(row.path))
         if wide:
-            yield from hung(for_display("  ".join(filter(None, cells))), 2)
+            shown = "  ".join(filter(None, (row.commit, *cells)))
+            yield from hung(for_display(shown), 2)
         else:
-            yield table([cells], ())
+            yield table([(row.commit or NO_COMMIT, *cells)], ())
 
 
 def doc_text(doc: Doc) -> str:

@@ -212,6 +212,22 @@ def test_one_section_of_prose_is_adopted_alone(project):
     project.ends(2, "compact", "--adopt", "MEMORY.md#Nothing")
 
 
+def test_bullets_of_one_section_are_told_apart_when_adopted(project):
+    """Their titles have their own words behind the headings; the text stays."""
+    bullets = "- The linker needs 8 GB.\n- Use **ninja**, never make.\n- CI caches.\n"
+    fill(project, f"# Notes\n\n## Build\n{bullets}\n## Other\nStays.\n")
+    project.ok("compact", "--adopt")
+    titles = [row["title"] for row in project.listed()]
+    assert sorted(titles) == [
+        "Notes > Build: CI caches.",
+        "Notes > Build: The linker needs 8 GB.",
+        "Notes > Build: Use ninja, never make.",
+        "Notes > Other",
+    ]
+    assert all(line in project.read() for line in bullets.splitlines())
+    project.ok("compact", "--adopt", "--check")
+
+
 def test_one_bullet_is_adopted_alone(project):
     """Where others have its heading the hint names it by its id; no other advice beside
     it."""

@@ -37,6 +37,10 @@ def test_log_tells_a_life(project):
     assert rows[2]["detail"] == "body"
     project.mem("restore", "a1b2c3d4")
     assert project.mem("log", "a1b2", "--json").json["rows"][0]["commit"] == ""
+    lines = [line.split("\t") for line in project.mem("log", "a1b2").out.splitlines()]
+    assert lines[1][:3] == ["0000000", "now", "not committed"]
+    assert {len(cells) for cells in lines[1:]} == {5}
+    assert all(cell for cells in lines for cell in cells)
     unknown = project.ends(2, "log", "zzzz")
     assert "no entry has that id" in unknown.err
 
