@@ -157,7 +157,13 @@ class _Extraction:
         self.llm = llm
         self.project = app.project
         self.root = need_root(app.project)
-        self.transcripts = Transcripts(app, request.format, request.text, whole=llm)
+        self.transcripts = Transcripts(
+            app,
+            request.format,
+            request.text,
+            whole=llm,
+            named=bool(request.transcripts),
+        )
         self.problems = self.transcripts.problems
         self.begin: Callable[[], Mapping[str, str]] = dict
         self.learned: list[Learned] = []
@@ -216,7 +222,8 @@ class _Extraction:
     ) -> tuple[Session, str] | None:
         """Learn from one session; it and its task, None when nothing is to be
         remembered."""
-        session = as_it_stands(_named(speakers.clean_session(raw)))
+        cleaned = as_it_stands(_named(speakers.clean_session(raw)))
+        session = self.transcripts.as_read_before(cleaned)
         _ = self.stages  # they move before anything is learned
         home = self._home(session)
         first = placement.receipt(session, self._known(home))

@@ -73,7 +73,7 @@ def receipt(session: Session, known: Iterable[KnownFile]) -> int:
             own = str(entry.extra.get("session_id", "")) == session.id
             for named in listed(entry, "source"):
                 name, _, key = named.rpartition("#")
-                if name and ((own and name == session.name) or _UUID.match(key)):
+                if name and (_UUID.match(key) or (own and session.name in (name, "-"))):
                     keys.add(key)
     read = (index for index, turn in enumerate(session.turns, 1) if turn.key in keys)
     return max(read, default=0)

@@ -2,6 +2,7 @@
 
 import datetime
 import io
+import json
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -18,8 +19,15 @@ from memcli.project.context import need_root
 from memcli.project.record import path_of
 from memcli.sessions.discover import FoundSession, agents_of, discover, is_agent
 from memcli.sessions.model import Session, Turn
-from memcli.sessions.reader import START, Position, joined, read_all
-from memcli.sessions.speakers import key_of
+from memcli.sessions.reader import (
+    MAX_DOCUMENT,
+    START,
+    Position,
+    joined,
+    open_plain,
+    read_all,
+)
+from memcli.sessions.speakers import key_of, task_of
 from memcli.storage.state import Extraction
 from memcli.text.digests import digest
 
@@ -30,12 +38,21 @@ DAYS = 14
 QUIET = 1800
 AGENTS = 64 << 20
 
+_ALIKE = """
+    SELECT session, task, last FROM extracted
+    WHERE project = ? AND (size, head) = (?, ?)
+"""
+
 
 class Transcripts:
-    """The transcripts of one run; without `whole` only with what the rules look at."""
+    """The transcripts of one run, `named` by somebody or found; without `whole` only
+    with what the rules look at."""
 
-    def __init__(self, app: App, form: str, stdin: bytes, *, whole: bool) -> None:
+    def __init__(
+        self, app: App, form: str, stdin: bytes, *, whole: bool, named: bool
+    ) -> None:
         self.app = app
+        self.named = named
         self.form = form
         self.stdin = stdin
         self.brief = int(not whole)
@@ -136,6 +153,8 @@ class Transcripts:
                 what, "name a transcript, or - for standard input"
             ) from None
         nothing_said = not any(session.turns for session in found)
+        if self.named and path != "-" and nothing_said:
+            _refuse_torn(path, name)
         # A file may just be in the making, standard input is not.
         if path == "-" and nothing_said and any(each.skipped for each in found):
             hint = "mem extract --show turns FILE shows what is understood of a file"
@@ -173,6 +192,22 @@ class Transcripts:
         key = digest(os.fsencode(path))
         return self.app.from_state(lambda state: state.extraction(key), None)
 
+    def as_read_before(self, session: Session) -> Session:
+        """A session from standard input by the name that it has as a file which was
+        read: one as long, with the same beginning, task and last turn."""
+        if session.name != "-" or not session.turns:
+            return session
+        size = len(self.stdin)
+        none: list[tuple[str, str, str]] = []
+        alike = self.app.from_state(
+            lambda state: state.ask(_ALIKE, size, session.head).fetchall(), none
+        )
+        last_read = (task_of(session.turns), session.turns[-1].key)
+        for id, *read in alike:
+            if tuple(read) == last_read:
+                return session._replace(id=id)
+        return session
+
     def keep(
         self,
         path: str,
@@ -200,6 +235,25 @@ class Transcripts:
         failed = f"how far {name} was read could not be remembered"
         with self.app.state(best_effort=failed) as state:
             state.note("extracted", [(digest(os.fsencode(path)), *found)], "OR REPLACE")
+
+
+def _refuse_torn(path: str, name: str) -> None:
+    """Raises DataError for a document that ends or breaks in the middle. A log in which
+    a line is just being written is none."""
+    if path.endswith(".jsonl"):
+        return
+    with open_plain(Path(path)) as file:
+        text = file.read(MAX_DOCUMENT).decode("utf-8-sig", "replace")
+    if not text.lstrip().startswith(("{", "[")):
+        return
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        what = f"{name}:{error.lineno}: is not valid JSON: {error.msg}"
+        raise DataError(what, "export the session again") from None
+    except RecursionError:
+        what = f"{name}:1: is nested too deeply"
+        raise DataError(what, "export the session again") from None
 
 
 def _rest_of(known: Extraction) -> Position:

@@ -108,6 +108,38 @@ def test_standard_input_is_a_transcript(project):
     assert len(project.entries()) == 1
 
 
+def test_a_file_that_comes_by_a_pipe_as_well_is_one_session(project):
+    """Nothing is learned twice; another one of the same length is."""
+    said = "Never use eval in templates."
+    chat = [{"role": "user", "content": said}, {"role": "assistant", "content": "Ok."}]
+    text = json.dumps({"messages": chat})
+    project.write("c.json", text)
+    project.ok("extract", "c.json")
+    before = project.read(), project.read("tasks/episodes.md")
+    again = project.ok("extract", "-", input=text)
+    assert "nothing new" in again.out
+    assert (project.read(), project.read("tasks/episodes.md")) == before
+    project.ok("extract", "-", input=text.replace("eval", "exec"))
+    assert "exec" in project.read()
+
+
+@pytest.mark.parametrize(
+    ("torn", "line"), [('{"messages":', 1), ('{"messages": [\n{"ro', 2)]
+)
+def test_a_torn_document_is_no_empty_session(project, torn, line):
+    """It is named with the line where it breaks; a log that is being written is
+    not."""
+    project.write("bad.json", torn)
+    assert (
+        f"bad.json:{line}: is not valid JSON"
+        in project.ends(3, "extract", "bad.json").err
+    )
+    project.write("s.jsonl", '{"type":"user","uu')
+    assert "nothing was said" in project.ok("extract", "s.jsonl").out
+    project.write("empty.json", "")
+    assert "nothing was said" in project.ok("extract", "empty.json").out
+
+
 @pytest.mark.parametrize(
     ("name", "args", "code", "said"),
     [
