@@ -335,7 +335,7 @@ complete -c mem -n '__fish_seen_subcommand_from doctor' -F
 complete -c mem -n '__fish_seen_subcommand_from doctor' -l fix -d 'Fix what is derived or can be undone: ids, index, git settings'
 complete -c mem -n '__fish_seen_subcommand_from doctor' -l online -d 'Also call the configured providers; this may cost a little'
 complete -c mem -n '__fish_seen_subcommand_from doctor' -l stale -d 'Only entries that name code that is gone'
-complete -c mem -n '__fish_seen_subcommand_from doctor' -l all -s v -d 'On a terminal, also show checks that pass'
+complete -c mem -n '__fish_seen_subcommand_from doctor' -l all -s v -d 'Also settings left at the default; on a terminal, checks that pass'
 complete -c mem -n '__fish_seen_subcommand_from doctor' -l dry-run -s n -d 'Print the diff; write nothing'
 complete -c mem -n '__fish_seen_subcommand_from doctor' -l root -x -a '(__fish_complete_directories)' -d 'The project\'s root; detected by default. recall takes several'
 complete -c mem -n '__fish_seen_subcommand_from doctor' -l set -x -a 'query= fusion= min_cosine= context= walk= decay= half_life= half_life_by_kind= growth= use_importance= prominence_weight= mmr_lambda= limit= max_tokens= detail= refresh= max_tokens_by_type= level_weights= kind_weights= roots= found= jobs_dir= memory_files= reinforce_mode= compact_after_extract= episodes_keep= contradictions= semantic= consolidate= promote_global= health_min= extract_global= learn= hook_proxy= hook_show= hook_by= sync= inject_min= history= history_days= history_commits= history_mb= embedder= embed_model= embed_url= embed_dimensions= embed_kinds= embed_types= embed_min_importance= llm= llm_replies= model= max_cost= max_cost_day= max_calls= store_url= store_team=' -d 'Change a setting for this run'

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memcli.errors import MemError, RefusedError, UsageError
 from memcli.storage import files
+from memcli.storage.user_folders import advice
 from memcli.views.text import Unread, how_to_begin, in_one_line, say
 
 if TYPE_CHECKING:
@@ -52,8 +53,12 @@ def failed(error: Exception) -> int:
         if error.filename == "git":
             what = f"git cannot be run: {files.why(error)}"
             return fail(RefusedError.code, what, "install git, or put it on PATH")
-        name = f" ({error.filename})" if error.filename else ""
-        return fail(RefusedError.code, f"{files.why(error)}{name}", "mem doctor")
+        place = str(error.filename or "")
+        name = f" ({place})" if place else ""
+        is_denied = bool(place) and isinstance(error, PermissionError)
+        hint = advice(place) if is_denied else ""
+        what = f"{files.why(error)}{name}"
+        return fail(RefusedError.code, what, hint or "mem doctor")
     if isinstance(error, UnicodeEncodeError) and any(map(_is_bytes, sys.argv)):
         what = "an argument is not UTF-8, so no entry can match it"
         return fail(UsageError.code, what, "mem list shows ids")

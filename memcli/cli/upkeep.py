@@ -244,7 +244,9 @@ def doctor(
     ),
     stale: bool = flag("--stale", "Only entries that name code that is gone."),
     everything: bool = flag(
-        "--all", "On a terminal, also show checks that pass.", "-v"
+        "--all",
+        "Also settings left at the default; on a terminal, checks that pass.",
+        "-v",
     ),
     files: Names = argument("[FILE]...", "Check only the content of these files.", []),
 ) -> int:
@@ -264,7 +266,7 @@ def doctor(
         if stale and not fix:
             report = check_stale(mem)
         else:
-            report = run(mem, files, fix=fix, online=online)
+            report = run(mem, files, fix=fix, online=online, whole=everything)
     for line in report.fixed:
         say(f"mem: {'dry run, not done: ' if dry_run else ''}{line}", quiet=quiet)
     if dry_run or mem.options.json:

@@ -30,6 +30,7 @@ from memcli.memory.values import LEVEL_WORDS, Entry, Patch, Place, plain_id
 from memcli.memory.words import clean, count
 from memcli.project import context, globs
 from memcli.project.context import Project, nothing_written
+from memcli.recall.budget import tokens
 from memcli.similarity.claims import claim
 from memcli.similarity.duplicates import Titled, near_duplicate
 from memcli.similarity.opposites import PlacedEntry, opposites, standing_in
@@ -138,6 +139,12 @@ def add(app: App, request: AddRequest) -> AddReport:
         app.notes.append(
             "this reads like a command to an agent, so recall leaves it out:"
             " mem undo, then reword it"
+        )
+    room = app.project.config.max_tokens
+    if room and (size := tokens(text)) > room:
+        app.notes.append(
+            f"the text takes {size:,} tokens, an answer {room:,} (max_tokens): a part of"
+            " it will be told"
         )
     return app.write(lambda: _plan(app, request), "add")
 

@@ -39,9 +39,10 @@ def run(
     *,
     fix: bool = False,
     online: bool = False,
+    whole: bool = False,
 ) -> DoctorReport:
     """Check all, or the content of `files`; `fix` mends first; `online` may cost
-    money. Raises UsageError for a file that is not there."""
+    money; `whole` lists defaults, too. Raises UsageError for a file that is not there."""
     for name in files:
         if not os.path.lexists(absolute(app, name)):
             raise UsageError(
@@ -60,7 +61,7 @@ def run(
     app.project.relist()
     scene = Scene(app, files, online=online)
     checks: list[Check] = []
-    sections = [check_content] if files else _sections()
+    sections = [check_content] if files else _sections(whole=whole)
     for done, section in enumerate(sections):
         app.count("check", done, len(sections))
         checks += _checked(section, scene)
@@ -91,7 +92,7 @@ def _checked(section: Section, scene: Scene) -> Iterator[Check]:
         )
 
 
-def _sections() -> Sequence[Section]:
+def _sections(*, whole: bool) -> Sequence[Section]:
     """Of the report, in order; imported here, so that a look at files does without."""
     from memcli.diagnostics import (
         fixes,
@@ -108,6 +109,7 @@ def _sections() -> Sequence[Section]:
     return (
         installation.check_root,
         installation.check_configuration,
+        *([installation.check_defaults] if whole else []),
         check_content,
         repository.check_git,
         index.check_index,

@@ -43,10 +43,10 @@ class MomentReport(NamedTuple):
 
 
 def premortem(app: App, task: str, *, job: str = "", llm: bool = False) -> MomentReport:
-    """Write `.premortem.md`: pitfalls met before, and the risks that a language model
-    foresees."""
-    corrective = Filters(type=("corrective",))
-    hits = recall(app, RecallRequest(task, corrective, ranked_only=True)).hits
+    """Write `.premortem.md`: pitfalls met before and rules about the task, and the risks
+    that a language model foresees."""
+    binding = Filters(type=("corrective", "directive"))
+    hits = recall(app, RecallRequest(task, binding, ranked_only=True)).hits
     folder = folder_of(app.project, job or app.project.view.job)
     safe_task = clean_text(task)
     pitfalls = [(hit.title, hit.text, hit.where) for hit in hits]

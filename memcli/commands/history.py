@@ -25,7 +25,7 @@ from memcli.project import git, roots
 from memcli.project.context import read_all
 from memcli.project.record import FOLDER, record_path
 from memcli.sessions.discover import Discovery, discover
-from memcli.storage.files import cache_dir, state_dir
+from memcli.storage.files import cache_dir, state_dir, why
 from memcli.storage.inbox import Inbox
 
 HANDLES = "mem recall --history only TASK"
@@ -173,7 +173,8 @@ def note_sessions(app: App, named: Sequence[str], read: history.Read) -> None:
                     record, root, found, project.config, project.now, read, app.count
                 )
     except (DataError, OSError) as error:
-        app.notes.append(f"history: {getattr(error, 'what', error)}")
+        what = error.what if isinstance(error, DataError) else why(error)
+        app.notes.append(f"history: {what}")
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from memcli.errors import DataError
 from memcli.history.record import opened
 from memcli.memory.words import count
 from memcli.project import elsewhere, levels_on_disk, roots
+from memcli.project.config import Settings
 from memcli.project.listing import CLAUDE_BYTES, CLAUDE_LINES
 from memcli.project.record import FOLDER, path_of
 from memcli.providers.embed.wire import shown
@@ -81,13 +82,25 @@ def check_configuration(scene: Scene) -> Iterator[Check]:
             yield warning("configuration", detail, hint=hint)
     for key, origin in settings.origins.items():
         if origin != "default":
-            value = getattr(settings.config, key)
-            text = value
-            if not isinstance(value, str):
-                text = json.dumps(value, ensure_ascii=False)
-            elif key in ("embed_url", "store_url"):
-                text = shown(value)
-            yield remark("setting", f"{key} = {text} ({origin})")
+            yield _setting(settings, key)
+
+
+def check_defaults(scene: Scene) -> Iterator[Check]:
+    """Each setting that is a default."""
+    settings = scene.app.project.settings
+    for key, origin in settings.origins.items():
+        if origin == "default":
+            yield _setting(settings, key)
+
+
+def _setting(settings: Settings, key: str) -> Check:
+    value = getattr(settings.config, key)
+    text = value
+    if not isinstance(value, str):
+        text = json.dumps(value, ensure_ascii=False)
+    elif key in ("embed_url", "store_url"):
+        text = shown(value)
+    return remark("setting", f"{key} = {text} ({settings.origins[key]})")
 
 
 def check_found(scene: Scene) -> Iterator[Check]:

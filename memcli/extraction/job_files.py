@@ -100,7 +100,7 @@ def premortem(
     if risks:
         parts += ["## Risks foreseen", "", *_listed(risks), ""]
     known = _listed([(f"{title} ({where})", text) for title, text, where in pitfalls])
-    parts += ["## Pitfalls met before", "", *(known or ["None is known."])]
+    parts += ["## Pitfalls met before, and rules", "", *(known or ["None is known."])]
     return "\n".join(parts) + "\n"
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 _LINUX_FOLDERS = {
+    "state": "~/.local/state",
     "cache": "~/.cache",
     "data": "~/.local/share",
-    "state": "~/.local/state",
 }
 VARIABLES = tuple(
     f"XDG_{kind}_HOME" for kind in ("CONFIG", *map(str.upper, _LINUX_FOLDERS))
@@ -30,3 +30,13 @@ def folder_of(kind: str) -> Path:
     import platformdirs
 
     return Path(getattr(platformdirs, f"user_{kind}_path")("mem"))
+
+
+def advice(path: str) -> str:
+    """What helps where one of these folders, or one above it, cannot be written; "" for
+    another path."""
+    for kind in _LINUX_FOLDERS:
+        folder = folder_of(kind)
+        if folder.is_relative_to(path) or Path(path).is_relative_to(folder):
+            return f"set XDG_{kind.upper()}_HOME to another folder for {kind}"
+    return ""

@@ -162,3 +162,16 @@ def test_an_index_without_a_wal_serves_every_verb(filled):
     for verb in VERBS:
         kept(filled, filled.mem(*verb), verb)
     assert not filled.has(".memory.db-wal")
+
+
+def test_a_home_that_cannot_be_written_is_told_what_helps(project, tmp_path):
+    """The variable that puts state or cache elsewhere, whichever it is."""
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o555)
+    env = {
+        "XDG_STATE_HOME": str(locked / "state"),
+        "XDG_CACHE_HOME": str(locked / "cache"),
+    }
+    for verb, kind in (("inbox", "STATE"), ("browse", "CACHE")):
+        failed = project.powerless(verb, env=env)
+        assert failed.code == 5 and f"set XDG_{kind}_HOME to another" in failed.err

@@ -428,3 +428,11 @@ def test_a_hook_that_fails_ever_since_is_a_warning(healthy):
     assert "ValueError: x" in detail
     log_hook(state_dir(), "2026-11-21T10:01:00Z prompt 9 ms: 20 characters")
     assert "ValueError: x" in str(rows(healthy.mem("doctor", "--json"), "INFO"))
+
+
+def test_all_settings_in_force_are_listed_with_their_origin(project):
+    project.write(".mem.toml", "limit = 3\n")
+    listed = project.mem("doctor", "--all").out
+    assert "limit = 3 (project file)" in listed
+    assert "history = true (default)" in listed
+    assert "history = true" not in project.mem("doctor").out

@@ -837,3 +837,9 @@ def test_a_handle_of_a_file_of_talk_is_shown(project):
     assert "Mended it" in project.ok("show", handle).out
     assert "Mended it" in project.ok("show", "s:talk.md").out
     project.ends(2, "show", "s:talk.md.7")
+
+
+def test_a_premortem_names_the_rules_about_the_task(project):
+    project.ok("add", "--kind", "policy", "Never use eval in templates")
+    project.ok("extract", "--premortem", "templates with eval")
+    assert "Never use eval in templates" in (project.root / ".premortem.md").read_text()
