@@ -14,6 +14,7 @@ import typer.core
 from memcli import __version__
 from memcli.cli import options
 from memcli.cli.boundary import fail, guarded
+from memcli.cli.fast import NUMBERS
 from memcli.errors import UsageError
 from memcli.project.keys import KEYS
 from memcli.views.text import columns, put, say
@@ -155,7 +156,8 @@ def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
     if now := spellings.MOVED.get(command, {}).get(option):
         return f"no such option: {option}", f"it is now {now}"
     key = option.removeprefix("--").replace("-", "_")
-    if command and key in KEYS:
+    # what is an option where it is read is read nowhere else
+    if command and key in KEYS and option not in NUMBERS:
         return f"no such option: {option}", f"mem {command} --set {key}=VALUE"
     if command and (text := next(filter(_is_text, arguments), "")):
         what = f"put -- before a text that begins with {text[0]}"

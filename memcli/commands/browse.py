@@ -11,6 +11,7 @@ from memcli.commands.show import PROVENANCE, ListRow, list_entries, standing
 from memcli.compaction.compact import compact
 from memcli.compaction.plan import CompactRequest
 from memcli.diagnostics.health import HealthReport, health
+from memcli.diagnostics.metrics import FEW
 from memcli.errors import MemError
 from memcli.extraction import proposals
 from memcli.history.record import opened
@@ -106,6 +107,7 @@ def _health_item(report: HealthReport) -> Item:
         "score": scored.score,
         "band": scored.band,
         "counts": {key: report.counts[key] for key in ("live", "files", "tokens")},
+        "few": FEW if report.counts["live"] < FEW else 0,
         "metrics": metrics,
         "trend": [(day.day, day.score) for day in report.history],
     }

@@ -215,7 +215,7 @@ function relations(item) {
 }
 function lives(item) {
   const told = item.told.slice(0, 40).map(([at, event, why, session]) => el("li", {}, el("time", {}, at.replace("T", " ")), `${event === "guard" ? "stopped in" : `${event} to`} session ${session.slice(0, 8)}: ${why}`));
-  const life = item.life.map(([commit, date, who, what, about]) => el("li", {}, el("time", {}, date || "now"), [what, about && `(${about})`, who, commit].filter(Boolean).join(" ")));
+  const life = item.life.map(([commit, date, who, what, about]) => el("li", {}, el("time", {}, date || "now"), [about ? `${what} (${about})` : what, who, commit].filter(Boolean).join(", ")));
   return [["Life", life], ["Told", told]].map(([name, rows]) => rows.length ? el("section", {}, el("h3", {}, name), el("ul", { class: "life" }, rows)) : "");
 }
 
@@ -266,7 +266,12 @@ function prose(text) {
       const [, deep, number, words] = item;
       list.append(el("li", deep.length > 1 ? { class: "deep" } : {}, el("span", { class: "bullet" }, number || "•"), inline(words)));
     } else if (list && /^\s+\S/.test(line)) list.lastChild.append(" ", ...inline(line.trim()));
-    else if (line.startsWith(">")) { end(); out.push(el("blockquote", {}, inline(line.slice(1).trim()))); }
+    else if (line.startsWith(">")) {
+      end();
+      const quoted = [line];
+      while (lines[i + 1]?.startsWith(">")) quoted.push(lines[++i]);
+      out.push(el("blockquote", {}, prose(quoted.map((one) => one.replace(/^> ?/, "")).join("\n"))));
+    }
     else if (line.trim().startsWith("|")) {
       end();
       const rows = [line];
@@ -492,7 +497,7 @@ function pairOf({ what, path, detail, two: [a, b] }) {
   const sides = [[a, b], [b, a]].map(([one, other]) => {
     const theirs = terms(other);
     const marked = (text) => text.split(/([\p{L}\p{N}_.-]+)/u).map((part, i) => i % 2 && !theirs.has(part.toLowerCase()) ? el("mark", {}, part) : part.replaceAll("`", ""));
-    const about = [`${one.path}:${one.line}`, days(one.age), one.count && `used ${one.count}×`].filter(Boolean).join(" · ");
+    const about = [one.short, `${one.path}:${one.line}`, days(one.age), one.count && `used ${one.count}×`].filter(Boolean).join(" · ");
     return el("div", {}, el("h4", {}, button(marked(one.title), () => open(one), { class: "plain", dir: "auto" })), el("p", { class: "soft" }, about), beyond(one) ? el("div", { class: "text", dir: "auto" }, marked(one.text)) : "");
   });
   const keep = (one, other) => `mem retire ${quote(other.short)} --because ${quote(`superseded by ${one.short}`)}`;
@@ -531,7 +536,7 @@ function health() {
   refill($("health"),
     el("div", { class: "panel rate" }, svg("svg", { viewBox: "0 0 112 112", role: "img", "aria-label": `score ${Math.round(h.score)} of 100`, class: h.band }, ring("100", ""), ring(`${h.score} 100`, "on"), svg("text", { x: 56, y: 67 }, Math.round(h.score))),
       el("div", { class: "big" }, Object.entries(counts).map(([name, n]) => el("div", {}, el("b", {}, n.toLocaleString("en")), el("span", { class: "soft" }, name))))),
-    el("div", { class: "panel" }, el("h3", {}, "What the score is made of"), el("div", { class: "cards" }, Object.entries(h.metrics).map(([name, one]) => el("div", {},
+    el("div", { class: "panel" }, el("h3", {}, "What the score is made of"), h.few && el("p", { class: "soft why" }, `These figures mean something from ${h.few} entries on.`), el("div", { class: "cards" }, Object.entries(h.metrics).map(([name, one]) => el("div", {},
       el("b", {}, one.value === null ? "–" : Math.round(one.value)), el("strong", {}, name), bar(one.value ?? 0, one.value === null ? "" : colour(one.value)), el("p", {}, one.reason), one.value === 100 || !one.raise_with ? "" : el("p", { class: "soft" }, "Raise it with ", el("code", {}, one.raise_with)))))),
     el("div", { class: "panel" }, el("h3", {}, "Trend"), h.trend.length > 1 ? [svg("svg", { class: "trend", viewBox: "0 -4 1000 108", preserveAspectRatio: "none", height: 130, role: "img", "aria-label": "score by day" }, svg("polyline", { points: h.trend.map(([day, score]) => `${1000 * (Date.parse(day) - first) / reach},${100 - score}`).join(" ") })),
       el("p", { class: "soft" }, `${h.trend[0][0]}: ${Math.round(h.trend[0][1])} → ${h.trend.at(-1)[0]}: ${Math.round(h.trend.at(-1)[1])}`)] : el("p", { class: "soft" }, "Each day of mem health is kept; two make a line.")),

@@ -397,6 +397,22 @@ def test_markdown_is_read_not_seen(browser, tmp_path):
     assert browser.text("#detail .text > p") == "2 * 3 * 4, src/*.py, */x"
 
 
+def test_a_quotation_is_one_and_a_life_is_a_sentence(browser, tmp_path):
+    """With what stands in it; figures of a few entries say that they are such."""
+    text = "> First\n> - one\n> - two\n\nBelow"
+    life = [("", "", "not committed", "changed", "title")]
+    made = report(item(1, text=text, life=life))
+    made = made._replace(health={**HEALTH, "few": 20})
+    shown(browser, tmp_path, made)
+    browser.press("j")
+    quotes = "return document.querySelectorAll('.text blockquote').length"
+    assert browser.js(quotes) == 1
+    assert browser.js("return document.querySelectorAll('blockquote li').length") == 2
+    assert browser.text(".life li") == "nowchanged (title), not committed"
+    browser.press("6")
+    assert "mean something from 20 entries on" in browser.text("#health")
+
+
 def test_each_circle_has_a_line_and_each_pair_its_difference(browser, tmp_path):
     """Of more pairs than the graph can hold, whole pairs are drawn; a switch keeps the
     focus."""

@@ -129,3 +129,5 @@ def test_a_place_as_listings_print_it_is_an_id(project):
     for place in (f"MEMORY.md:{last + 1}", "MEMORY.md:0", "none.md:1"):
         project.ends(2, "show", place)
     assert "a commit is c:2ed84f5" in project.ends(2, "show", "2ed84f5").err
+    away = project.ends(2, "show", "MEMORY.md:9999")
+    assert "no entry stands there" in away.err
