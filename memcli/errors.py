@@ -37,7 +37,7 @@ def one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 class DataError(MemError):
-    """Some data could not be used; the rest was done."""
+    """Some data could not be used; the rest, if there is any, was done."""
 
     code = 3
 
@@ -49,6 +49,6 @@ class ProviderError(MemError):
 
 
 class RefusedError(MemError):
-    """Busy, or refused by a guard (loss, secret, conflict)."""
+    """Busy, not to be written, or refused by a guard (loss, secret, conflict)."""
 
     code = 5

@@ -333,6 +333,9 @@ def browse(
 
     if serve and (out or mem.options.json):
         raise UsageError("--serve does not write a page", "leave --out and --json out")
+    if out and mem.options.json:
+        hint = "leave one of --out and --json out"
+        raise UsageError("--json prints the data and writes no page", hint)
     gather = partial(look, filters=filters, history=history)
     place: Path | None = None
     with progress:

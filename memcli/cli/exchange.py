@@ -174,8 +174,9 @@ def _place(mem: App, patches: Sequence[Patch], out: str) -> str:
     """The file that is really changed: `out`, or the file that `out` includes."""
     cwd = mem.project.cwd
     place = "".join(os.path.relpath(patch.path, cwd) for patch in patches)
-    is_same = place == os.path.relpath(cwd / out, cwd)
-    return place if is_same else f"{place}, which {out} reads"
+    if place != os.path.relpath(cwd / out, cwd):
+        return f"{place}, which {out} reads"
+    return out if place.startswith("..") else place
 
 
 def _write(

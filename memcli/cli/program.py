@@ -149,6 +149,10 @@ def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
     command = next(filter(commands().__contains__, arguments), "")
     if meant := spellings.MEANT.get(first):
         return f"no such command {first!r}", meant
+    if first.lower() in commands() and first not in commands():
+        return f"no such command {first!r}", shlex.join(
+            ["mem", first.lower(), *arguments[1:]]
+        )
     if option and command not in ("", first):
         rest = [word for word in arguments if word != command]
         what = f"{option}: put options after the command"

@@ -261,9 +261,11 @@ def doctor(
         raise UsageError(
             "--dry-run shows what --fix would do", "mem doctor --fix --dry-run"
         )
+    if stale and fix:
+        raise UsageError("--stale does not go with --fix", "mem doctor --fix")
     quiet = mem.options.quiet
     with progress:
-        if stale and not fix:
+        if stale:
             report = check_stale(mem)
         else:
             report = run(mem, files, fix=fix, online=online, whole=everything)

@@ -82,6 +82,10 @@ def _unread(problem: Problem) -> Check:
         hint = (
             "make it a regular UTF-8 file that may be read (chmod u+r); git may have it"
         )
+        if "is longer than" in problem.message:
+            hint = (
+                "move some of it to a file of another name; git may have a shorter one"
+            )
     else:
         state = warning
         hint = "move old files to another folder: those over the limit are not found"
