@@ -173,12 +173,13 @@ def _read(text: str, path: str, line_end: str) -> _Side:
     for entry, stop in zip(file.entries, stops, strict=False):
         block = _block_of(entry, text, stop)
         key: tuple[str, int | str] = (entry.id, 0)
+        if entry.shared_id:
+            raise Unmergeable(f"id {entry.shared_id} stands twice")
         if not entry.identified:
             key = (block.text, copies[block.text])
             copies[block.text] += 1
         elif path.endswith(ARCHIVE):
-            # An archive may have several wordings of an entry, each once, as it was
-            # last archived.
+            # It may have several wordings of an entry, each as it was last archived.
             key = (entry.id, block.body)
             block = max(blocks.get(key, block), block, key=_left_at)
         elif key in blocks:

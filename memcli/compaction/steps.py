@@ -168,15 +168,44 @@ def _renamed_in_code(body: str, names: tuple[str, str]) -> str:
 def _merge_same_ids(work: Compaction) -> None:
     groups = defaultdict[tuple[str, str], list[Member]](list)
     for member in work.members:
-        if member.entry.identified and member.writable:
+        if member.entry.shared_id and member.writable:
+            _part(work, member, member.entry.shared_id)
+        elif member.entry.identified and member.writable:
             groups[member.source.path, member.entry.id].append(member)
     for group in groups.values():
-        if len(group) > 1 and not work.edited(group):
+        if len(group) < 2:
+            continue
+        if any(member.original.touched for member in group):
+            _part_edited(work, group)
+        else:
             best = min(group, key=_copy_order)
             other_members = [member for member in group if member is not best]
             _unite_counts(best, group)
             work.leave(other_members, "merged")
             work.note("same id", [best, *other_members])
+
+
+def _part(work: Compaction, member: Member, same_id: str) -> None:
+    """Write an id of its own into an entry that has the id of another one."""
+    member.set(id=derived_id(same_id, member.entry.body))
+    work.changes.note("parted", member.source.path, [member.entry.id, same_id])
+
+
+def _part_edited(work: Compaction, group: Sequence[Member]) -> None:
+    """Keep every wording of an entry that a person edited, as a merge of two branches
+    does: the first keeps the id."""
+    first, *others = group
+    texts = {first.entry.body}
+    for member in others:
+        same_id = first.entry.id
+        if member.entry.body in texts:
+            work.leave([member], "merged")
+            work.note("same id", [first, member])
+        else:
+            united = [*member.names("contradicts"), same_id]
+            texts.add(member.entry.body)
+            member.set(contradicts=united)
+            _part(work, member, same_id)
 
 
 def _copy_order(member: Member) -> tuple[Any, ...]:

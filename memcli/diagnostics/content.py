@@ -134,7 +134,11 @@ def _conflicts(document: KnownFile) -> Iterator[Check]:
 
 
 def _unnamed(document: KnownFile) -> Iterator[Check]:
-    missing = [entry for entry in document.memory.entries if not entry.identified]
+    missing = [
+        entry
+        for entry in document.memory.entries
+        if not (entry.identified or entry.shared_id)
+    ]
     if missing and document.place.store != "archive":
         message = f"{count(len(missing), 'entry has', 'entries have')} no id"
         yield warning(
@@ -222,7 +226,12 @@ def _own_ids(document: KnownFile) -> list[Entry]:
     """The entries whose ids must be unique."""
     if document.place.store == "archive":
         return []
-    return [entry for entry in document.memory.entries if entry.identified]
+    entries = document.memory.entries
+    return [
+        entry._replace(id=entry.shared_id or entry.id)
+        for entry in entries
+        if entry.identified or entry.shared_id
+    ]
 
 
 def _institutional(documents: Iterable[KnownFile], max_tokens: int) -> Iterator[Check]:

@@ -29,7 +29,9 @@ from memcli.memory.tombstones import is_tombstone
 from memcli.memory.values import ARCHIVE, Edit, Entry, archive_of, source_of
 
 ARCHIVE_KEYS = ("archived_at", "archived_from", "archived_because")
-FOLLOWING = frozenset("title line start end written identified date touched".split())
+FOLLOWING = frozenset(
+    "title line start end written identified date touched shared_id".split()
+)
 """Fields that follow from the text of an entry and its place. The guard against loss
 compares every other field, so a field added to `Entry` is guarded by default."""
 Spot = tuple[str, int]  # the path of a file and the place of an entry among its entries
@@ -172,11 +174,12 @@ def full_lines(parts: Iterable[str]) -> list[str]:
 
 def essence(entry: Entry) -> dict[str, Any]:
     """What a change must keep of an entry: everything that does not follow from its
-    text or place. A derived id depends on the place, too, and does not count."""
+    text or place. A derived id depends on the place, too, and does not count: of an id
+    that two entries share, what the file says does."""
     essential = {
         name: getattr(entry, name) for name in Entry._fields if name not in FOLLOWING
     }
-    essential["id"] = entry.id if entry.identified else ""
+    essential["id"] = entry.id if entry.identified else entry.shared_id
     essential["extra"] = {key: str(value) for key, value in entry.extra.items()}
     return essential
 

@@ -132,6 +132,22 @@ def heading_text(heading: re.Match[str]) -> str:
     return bare.rstrip() if not bare or bare[-1] in " \t" else text
 
 
+def are_versions(body: str, other_body: str) -> bool:
+    """Whether two texts of one id are wordings of one entry: they share more than half
+    of their words, or one has four fifths of the other's."""
+    words = _words_of(body)
+    other_words = _words_of(other_body)
+    shared = len(words & other_words)
+    fewer = min(len(words), len(other_words))
+    return 2 * shared > len(words | other_words) or 5 * shared >= 4 * fewer
+
+
+def _words_of(body: str) -> set[str]:
+    """The distinct words of a body, without the date in its heading."""
+    undated = re.sub(r"\A(#+[ \t]+)\[\d{4}-\d\d-\d\d\]", r"\1", body)
+    return set(re.findall(r"\w+", undated.lower()))
+
+
 def derived_id(*parts: str) -> str:
     """uuid5 over `parts`: the stable id of what has none of its own (RFC 9562, version
     5)."""

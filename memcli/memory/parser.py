@@ -12,7 +12,7 @@ from memcli.memory import front_matter, grammar, prose, records
 from memcli.memory.dates import date_in, date_in_path
 from memcli.memory.entry_values import CORE_KEYS, make_entry, read_values
 from memcli.memory.prose import ProseSection
-from memcli.memory.values import TYPES, Entry, Place, Problem, Segment
+from memcli.memory.values import ARCHIVE, TYPES, Entry, Place, Problem, Segment
 from memcli.text.matching import regex, verbose
 
 UNCLOSED = "front matter is not closed by a line of ---"
@@ -123,6 +123,7 @@ class _Reader:
         self._block = cache(self._find_block)
         self.faults: list[tuple[int, str, str]] = []  # offset, message, severity
         self.line = grammar.line_numbers(self.scan)
+        self.known_ids: set[str] = set()
 
     def read(self) -> MemoryFile:
         blocks = list(self._blocks())
@@ -140,7 +141,7 @@ class _Reader:
                 segments.append(Segment("prose", text, limit))
                 continue
             entry = self._entry(block, limit, len(entries))
-            entries.append(entry)
+            entries.append(self._told_apart(entry, entries))
             segments.append(Segment("entry", entry.start, entry.end))
             if entry.end < limit:
                 segments.append(Segment("prose", entry.end, limit))
@@ -364,6 +365,20 @@ class _Reader:
         if identified and not is_touched:
             return entry
         return entry._replace(identified=identified, touched=is_touched)
+
+    def _told_apart(self, entry: Entry, above: Sequence[Entry]) -> Entry:
+        """The entry; under an id of its own where one above has the same id and says
+        something else, as where an entry was copied to begin a new one. An archive may
+        have several wordings of an entry."""
+        is_known = entry.id in self.known_ids
+        self.known_ids.add(entry.id)
+        if not is_known or not entry.identified or self.path.endswith(ARCHIVE):
+            return entry
+        same = next(other for other in above if other.id == entry.id)
+        if grammar.are_versions(same.body, entry.body):
+            return entry
+        own_id = grammar.derived_id(entry.id, entry.body)
+        return entry._replace(id=own_id, identified=False, shared_id=entry.id)
 
     def _tell(self, block: EntryBlock, faults: list[tuple[str, str]]) -> None:
         """Report problems of values, with the last place where each key stands."""

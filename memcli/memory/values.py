@@ -58,7 +58,8 @@ class Entry(typing.NamedTuple):
     False).
 
     Values are the effective ones, dates YYYY-MM-DD or ""; `identified`: the id stands
-    in the file; `touched`: a person edited the body since `mem` wrote it."""
+    in the file; `touched`: a person edited the body since `mem` wrote it; `shared_id`:
+    the id in the file, where an entry above has it and says something else."""
 
     id: str
     type: str
@@ -81,6 +82,7 @@ class Entry(typing.NamedTuple):
     date: str
     extra: Mapping[str, Any]
     touched: bool = False
+    shared_id: str = ""
 
     @property
     def is_live(self) -> bool:

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from memcli.memory.grammar import derived_id
 from memcli.memory.parser import parse
 from tests.commands.test_compact_llm import entries as by_id
 
@@ -312,3 +313,49 @@ def test_only_what_is_named_or_at_hand_is_written(project):
     assert left() == [names[3]]
     project.ok("compact", "--task", "t")
     assert left() == []
+
+
+COPIED = {"id": "a", "written": "00000000"}
+
+
+@pytest.mark.parametrize("values", [{"id": "a"}, COPIED], ids=["by hand", "copied"])
+@pytest.mark.parametrize("repair", [("compact",), ("doctor", "--fix")])
+def test_two_notes_with_one_id_stay_two_notes(project, values, repair):
+    """A note that was copied to begin another one, and its id forgotten: both are
+    listed and found as themselves, before the second has an id of its own and after."""
+    first = project.entry("Gateway", "Written in Go.", **values)
+    second = project.entry("Invoices", "Numbered by the ERP alone.", **values)
+    fill(project, first, second)
+
+    def check(second_id):
+        assert {"Gateway", "Invoices"} <= set(
+            re.split(r"[\t\n]", project.ok("list").out)
+        )
+        answer = project.mem("recall", "invoices numbered erp", "--json").json
+        assert [hit["title"] for hit in answer["hits"]] == ["Invoices"]
+        assert "Numbered by" in project.ok("show", second_id).out
+        assert "Written in Go" in project.ok("show", "a").out
+
+    own_id = derived_id("a", "## Invoices\nNumbered by the ERP alone.")
+    check(own_id)
+    assert "is also in MEMORY.md" in project.mem("doctor").out
+    project.ok(*repair)
+    assert sorted(by_id(project)) == sorted(("a", own_id))
+    check(own_id)
+    assert "is also in" not in project.mem("doctor").out
+    project.ok("compact", "--check")
+
+
+def test_both_wordings_of_an_entry_that_a_person_edited_stay(project):
+    """The second names the first as what it contradicts; without an edit the longer
+    wording stays, and the other is in the archive."""
+    longer = A + " Thaw it afterwards."
+    fill(project, *(project.entry("Clock", text, **COPIED) for text in (A, longer)))
+    project.ok("compact")
+    own_id = derived_id("a", f"## Clock\n{longer}")
+    assert sorted(by_id(project)) == sorted(("a", own_id))
+    assert by_id(project)[own_id].extra["contradicts"] == ["a"]
+    fill(project, *(project.entry("Clock", text, id="a") for text in (A, longer)))
+    assert "merged 2 versions of a" in project.ok("compact").out
+    assert longer in by_id(project)["a"].body
+    assert A in by_id(project, "MEMORY.archive.md")["a"].body
