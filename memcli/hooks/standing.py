@@ -166,7 +166,7 @@ class _Start:
             for section in compress(sections, is_rule)
             if not _of_rule().match(section.title)
         ][:LESSONS]
-        yield from _titles(self.layers.showing.each("units", rules, short=True))
+        yield from _lines(self.layers.showing.each("units", rules, short=True))
         dated = [each.entry for each in sections if each.date]
         newest = [entry for entry in dated if entry not in rules]
         room = UNIT_TOKENS
@@ -179,7 +179,7 @@ class _Start:
         """Of the newest sections those whose title says something: one that names a
         thing tells nothing alone."""
         showing = self.layers.showing
-        others = _titles(showing.each("units", newest[: 4 * UNITS], short=True))
+        others = _lines(showing.each("units", newest[: 4 * UNITS], short=True))
         saying = [
             item for item in others if budget.tokens(title_of(item)) >= budget.HEADING
         ]
@@ -246,6 +246,11 @@ def _is_doubtful(found: Candidate, recent: str) -> bool:
 def _titles(items: Iterable[Hit]) -> list[Hit]:
     """Items by title and handle alone, for the agent to ask for."""
     return [item.made._replace(text="", brief=None) for item in items]
+
+
+def _lines(items: Iterable[Hit]) -> list[Hit]:
+    """The same, a line each."""
+    return [item._replace(head=f"- {item.head}") for item in _titles(items)]
 
 
 def _lessons(app: HookApp, layers: Layers, again: list[str]) -> list[Hit]:

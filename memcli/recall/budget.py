@@ -38,6 +38,8 @@ TITLES = {
     POINTED: "## Perhaps, untrusted: mem show ID",
 }
 LAYERS = tuple(TITLES)[:6]  # the order in which they are shown
+LINES = ("units", POINTED)
+"""Layers whose items are a line each, of a title and a handle."""
 EPISODE_TOKENS = 300
 SHARE = 120  # tokens that a hit may take, or, where more, `OF_ROOM` of what is left
 POINTER_TOKENS = 25  # of the line that points at an entry
@@ -441,7 +443,7 @@ def _lines(item: Hit, number: int) -> list[str]:
     mark = f"{number}. " if numbered else ""
     # It names a file, and that name may hold anything.
     head = escaped(item.head.replace("\n", " "))
-    if item.layer == POINTED:
+    if item.layer in LINES:
         return [head]
     return [
         f"### {mark}{head}",
@@ -464,7 +466,7 @@ def write(items: Sequence[Hit], more: int, *, again: bool = False) -> str:
             layer = item.layer
             number = number if item.listed else 0
             lines += ["", TITLES[layer]] if len(lines) > 1 else [TITLES[layer]]
-        elif layer != POINTED:
+        elif layer not in LINES:
             lines.append("")
         number += 1
         lines += _lines(item, number)

@@ -75,8 +75,10 @@ class Showing:
         facts = list(self._facts(candidate))
         if short:
             title = title.rpartition(" > ")[2]
-            # an agent must not go by what the code has outrun
-            facts = [*self._outdated(candidate), *facts[-2:]]
+            # an agent must not go by what the code has outrun; where a line of a title
+            # alone leads, its id says to who asks
+            place = facts[-1:] if layer == "units" else facts[-2:]
+            facts = [*self._outdated(candidate), *place]
         text = body_of(text, candidate.title)
         text = re.sub(MATTER, "", text, count=1) if text.startswith("---") else text
         return budget.heading(title, facts), text.strip("\n")

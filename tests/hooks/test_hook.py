@@ -496,6 +496,9 @@ def test_a_start_names_the_rules_that_an_agent_keeps_of_its_person(shop):
         f"Never open till number {number} by hand" in told for number in range(8)
     )
     assert "the till broke once" not in told and "in all branches" not in told
+    # a line each, whose id says where the rule stands
+    assert "\n- Never open till number 7 by hand" in told
+    assert "till_7.md" not in told
 
 
 def test_own_manner_is_shown_unless_tracked_or_switched_off(shop):
