@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TypeVar
 
 from memcli.index import weights
-from memcli.index.lexical import EITHER
+from memcli.index.lexical import EITHER, is_word
 from memcli.index.sql import first_column, json_list, number_of
 from memcli.named import NamedTuple
 from memcli.storage.files import ONE_OF
@@ -245,11 +245,12 @@ def said_by(
     terms: Sequence[str], counts: Sequence[int], total: int
 ) -> dict[str, float]:
     """The weight of each term that stands in `total` texts: 1 for a rare one that
-    stands in one. A phrase says no more than its words."""
+    stands in one. A phrase says no more than its words, but a number more than its
+    figures."""
     return {
         term: idf(count, total) / idf(1, total)
         for term, count in zip(terms, counts, strict=True)
-        if count and (EITHER in term or " " not in term)
+        if count and (EITHER in term or is_word(term))
     }
 
 

@@ -26,6 +26,7 @@ PHRASE_WORDS = (
 MAX_PARTS = (
     16  # of a phrase: the time of matching one grows with its length and repetitions
 )
+FIGURES = 4  # of a number: a version, a date and an address have no more
 BEGINNING = 5
 SYLLABLES = 2
 ENDING = 3
@@ -163,6 +164,17 @@ def _stands(name: str, words: Collection[str]) -> bool:
     return len(name) >= PART or name > "\u0e00" or name in words
 
 
+def is_number(term: str) -> bool:
+    """Whether a term is a version, a date or an address: figures, and what joined
+    them."""
+    return " " in term and term.replace(" ", "").isdigit()
+
+
+def is_word(term: str) -> bool:
+    """Whether a term is no phrase of several words."""
+    return " " not in term or is_number(term)
+
+
 def _part(name: str) -> str:
     if spaceless_runs(name):
         return " ".join(full_pairs(name))
@@ -193,7 +205,9 @@ def _pairs(run: str) -> list[str]:
     return list(filterfalse(regex(_FILLER).fullmatch, pairs)) or pairs
 
 
-def _distinct(pieces: Sequence[str]) -> list[str]:
+def _distinct(pieces: list[str]) -> list[str]:
+    if is_number(" ".join(pieces)):
+        return pieces[:FIGURES]  # 1.20.1 is not 1.20
     distinct: dict[str, None] = {}
     for piece in pieces[:MAX_PARTS]:
         if piece.lower() in distinct:

@@ -11,7 +11,7 @@ from operator import not_
 from memcli.index import lexical as query
 from memcli.index import weights
 from memcli.index.fulltext import said_by
-from memcli.index.lexical import EITHER
+from memcli.index.lexical import EITHER, is_number, is_word
 from memcli.memory.words import spaceless_runs, stem, unmarked, word_forms
 from memcli.named import NamedTuple
 from memcli.recall.budget import cut_words, tokens
@@ -80,7 +80,8 @@ class Sought(NamedTuple):
         asked = terms(self.weights)
         found = together(title, text, asked)
         share = sum(found.values()) / (self.whole or 1.0)
-        terms_met = len(found) if met is None else met
+        # What says nothing is met, too, but by chance.
+        terms_met = sum(map(bool, found.values())) if met is None else met
         strong = weights.EACH * share * (terms_met - weights.OTHERS * self.crowd)
         if met is not None:
             # One word alone is enough where the others say half as much at the most:
@@ -149,9 +150,11 @@ def sought(
     kept = _telling(parts, weighed)
     named = set(also).union(*(parts[part] for part in kept))
     power = weights.ASKED if asks else weights.STATED
+    # A version is one word: its figures stand in most others.
+    named -= {part for term in filter(is_number, every) for part in term.split()}
     rare = {term: query.elsewhere(term) ** power for term in every if term in named}
     said = {term: weighed[term] * rare[term] for term in weighed if term in named}
-    unmet = (term for term in missing if " " not in term and term in named)
+    unmet = (term for term in missing if term in named and is_word(term))
     whole = sum(said.values()) + sum(map(rare.__getitem__, unmet))
     return Sought(
         text="\n".join(kept), weights=said, whole=whole, asks=asks, crowd=crowd
@@ -300,19 +303,29 @@ def bears(title: str, text: str, asked: Terms, least: float) -> bool:
     """Whether the terms that are met there are of that strength."""
     low = unmarked(f"{title}\n{text}".lower())
     every = (asked.stems, asked.texts)
-    most = [weight for terms in every for term, weight in terms.items() if term in low]
+    most = [
+        weight
+        for terms in every
+        for term, weight in terms.items()
+        if _stands(term, low)
+    ]
     # Most texts are found out at once: what stands nowhere is met nowhere.
     return strength(most) >= least and strength_in(title, text, asked) >= least
+
+
+def _stands(term: str, low: str) -> bool:
+    """Whether a text in small letters has a term as it is: any name of a concept, a
+    number whole or as the beginning of a longer one."""
+    if is_number(term):
+        joined = r"[_./:+#-]".join(term.split())
+        return bool(regex(rf"(?<![\d.]){joined}(?!\d)").search(low))
+    return any(all(map(low.__contains__, n.split())) for n in term.split(EITHER))
 
 
 def _found(part: str, asked: Terms) -> dict[str, float]:
     part = unmarked(part)
     low = part.lower()
-    texts = asked.texts.items()
-    has = low.__contains__
-    found = {
-        t: w for t, w in texts if any(all(map(has, n.split())) for n in t.split(EITHER))
-    }
+    found = {t: weight for t, weight in asked.texts.items() if _stands(t, low)}
     # A stem keeps three letters: most texts, and most words of the others, need no
     # more.
     heads = {root[:3] for root in asked.stems if root in low}

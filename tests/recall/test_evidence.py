@@ -48,6 +48,25 @@ def test_a_phrase_says_no_more_than_its_words():
     assert found == {"midnight": 1.0}
 
 
+def test_a_version_is_one_word():
+    """Its figures, which stand in most others, say nothing, nor do they count; what is
+    met is the whole, or the beginning of a longer one."""
+    known = {"1 20": 2, "1": 60, "20": 30, "client": 20, "hangs": 2}
+    asked = sought(
+        "why does a 1.20 client hang?",
+        lambda words: [known.get(w, 0) for w in words],
+        100,
+    )
+    assert {term for term, weight in asked.weights.items() if weight} == {
+        "1 20",
+        "client",
+    }
+    other = asked.evidence("Release 1.4.20", "The client sends 1 packet more")
+    longer = asked.evidence("Release 1.20.4", "The client waits for an event")
+    assert other.strong == 0.0 < 0.3 < longer.strong
+    assert not asked.evidence("Release 11.20", "A 1.201 client").strong
+
+
 def test_the_more_terms_the_more_is_met_by_chance():
     """Eight terms, and what says nothing, have no such part."""
     few = evidence.Sought("", dict.fromkeys("abcdefgh", 0.5), 4.0, asks=False)
