@@ -33,7 +33,7 @@ ENDING = 3
 """Letters that a word keeps, Korean syllables that it does, and what its ending has at
 most."""
 
-_WORD = re.compile(r"[^\W_]+(?:[_./:+#'’-]+[^\W_]+)*", re.UNICODE)
+_WORD = re.compile(r"[^\W_]+(?:[_./:+#'-]+[^\W_]+)*", re.UNICODE)
 _PIECE = re.compile(r"[^\W_]+")
 # Words that join others, of eight languages, without those that mean something in
 # English.

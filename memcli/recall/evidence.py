@@ -15,7 +15,7 @@ from memcli.index.lexical import EITHER, is_number, is_word
 from memcli.memory.words import spaceless_runs, stem, unmarked, word_forms
 from memcli.named import NamedTuple
 from memcli.recall.budget import cut_words, tokens
-from memcli.text.matching import regex, stanzas
+from memcli.text.matching import regex, regex_in, stanzas
 from memcli.text.sentences import cut_at, sentence_parts, sentences
 
 # what is asked is always searched
@@ -181,8 +181,8 @@ def questions(text: str) -> list[str]:
 def _asks(sentence: str) -> bool:
     words = _question_words()
     first = set[str]()
-    for clause in regex(_CLAUSE).split(sentence.lower()):
-        spoken = regex(_ASKING_WORD).findall(clause)
+    for clause in regex_in(sentence, _CLAUSE).split(sentence.lower()):
+        spoken = regex_in(clause, _ASKING_WORD).findall(clause)
         head = list(dropwhile(words["joins"].__contains__, spoken))[:2]
         first.update((*head[:1], "-".join(head)))
     if not first.isdisjoint(words["begins"]):
@@ -229,7 +229,7 @@ def terms(weights: Mapping[str, float]) -> Terms:
 
 def pieces(text: str) -> list[str]:
     """The paragraphs, list items, headings and table rows that make up a text."""
-    return cut_at(text, (mark.end() for mark in regex(_BREAK).finditer(text)))
+    return cut_at(text, (mark.end() for mark in regex_in(text, _BREAK).finditer(text)))
 
 
 def best(text: str, asked: Terms, room: int) -> tuple[str, int]:
@@ -379,9 +379,9 @@ def _first_alike(parts: Sequence[str], at: int, kind: str, between: str) -> int 
     for place in range(at, -1, -1):
         if place and not parts[place - 1].endswith("\n"):
             continue  # a later sentence of its line
-        if regex(kind).match(parts[place]):
+        if regex_in(parts[place], kind).match(parts[place]):
             first = place
-        elif not regex(between).match(parts[place]):
+        elif not regex_in(parts[place], between).match(parts[place]):
             break
     return first
 

@@ -142,6 +142,20 @@ def regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(pattern, flags)
 
 
+def regex_in(text: str, pattern: str) -> re.Pattern[str]:
+    """The pattern as `text` needs it. Signs beyond ASCII, which stand in its classes
+    beside others, are left out where the text has none of them: a class with one takes
+    long to compile."""
+    if text.isascii() or not any(map(text.__contains__, _signs(pattern))):
+        pattern = pattern.encode("ascii", "ignore").decode()
+    return regex(pattern)
+
+
+@cache
+def _signs(pattern: str) -> str:
+    return "".join(filterfalse(str.isascii, pattern))
+
+
 Source = Callable[[], str]
 Compiled = Callable[[], re.Pattern[str]]
 

@@ -8,11 +8,17 @@ from memcli.text.matching import verbose
 _MARKS = frozenset("`.!?…:;。！？：；\n")
 
 
-@verbose
-def _mark() -> str:
+_WIDE = "…。！？：；“„”¿¡"
+"""Signs beyond ASCII that have to do with the end of a sentence. A class with one of
+them takes long to compile: most texts have none, and need none in the pattern."""
+
+
+def _source(*, wide: bool) -> str:
     """What ends a sentence where another begins behind it, what ends a clause, and
-    code, in which neither ends."""
-    return r"""
+    code, in which neither ends; without signs beyond ASCII, or with them (`wide`)."""
+    stop = "| (?<=[。！？]) [」』”）]*" if wide else ""
+    colon = "| (?<=[：；])" if wide else ""
+    pattern = rf"""
         [`.!?…:;。！？：；\n]
         (?: (?P<code> (?<=`) (?<![\w`]`) `* [^`\n]+ `+ )
             # before a word, a quotation or code, not before an aside (as here); not
@@ -21,16 +27,27 @@ def _mark() -> str:
           | (?<=[.!?…])
             (?<!\be\.g\.) (?<!\bi\.e\.) (?<!\betc\.) (?<!\bvs\.) (?<!\bz\.[bB]\.)
             (?<!\bbzw\.) (?<!\bej\.) (?<!\b\d\.)
-            (?<![\s/]\.) (?<![\s/]\.\.) (?<!/\.{3})
+            (?<![\s/]\.) (?<![\s/]\.\.) (?<!/\.{{3}})
             ["'”)*_]* \s+ (?! \( [a-z] ) (?= ["'“„(\[*_`@¿¡]* [\w`@] )
-          | (?<=[。！？]) [」』”）]*
-          | (?P<clause> (?<=[:;]) \s+ | (?<=[：；]) )
+          {stop}
+          | (?P<clause> (?<=[:;]) \s+ {colon} )
             # a line that no mark ends may go on in the next one
           | (?<=\n)
-            (?! (?<= [^\n]{20} [^\s.!?:;。！？：；] \n ) [ \t]* [a-z`./_(] )
+            (?! (?<= [^\n]{{20}} [^\s.!?:;。！？：；] \n ) [ \t]* [a-z`./_(] )
         )
         (?! \Z )
     """
+    return pattern if wide else pattern.translate(dict.fromkeys(map(ord, _WIDE)))
+
+
+@verbose
+def _mark() -> str:
+    return _source(wide=False)
+
+
+@verbose
+def _wide_mark() -> str:
+    return _source(wide=True)
 
 
 def sentence_ends(text: str, *, clauses: bool = False) -> list[int]:
@@ -39,7 +56,10 @@ def sentence_ends(text: str, *, clauses: bool = False) -> list[int]:
     if _MARKS.isdisjoint(text):
         return []
     others = ("code",) if clauses else ("code", "clause")
-    marks = _mark().finditer(text)
+    # a sign at the end, as of a text that was cut, has no sentence behind it
+    inner = text.removesuffix("…")
+    is_wide = not inner.isascii() and any(map(inner.__contains__, _WIDE))
+    marks = (_wide_mark() if is_wide else _mark()).finditer(text)
     return [mark.end() for mark in marks if mark.lastgroup not in others]
 
 
