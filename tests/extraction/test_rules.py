@@ -484,6 +484,20 @@ def test_a_correction_has_a_place(turns, said, paths):
     assert rules.about(asked, len(asked) - 1, said)[0] == paths
 
 
+@pytest.mark.parametrize(("said", "commands"), [
+    ("From now on run `cargo test -p ignore` first.", ()),
+    ("Never run `cargo add` without asking.", ("cargo add*",)),
+    ("Never run cargo without asking.", ("cargo add*",)),
+    ("Say `done` when you are.", ("cargo add*",)),
+])  # fmt: skip
+def test_a_rule_about_one_command_is_told_before_no_other_of_its_program(
+    said, commands
+):
+    """The code span says which is meant."""
+    asked = [*ran("cargo add crossbeam"), agent("Done."), human(said)]
+    assert rules.about(asked, len(asked) - 1, said)[1] == commands
+
+
 @pytest.mark.parametrize(("text", "title"), [
     ("5 is too few", "5 is too few"), ("5. Never retry", "Never retry"),
     ("The export rounds half up (as the law of this land wants it), so that the sums of the invoices and of the"

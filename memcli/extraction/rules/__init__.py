@@ -236,6 +236,8 @@ def about(
     before = turns[max(0, turn - NEAR) : turn][::-1]
     read = chain.from_iterable(map(read_by, before))
     files = [path for path in (*_edited(before), *read) if _names(low, path)]
+    spans = [family(span) for span in re.findall(r"`([^`\n]+)`", body)]
+    before = [one for one in before if not _is_another(_command(one), spans)]
     named = [one for one in before if _names_command(low, one)]
     if not (named_only or files or {*map(_program, named)} - words.listed("testing")):
         last = _last_exchange(before)
@@ -243,6 +245,14 @@ def about(
         named += [one for one in last[:1] if _program(one) not in _idle()]
     globs = (f"{_command(one)}*" for one in named)
     return tuple(dict.fromkeys(files))[:FILES], tuple(dict.fromkeys(globs))
+
+
+def _is_another(command: str, spans: Sequence[str]) -> bool:
+    """Whether code spans name the program of a command for something else alone:
+    `cargo test` is not about `cargo add`."""
+    program = command.partition(" ")[0]
+    same = {span for span in spans if span.partition(" ")[0] == program}
+    return bool(same) and same.isdisjoint((program, command))
 
 
 def _edited(turns: Sequence[Turn]) -> list[str]:
