@@ -10,14 +10,8 @@ from memcli.app import App
 from memcli.errors import RefusedError, UsageError, one_of
 from memcli.exchange.rule_units import titled
 from memcli.extraction.rules.statements import states_rule
-from memcli.index import lexical
-from memcli.index.citations import (
-    Citation,
-    parse_citation,
-    renewed,
-    what_is_wrong,
-    with_sketch,
-)
+from memcli.index import citations, lexical
+from memcli.index.citations import Citation
 from memcli.index.database import Index
 from memcli.memory import changes
 from memcli.memory import values as allowed
@@ -96,9 +90,8 @@ def refuse_long(text: str) -> None:
     size = len(text.encode())
     if size > MOST_BYTES:
         what = f"the text has {size:,} bytes, which is too long for an entry"
-        raise RefusedError(
-            what, f"shorten it to {MOST_BYTES:,} bytes, or keep it in a file of its own"
-        )
+        hint = f"shorten it to {MOST_BYTES:,} bytes, or keep it in a file of its own"
+        raise RefusedError(what, hint)
 
 
 def add(app: App, request: AddRequest) -> AddReport:
@@ -198,22 +191,22 @@ def _stands_away(name: str, root: str) -> bool:
 def cited(project: Project, given: Iterable[str]) -> tuple[str, ...]:
     """The citations, each with a sketch of its lines. Raises UsageError where the
     work tree has no such lines."""
-    return tuple(str(_renewed(project, text, with_sketch)) for text in in_lines(given))
+    texts = in_lines(given)
+    return tuple(str(_renewed(project, text, citations.with_sketch)) for text in texts)
 
 
 def cited_anew(project: Project, rows: Iterable[str]) -> list[str]:
     """The rows of `rests_on` as they stand in the code today. Raises UsageError."""
-    return [str(_renewed(project, row, renewed)) for row in rows]
+    return [str(_renewed(project, row, citations.renewed)) for row in rows]
 
 
 def _renewed(
     project: Project, text: str, make: Callable[[Citation, str], Citation | None]
 ) -> Citation:
-    citation = parse_citation(text)
+    citation = citations.parse_citation(text)
     if citation is None:
-        raise UsageError(
-            f"--rests-on {text}: {what_is_wrong(text)}", "write it as src/cart.py:40-60"
-        )
+        what = f"--rests-on {text}: {citations.what_is_wrong(text)}"
+        raise UsageError(what, "write it as src/cart.py:40-60")
     root = context.need_root(project, " for --rests-on")
     try:
         data = read_file(root / citation.path, root, most=SMALL_BYTES).data

@@ -405,7 +405,8 @@ def forget_text(report: ForgetReport) -> str:
             f"none of it is read again; to read the commits again: {report.again}"
         )
     if report.entries:
-        lines.append("learned from it, and still in memory (mem retire ID):")
+        ids = " ".join(name[:8] for name, _, _ in report.entries)
+        lines.append(f"learned from it, and still in memory (mem retire {ids}):")
         lines += [
             f"  {name[:8]}  {place(path)}  {title}"
             for name, path, title in report.entries

@@ -6,6 +6,9 @@ The other is marked with its reason. The last four came later, with their mend."
 
 import pytest
 
+from memcli.commands.history import ForgetReport
+from memcli.views.everyday import forget_text
+
 KNOWN = (
     "The gateway listens on port 8080",
     "Tabs are four wide in Makefiles",
@@ -123,3 +126,10 @@ def test_files_that_were_exported_are_named_with_what_clears_them(project):
     said = project.ok("forget", project.entries()[0].id[:8]).out
     assert "out.json has the words" in said and "rm other.txt" in said
     assert "plain" not in said and "MEMORY.md has" not in said
+
+
+def test_what_was_learned_from_forgotten_history_has_one_command():
+    """All its ids in it."""
+    entries = (("aaaa1111-x", "MEMORY.md", "One"), ("bbbb2222-x", "MEMORY.md", "Two"))
+    said = forget_text(ForgetReport(units=("u",), entries=entries, dry_run=False))
+    assert "still in memory (mem retire aaaa1111 bbbb2222):" in said
