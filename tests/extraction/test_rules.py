@@ -382,6 +382,9 @@ def test_a_correction_carries_the_file_and_the_command():
         ran, human("We must always write money as Decimal, because floats drift.")
     )
     assert lesson.commands == ()
+    must_test = human("From now on run `cargo test -p ignore` before you are done.")
+    (lesson,) = found(call("Bash", command="cargo add serde"), must_test)
+    assert lesson.commands == ("cargo test*",)
     edits = [call("Edit", file_path=f"/repo/{name}.py") for name in "abc"]
     test = call("Bash", command="pytest -q")
     said = human("No, never use floats here, because they drift. Use Decimal.")
@@ -485,7 +488,7 @@ def test_a_correction_has_a_place(turns, said, paths):
 
 
 @pytest.mark.parametrize(("said", "commands"), [
-    ("From now on run `cargo test -p ignore` first.", ()),
+    ("From now on run `cargo test -p ignore` first.", ("cargo test*",)),
     ("Never run `cargo add` without asking.", ("cargo add*",)),
     ("Never run cargo without asking.", ("cargo add*",)),
     ("Say `done` when you are.", ("cargo add*",)),

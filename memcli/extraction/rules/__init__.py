@@ -28,7 +28,7 @@ from memcli.extraction.rules.words import (
 from memcli.sessions.model import Finding, Session, Turn
 from memcli.sessions.taking_back import taken_back
 from memcli.sessions.tools import changed_by, read_by
-from memcli.text.matching import regex
+from memcli.text.matching import regex, verbose
 
 MOST = 7  # lessons from one session
 REMINDERS = 3  # "remember this" lessons from one turn
@@ -188,7 +188,6 @@ def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
         priority="medium",
         points=statement.likeliness,
     )
-    low = fold(statement.text)
     if "manner" in statement.shows:
         return found._replace(kind="preference", about_person=True)
     if "corrects" in statement.shows:
@@ -203,7 +202,7 @@ def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
     if statement.shows & {"language", "prefers", "wishes"}:
         return found._replace(kind="preference")
     if statement.shows & _ORDERS:
-        named = about(turns, statement.turn, low, named_only=True)[1]
+        named = about(turns, statement.turn, statement.text, named_only=True)[1]
         return found._replace(kind="policy", commands=named)
     if "instead" in statement.shows:
         return found._replace(scope="project", kind="decision", type="declarative")
@@ -231,28 +230,27 @@ def about(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The files and commands that a sentence names of what the agent did or read;
     without them, and beside a test, also the last command and the files that were
-    edited in the same exchange, the latest first."""
+    edited in the same exchange, the latest first. A command in a code span is the one
+    that is meant, whatever ran last."""
     low = fold(body)
     before = turns[max(0, turn - NEAR) : turn][::-1]
     read = chain.from_iterable(map(read_by, before))
     files = [path for path in (*_edited(before), *read) if _names(low, path)]
-    spans = [family(span) for span in re.findall(r"`([^`\n]+)`", body)]
-    before = [one for one in before if not _is_another(_command(one), spans)]
     named = [one for one in before if _names_command(low, one)]
     if not (named_only or files or {*map(_program, named)} - words.listed("testing")):
         last = _last_exchange(before)
         files = _edited(last)
         named += [one for one in last[:1] if _program(one) not in _idle()]
-    globs = (f"{_command(one)}*" for one in named)
+    quoted = map(family, _quoted_command().findall(body))
+    names = [*filter(None, quoted)] or map(_command, named)
+    globs = (f"{name}*" for name in names)
     return tuple(dict.fromkeys(files))[:FILES], tuple(dict.fromkeys(globs))
 
 
-def _is_another(command: str, spans: Sequence[str]) -> bool:
-    """Whether code spans name the program of a command for something else alone:
-    `cargo test` is not about `cargo add`."""
-    program = command.partition(" ")[0]
-    same = {span for span in spans if span.partition(" ")[0] == program}
-    return bool(same) and same.isdisjoint((program, command))
+@verbose
+def _quoted_command() -> str:
+    """A code span of a program's name and what it is given."""
+    return r"(?<!`) ` ( [a-z][\w.+-]* (?: [ ]+ [^\s`]+ )+ ) ` (?!`)"
 
 
 def _edited(turns: Sequence[Turn]) -> list[str]:
@@ -291,7 +289,7 @@ def _names_command(low: str, turn: Turn) -> bool:
     """Whether a sentence names the program that a turn runs or, of "push --force",
     both."""
     program, _, rest = _command(turn).partition(" ")
-    said = set(low.split())
+    said = {word.lstrip("-") for word in low.split()}
     if program in said - words.listed("looking"):
         return True
     flags = set(re.findall(r"(?<=--)[\w-]+", command_of(turn)))
