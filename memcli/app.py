@@ -17,7 +17,7 @@ from memcli.named import NamedTuple
 from memcli.project import config
 from memcli.project.context import Project, moment
 from memcli.storage.files import state_dir
-from memcli.storage.user_folders import folder_of
+from memcli.user_folders import folder_of
 
 if TYPE_CHECKING:
     from memcli.index.anchors import Checked

@@ -29,7 +29,7 @@ ROWS = """
     storage
     memory
     text
-    errors named
+    errors named user_folders
 """.split("\n")
 ORDER = {
     name: depth
@@ -70,7 +70,7 @@ USED_IN = {
         "extraction/scopes",
         "compaction/*",
     },
-    "platformdirs": {"storage/user_folders"},
+    "platformdirs": {"user_folders"},
     "anthropic": {"providers/*"},
     "jiter": {"sessions/gather"},
     "mcp": {"cli/mcp"},

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memcli.errors import MemError, RefusedError, UsageError
 from memcli.storage import files
-from memcli.storage.user_folders import advice
+from memcli.user_folders import advice
 from memcli.views.text import Unread, how_to_begin, in_one_line, say
 
 if TYPE_CHECKING:

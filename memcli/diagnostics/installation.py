@@ -26,7 +26,7 @@ from memcli.project.record import FOLDER, path_of
 from memcli.providers.embed.wire import shown
 from memcli.storage import sqlite
 from memcli.storage.files import state_dir
-from memcli.storage.user_folders import VARIABLES, moved_to
+from memcli.user_folders import VARIABLES, moved_to
 
 
 def check_root(scene: Scene) -> Iterator[Check]:

@@ -17,8 +17,8 @@ from memcli.memory.prominence import HALF_LIFE
 from memcli.memory.values import LEVEL_WEIGHTS
 from memcli.named import NamedTuple
 from memcli.storage.files import Unreadable, decode, read_file, refuse_others
-from memcli.storage.user_folders import moved_to
 from memcli.text.matching import verbose
+from memcli.user_folders import moved_to
 
 MOST_BYTES = 65_536  # a longer file is not read
 MOST_DOTS = 100  # of a key: time grows with the square of them

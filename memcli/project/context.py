@@ -32,7 +32,7 @@ from memcli.storage.files import (
     read_text,
     written_at,
 )
-from memcli.storage.user_folders import folder_of as user_folder
+from memcli.user_folders import folder_of as user_folder
 
 if TYPE_CHECKING:
     from memcli.memory.changes import ChangeSet

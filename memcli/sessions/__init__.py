@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memcli.named import NamedTuple
 from memcli.project.config import home_of
-from memcli.storage.user_folders import VARIABLES, moved_to
+from memcli.user_folders import VARIABLES, moved_to
 
 
 class _Place(NamedTuple):

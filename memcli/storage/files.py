@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from memcli.errors import RefusedError
 from memcli.named import NamedTuple
-from memcli.storage.user_folders import folder_of, moved_to
+from memcli.user_folders import folder_of, moved_to
 
 if TYPE_CHECKING:
     import sqlite3

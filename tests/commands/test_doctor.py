@@ -103,7 +103,8 @@ def test_on_a_terminal_passes_are_counted(healthy):
 
     def lines(*options):
         command = [sys.executable, "-m", "memcli", "doctor", *options]
-        shown = read_terminal(command, healthy.root, env={"NO_COLOR": "1"}, width=200)
+        env = {"NO_COLOR": "1", "GIT_PAGER": "cat"}  # all of it is more than a screen
+        shown = read_terminal(command, healthy.root, env=env, width=200)
         return shown.splitlines()
 
     found = rows(healthy.mem("doctor", "--json"))
