@@ -79,16 +79,26 @@ the rules for learning."""
 GONE = "remove | drop | delete | replace | switch"
 """What commits say of what was so before: any of these, in the forms of each."""
 
-_ASKS_OF_IT = r"(?i)\b(?:remov|drop|delet|replac|happened\ to\b|gone\b)"
+_ASKS_OF_IT = r"(?i)\b(?:remov|drop|delet|replac|happened to\b|gone\b)"
+_WORD_OF_IT = (
+    r"(?:remov|drop|delet|replac)\w*|happened|gone|rid|get|longer|any|anymore|more"
+)
+READ = 10_000  # characters of a task in which words of change are looked for
 _REMOVES = r"(?i)\b(?:remov|drop|delet)"
-_VERSION = r"(?<![\#\w.])\d+(?:\.\d+)*(?!\w)"
+_VERSION = r"(?<![\w.])\d+(?:\.\d+)+(?!\w)"
 _NEAR = 1  # sentences on either side in which the thing that changes is named
 
 
 def asks_of_it(task: str) -> bool:
     """Whether a task asks about something that was otherwise before."""
     changes = regex(CHANGES, re.VERBOSE | re.IGNORECASE)
-    return bool(regex(_ASKS_OF_IT).search(task) or changes.search(task))
+    head = task[:READ]
+    return bool(regex(_ASKS_OF_IT).search(head) or changes.search(head))
+
+
+def is_word_of_it(term: str) -> bool:
+    """Whether a term of such a task says that something changed, not what."""
+    return regex(_WORD_OF_IT).fullmatch(term) is not None
 
 
 def removes(subject: str) -> bool:
@@ -97,7 +107,7 @@ def removes(subject: str) -> bool:
 
 
 def versions(text: str) -> frozenset[str]:
-    """The numbers and versions in a text, without those of issues."""
+    """The versions in a text."""
     return frozenset(regex(_VERSION).findall(text))
 
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 from memcli.errors import DataError, ProviderError, UsageError
 from memcli.index import fusion, lexical, weights
-from memcli.index.change import GONE, asks_of_it, versions
-from memcli.index.fulltext import KnownTerm
+from memcli.index.change import GONE, asks_of_it, is_word_of_it, versions
+from memcli.index.fulltext import KnownTerm, quoted
 from memcli.index.record import BUSY, RecordContents, connected
 from memcli.index.view import words_alone
 from memcli.memory.docs import (
@@ -115,9 +115,13 @@ def _matched(record: RecordContents, task: str) -> tuple[Rarity, list[Exchange]]
             of_commits[part] += score * rare[number] / rarest
             has[part // PARTS] |= 1 << number
     gone = words.known([GONE]) if asks_of_it(task) else []
+    # "Removed" answers "dropped": of the words for it one counts.
+    said = (at for at, each in enumerate(telling) if is_word_of_it(each.term))
+    place_of_gone = next(said, len(telling))
     for part, score in chain.from_iterable(words.matches(gone)):
         if part in of_commits:
             of_commits[part] += score * weights.GONE
+            has[part // PARTS] |= 1 << place_of_gone
     measured = dict.fromkeys((*_most(points), *_most(of_commits)))
     fair = _by_doc(words.fair({part: points[part] for part in measured}))
     commits = _by_doc(words.fair({part: of_commits[part] for part in measured}))
@@ -306,6 +310,11 @@ def found_in(
     words = record.words()
     terms = lexical.build(task, words.counts).terms
     counts = dict(zip(terms, words.counts(terms), strict=True))
+    if asks_of_it(task):
+        # Whatever the task says for it, the record may have another word.
+        gone = words.matching(quoted(GONE))
+        unsaid = (term for term in terms if not counts[term] and is_word_of_it(term))
+        counts |= dict.fromkeys(unsaid, gone)
     asked, hits = found
     return FoundPast(
         task=task, asked=asked, hits=hits, texts=words.size(), counts=counts

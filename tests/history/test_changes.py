@@ -159,6 +159,7 @@ def test_who_drops_one_version_leaves_true_what_was_said_of_another(tmp_path):
             "Drop support for Python 3.5": False,
             "Add support for Python 3.7": True,
             "Drop support for Python 3.5 (#37)": False,
+            "GH-12 Support Python for 24 hours": True,
         }.items()
     ):
         older = commit("old", words, "2024-01-01T10:00:00Z")

@@ -262,8 +262,8 @@ def test_what_is_asked_about_what_is_gone_is_answered_by_its_removal(record, tas
         "happened": "Say what happened to the lock, it is a dependency",
     }
     record.add([*NOISE, *(committed(unit, text) for unit, text in subjects.items())])
-    _, hits = search(record, task)
-    assert hits[0].doc.unit == "removed"
+    layer = HistoryLayer(found_in(record, task, search(record, task)), 0.8)
+    assert layer.hits[0].doc.unit == "removed"
 
 
 def test_where_a_word_stands_nowhere_what_has_the_others_is_no_answer(record):
