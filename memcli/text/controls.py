@@ -51,7 +51,11 @@ def _selecting() -> str:
 def _unseen() -> str:
     """A blank of Braille stands between words of Braille alone."""
     braille = r"[\u2801-\u28ff]"
-    return rf"[{_UNSEEN}]++ | (?<!{braille}) \u2800++ (?!{braille})"
+    return rf"""
+        [{_UNSEEN}]++
+      | (?<! \u2800 )    # a run is looked at once, where it begins
+        (?: (?<! {braille} ) \u2800++ | \u2800++ (?! {braille} ) )
+    """
 
 
 @verbose

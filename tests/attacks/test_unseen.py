@@ -39,7 +39,12 @@ def test_nothing_that_unicode_calls_ignorable_is_told():
 
 
 def test_a_blank_between_words_of_braille_stays():
+    """None beside letters of another kind, and thousands in a row take no time."""
     assert strip_controls("⠓⠊\u2800⠽⠥ a\u2800\u2800b") == "⠓⠊\u2800⠽⠥ ab"
+    assert strip_controls("⠁\u2800\u2800\u2800x\u2800⠁\u2800") == "⠁x⠁"
+    run = 1_000_000 * "\u2800"
+    with ends():
+        assert strip_controls(f"x{run}⠁{run}x") == "x⠁x"
 
 
 @pytest.mark.parametrize("text", ["1\ufe0f\u20e3", "❤\ufe0f", "©\ufe0f", "漢\ufe00"])
