@@ -41,7 +41,7 @@ from memcli.text.matching import table
 if TYPE_CHECKING:
     from memcli.index.vectors import Vectors
 
-SCHEMA_VERSION = 25
+SCHEMA_VERSION = 26
 IN_MEMORY = Path(":memory:")
 MOVING = 2.0  # seconds at most until another process has moved a damaged index
 APPLICATION = 0x6D656D31  # "mem1": tells our file from a foreign one

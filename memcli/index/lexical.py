@@ -1,7 +1,6 @@
 """The words of a task, never FTS5 syntax."""
 
 import re
-import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 from itertools import chain, compress, filterfalse
@@ -10,6 +9,7 @@ from memcli.memory.words import (
     clean,
     full_pairs,
     humps,
+    normalized,
     spaceless_runs,
     stem,
     unmarked,
@@ -68,7 +68,7 @@ def build(
     task: str, rarity: Callable[[Sequence[str]], Sequence[int]] | None = None
 ) -> Query:
     """The query for any task; of too many words the rarest by `rarity` are kept."""
-    composed = unicodedata.normalize("NFC", clean(task[:MAX_LENGTH]))
+    composed = normalized("NFC", clean(task[:MAX_LENGTH]))
     words = _WORD.findall(composed.replace("’", "'"))
     content = [word for word in words if word.lower() not in STOP_WORDS] or words
     every_term = chain.from_iterable(map(_terms, content))

@@ -15,7 +15,7 @@ from itertools import accumulate, chain, islice
 from typing import Any, TypeVar
 
 from memcli.memory.values import Entry, Place
-from memcli.memory.words import full_pairs, spaceless_runs, stem
+from memcli.memory.words import full_pairs, normalized, spaceless_runs, stem
 from memcli.named import NamedTuple
 from memcli.text.lookalikes import LOOKALIKES
 from memcli.text.matching import table, verbose
@@ -65,12 +65,12 @@ def fold(text: str) -> str:
     that are not seen, marks on Latin letters, letters that look alike. Words of another
     alphabet stay as they are, unless the text is in Latin letters."""
     letters: list[str] = []
-    for letter in unicodedata.normalize("NFKD", text):
+    for letter in normalized("NFKD", text):
         is_mark = unicodedata.combining(letter) and letters and letters[-1].isascii()
         is_seen = unicodedata.category(letter) not in ("Cf", "Cc") or letter in "\n\t"
         if is_seen and not is_mark and letter not in _UNSEEN:
             letters.append(letter)
-    plain = unicodedata.normalize("NFC", "".join(letters)).casefold()
+    plain = normalized("NFC", "".join(letters)).casefold()
     is_latin = 2 * len(re.findall("[a-z]", plain)) > len(plain)
     words = (_latin(word, is_latin=is_latin) for word in plain.split())
     return " ".join(words)

@@ -8,11 +8,14 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Set
 from functools import lru_cache
 from itertools import chain
+from typing import Literal
 
 # characters of a chunk of a long entry, and of what it shares with the next
 SIZE = 1600
 OVERLAP = 320
 LONGEST = 32
+MARKS = 16
+"""So many marks stand at one letter at most: no language has more than a few."""
 # The front matter of a topic file: its title says it, and its text begins below.
 MATTER = (
     r"\A---[ \t]*\r?\n(?:[A-Za-z_][\w-]*:.*\n|[ \t]+\S.*\n)+---[ \t]*\r?(?:\n|\Z)\s*"
@@ -22,6 +25,8 @@ MATTER = (
 _CONTROL = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]"
 # What an accent becomes beside its letter: those of other alphabets make other letters.
 _LATIN_MARKS = "(?<=[A-Za-z])[\u0300-\u036f]+"
+# Marks are no letters; the Katakana ones of half width become such.
+_SIGNS = rf"(?:[^\w\s\x00-\x7f]|[\uff9e\uff9f]){{{MARKS + 1},}}"
 _CONTROLS = bytes([*range(9), 11, 12, *range(14, 32), 127])
 _WORD = re.compile(r"[^\W_]+")
 # Where one hump of an identifier ends and one begins: at a capital letter, of which a
@@ -61,13 +66,31 @@ def clean(text: str) -> str:
     return re.sub(_CONTROL, " ", text) if unusual else text
 
 
+def normalized(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
+    """`text` in a form of Unicode, without the marks beyond `MARKS` of a letter: they
+    are put in order in a time that grows with the square of their number."""
+    runs = re.sub(_SIGNS, lambda run: _with_fewer_marks(run[0]), text)
+    return unicodedata.normalize(form, runs)
+
+
+def _with_fewer_marks(run: str) -> str:
+    kept = []
+    marks = 0
+    for sign in run:
+        is_mark = unicodedata.combining(unicodedata.normalize("NFKD", sign)[0])
+        marks = marks + 1 if is_mark else 0
+        if marks <= MARKS:
+            kept.append(sign)
+    return "".join(kept)
+
+
 def unmarked(text: str) -> str:
     """A text without the marks on Latin letters, as the full-text search reads it:
     `café` and `cafe` are one word."""
     if text.isascii():
         return text
-    letters = unicodedata.normalize("NFD", text)
-    return unicodedata.normalize("NFC", re.sub(_LATIN_MARKS, "", letters))
+    letters = normalized("NFD", text)
+    return normalized("NFC", re.sub(_LATIN_MARKS, "", letters))
 
 
 def join(texts: list[str]) -> str:
@@ -94,14 +117,20 @@ def in_one_line(text: str) -> str:
 
 
 def sub_words(text: str) -> str:
-    """Words that the tokenizer cannot see: the humps of camelCase, and bigrams in
-    scripts without blanks."""
+    """Words that the tokenizer cannot see: the humps of camelCase, bigrams in scripts
+    without blanks, and what is written in more characters than a task has it in."""
     words = _WORD.findall(text) if _has_joint(text) else ()
     jointed = filter(_JOINT.search, words)
     humps_of_all = chain.from_iterable(map(_HUMP.findall, jointed))
-    runs = [] if text.isascii() else re.findall(_SPACELESS, text)
-    pairs_of_all = chain.from_iterable(map(bigrams, runs))
-    return " ".join([*humps_of_all, *pairs_of_all])
+    if text.isascii():
+        return " ".join(humps_of_all)
+    composed = normalized("NFC", text)
+    pairs_of_all = chain.from_iterable(map(bigrams, re.findall(_SPACELESS, composed)))
+    changed = []
+    if composed != text:
+        written = {*_WORD.findall(text)}
+        changed = [word for word in _WORD.findall(composed) if word not in written]
+    return " ".join([*humps_of_all, *pairs_of_all, *changed])
 
 
 def _has_joint(text: str) -> bool:

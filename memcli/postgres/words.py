@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Mapping
 
 from memcli.index.lexical import EITHER
+from memcli.memory.words import normalized
 
 LONGEST = 500  # characters of a word: PostgreSQL takes 2,046 bytes
 MOST = 200_000  # characters of a text: the words of more would not fit into one row
@@ -20,7 +21,7 @@ def searched(text: str) -> str:
     """The words of a text, lower-case and without accents."""
     text = text[:MOST].lower()
     if not text.isascii():
-        letters = unicodedata.normalize("NFKD", text)
+        letters = normalized("NFKD", text)
         remaining = [letter for letter in letters if not unicodedata.combining(letter)]
         text = unicodedata.normalize("NFC", "".join(remaining))
     return " ".join(word for word in _PIECE.findall(text) if len(word) <= LONGEST)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from memcli.memory.words import normalized
 from memcli.text.matching import stanzas, verbose
 
 _TABLES = stanzas("similarity/claim_words.txt")
@@ -157,9 +158,7 @@ def _begin_item(match: re.Match[str]) -> str:
 def _plain(text: str) -> str:
     """The text without typographic marks, and with one word for each thing."""
     if not text.isascii():
-        import unicodedata  # a shared library that English text need not load
-
-        text = unicodedata.normalize("NFKC", text)
+        text = normalized("NFKC", text)
     text = text.replace("\r\n", "\n").replace("\u2019", "'")
     if "#" in text:
         text = _heading().sub(r"\n\n\1\n\n", text)

@@ -8,6 +8,9 @@ from json import loads
 import pytest
 
 from memcli.diagnostics.content import line_at
+from memcli.index.lexical import build
+from memcli.memory.tombstones import fold
+from memcli.memory.words import MARKS, normalized, unmarked
 from memcli.text.controls import escaped, for_prompt, quoted, strip_controls
 from memcli.views import json, page
 from tests.work import ends
@@ -45,6 +48,18 @@ def test_a_blank_between_words_of_braille_stays():
     run = 1_000_000 * "\u2800"
     with ends():
         assert strip_controls(f"x{run}⠁{run}x") == "x⠁x"
+
+
+@pytest.mark.parametrize("marks", ["\u0301\u0316", "\uff9e\u0316", "\u0f73\u0316"])
+def test_marks_on_one_letter_without_end_take_no_time(marks):
+    """To put them in order takes a time that grows with the square of their number;
+    other signs in a row, and as many marks as a letter has, stay."""
+    text = f"a{100_000 * marks}"
+    with ends():
+        for read in (build, unmarked, fold):
+            read(text)
+    kept = f"{40 * '—'} a{MARKS * marks[-1]}"
+    assert normalized("NFD", kept) == kept
 
 
 @pytest.mark.parametrize("text", ["1\ufe0f\u20e3", "❤\ufe0f", "©\ufe0f", "漢\ufe00"])

@@ -2,6 +2,7 @@
 
 import os
 import re
+from unicodedata import normalize
 
 import pytest
 
@@ -434,3 +435,14 @@ def test_the_persons_own_rules_stand_before_a_repositorys(project):
     project.ok("add", "--level", "global", "--kind", "policy", own)
     told = project.ok("recall", "the shop", "--max-tokens", "900").out
     assert own in told.partition("Never touch")[0]
+
+
+@pytest.mark.parametrize("title", ["한글 문서", "ガイド", "Ελληνικά ά", "naïve"])
+def test_a_letter_is_found_in_one_character_and_in_several(project, title):
+    """In the task or in memory: names of files on a Mac have several."""
+    for written in ("NFC", "NFD"):
+        project.remembers(normalize(written, title), "Some text.")
+        project.ok("index")
+        for asked in ("NFC", "NFD"):
+            found = titles(project, normalize(asked, title.split()[0]))
+            assert found == [normalize(written, title)], (written, asked)

@@ -2,12 +2,12 @@
 Pure."""
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from memcli.memory.words import normalized
 from memcli.sessions.model import Turn
 from memcli.text.matching import regex, table
 from memcli.text.sentences import sentences as whole_sentences
@@ -90,7 +90,7 @@ def spoken(turn: Turn) -> bool:
 def fold(text: str) -> str:
     """`text` in lower case between blanks, contractions as one word, without other
     punctuation."""
-    low = (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
+    low = (text if text.isascii() else normalized("NFKC", text)).lower()
     low = _CONTRACTION.sub("", low).replace("`", " ` ")
     return f" {regex(_BETWEEN, re.VERBOSE).sub(' ', low).strip()} "
 
