@@ -163,6 +163,32 @@ def retires(repo):
     repo.ok("compact")
 
 
+def takes_back(repo):
+    """Committed, and known to the index; the text before."""
+    live = repo.read()
+    retires(repo)
+    repo.commit("taken back")
+    repo.ok("recall", "mails")
+    return live
+
+
+def recalled(repo):
+    return repo.ok("recall", "freeze the clock").out
+
+
+def is_told(repo):
+    return FREEZE in recalled(repo) + repo.hook("session-start", source="startup").out
+
+
+def named(repo):
+    """What doctor says of what was taken back."""
+    return [row for row in repo.checks() if row["name"] == "taken-back"]
+
+
+def is_refused(repo):
+    return "it was wrong" in repo.ends(5, "add", f"{FREEZE}.").err
+
+
 def reinforces(repo):
     repo.ok("reinforce", id_of(repo, FREEZE), env={"MEM_NOW": "2026-12-24"})
 
@@ -178,7 +204,7 @@ def test_what_was_taken_back_comes_back_by_no_count(repo, how, is_turned):
     said = merged(repo, retires, reinforces, is_turned, how)
     assert f"'{FREEZE}' stays taken back (2026-11-21, it was wrong)" in said
     assert FREEZE not in repo.read()
-    assert FREEZE not in repo.ok("recall", "freeze the clock").out
+    assert FREEZE not in recalled(repo)
     assert "was taken back" in repo.ends(5, "add", f"{FREEZE}.").err
 
 
@@ -190,7 +216,7 @@ def test_an_edit_of_what_was_taken_back_waits_for_a_person(repo, is_turned):
     assert entry.status == "retired"
     assert f"mem restore {entry.id[:8]} brings it back" in said
     repo.ok("restore", entry.id)
-    assert "and orders" in repo.ok("recall", "freeze the clock").out
+    assert "and orders" in recalled(repo)
     assert "taken-back" not in repo.mem("doctor").out
 
 
@@ -225,21 +251,20 @@ def test_what_no_driver_saw_is_told_no_more_and_named(repo):
     retires(repo)
     repo.write("MEMORY.md", live)
     entry = id_of(repo, FREEZE)
-    assert FREEZE not in repo.ok("recall", "freeze the clock").out
-    assert FREEZE not in repo.hook("session-start", source="startup").out
-    [row] = [row for row in repo.checks() if row["name"] == "taken-back"]
+    assert not is_told(repo)
+    [row] = named(repo)
     assert row["hint"].startswith("mem compact; ")
     repo.ends(5, "add", f"{FREEZE}.")
     repo.ends(1, "compact", "--check")
     repo.ok("restore", entry)
-    assert FREEZE in repo.ok("recall", "freeze the clock").out
+    assert FREEZE in recalled(repo)
     repo.ok("compact", "--check")
     repo.ok("undo")
     repo.ok("compact")
     assert FREEZE not in repo.read()
     assert repo.read("MEMORY.archive.md").count(entry) == 1
     repo.ok("restore", entry)
-    assert FREEZE in repo.ok("recall", "freeze the clock").out
+    assert FREEZE in recalled(repo)
 
 
 def marks_retired(repo):
@@ -264,28 +289,27 @@ def test_what_one_side_took_back_and_the_other_moved_is_told_no_more(
     entry = id_of(repo, FREEZE)
     merged(repo, takes_back, moves, is_turned)
     assert FREEZE in repo.read("tasks/cart.md")
-    assert FREEZE not in repo.ok("recall", "freeze the clock").out
-    assert FREEZE not in repo.hook("session-start", source="startup").out
-    [row] = [row for row in repo.checks() if row["name"] == "taken-back"]
+    assert not is_told(repo)
+    [row] = named(repo)
     assert row["path"] == "tasks/cart.md"
     repo.ends(5, "add", f"{FREEZE}.")
     repo.ok("compact")
     assert FREEZE not in repo.read("tasks/cart.md") + repo.read()
     repo.ok("restore", entry)
-    assert FREEZE in repo.ok("recall", "freeze the clock").out
-    assert "taken-back" not in {row["name"] for row in repo.checks()}
+    assert FREEZE in recalled(repo)
+    assert not named(repo)
     repo.ok("index", "--rebuild")
-    assert FREEZE in repo.ok("recall", "freeze the clock").out
+    assert FREEZE in recalled(repo)
 
 
 def test_what_was_moved_and_taken_back_is_restored_where_it_stands(repo):
     entry = id_of(repo, FREEZE)
     merged(repo, retires, moves)
     repo.ok("restore", entry)
-    assert FREEZE in repo.ok("recall", "freeze the clock").out
+    assert FREEZE in recalled(repo)
     assert FREEZE in repo.read("tasks/cart.md")
     repo.ok("compact")
-    assert FREEZE in repo.ok("recall", "freeze the clock").out
+    assert FREEZE in recalled(repo)
 
 
 def removes(repo):
@@ -305,36 +329,31 @@ def empties(repo):
 @pytest.mark.parametrize("loses", [removes, renames, empties])
 def test_an_archive_that_is_removed_lets_nothing_come_back(repo, loses, is_merged):
     """What was taken back in it is read from git, by whatever way it went."""
-    live = repo.read()
-    retires(repo)
-    repo.commit("taken back")
-    repo.ok("recall", "mails")
+    live = takes_back(repo)
     if is_merged:
         merged(repo, adds, loses)
     else:
         loses(repo)
     repo.ok("recall", "mails")
-    assert "it was wrong" in repo.ends(5, "add", f"{FREEZE}.").err
+    assert is_refused(repo)
     repo.write("MEMORY.md", live)
-    assert "taken-back" in {row["name"] for row in repo.checks()}
+    assert named(repo)
     repo.ok("compact")
-    assert FREEZE not in repo.ok("recall", "freeze the clock").out
+    assert FREEZE not in recalled(repo)
     repo.ok("add", "--again", f"{FREEZE}.")
-    assert FREEZE in repo.ok("recall", "freeze the clock").out
+    assert FREEZE in recalled(repo)
 
 
-def is_told(repo):
-    hook = repo.hook("session-start", source="startup").out
-    return FREEZE in repo.ok("recall", "freeze the clock").out + hook
+def thins(repo):
+    """A sparse work tree has no archive."""
+    repo.git("sparse-checkout", "set", "--no-cone", "/*", "!MEMORY.archive.md")
+    assert not repo.has("MEMORY.archive.md")
 
 
-@pytest.mark.parametrize("loses", [removes, renames, empties])
+@pytest.mark.parametrize("loses", [removes, renames, empties, thins])
 def test_a_recall_tells_nothing_of_an_archive_that_went(repo, loses):
     """Without a compaction before, also from an index that is built anew."""
-    live = repo.read()
-    retires(repo)
-    repo.commit("taken back")
-    repo.ok("recall", "mails")
+    live = takes_back(repo)
     loses(repo)
     repo.write("MEMORY.md", live)
     assert not is_told(repo)
@@ -342,17 +361,6 @@ def test_a_recall_tells_nothing_of_an_archive_that_went(repo, loses):
     repo.write("MEMORY.md", f"{live}\n")
     assert not is_told(repo)
     repo.ok("index", "--rebuild")
-    assert not is_told(repo)
-
-
-def test_a_recall_tells_nothing_of_an_archive_out_of_a_sparse_work_tree(repo):
-    live = repo.read()
-    retires(repo)
-    repo.commit("taken back")
-    repo.ok("recall", "mails")
-    repo.git("sparse-checkout", "set", "--no-cone", "/*", "!MEMORY.archive.md")
-    assert not repo.has("MEMORY.archive.md")
-    repo.write("MEMORY.md", live)
     assert not is_told(repo)
 
 
@@ -404,23 +412,19 @@ def test_an_archive_that_cannot_be_read_lets_nothing_come_back(
     repo, damages, is_committed
 ):
     """What it had is read from the newest commit in which it is whole."""
-    live = repo.read()
-    retires(repo)
-    repo.commit("taken back")
-    repo.ok("recall", "mails")
+    live = takes_back(repo)
     damages(repo.root / "MEMORY.archive.md")
     if is_committed and damages != pipes:  # which git does not take
         repo.commit("damaged")
     repo.ok("recall", "mails")
     repo.write("MEMORY.md", live)
     assert not is_told(repo)
-    assert "it was wrong" in repo.ends(5, "add", f"{FREEZE}.").err
-    assert "taken-back" in {row["name"] for row in repo.checks()}
+    assert is_refused(repo)
+    assert named(repo)
 
 
 def test_what_was_forgotten_of_an_archive_can_be_said_anew(repo):
-    retires(repo)
-    repo.commit("taken back")
+    takes_back(repo)
     [entry] = [row for row in repo.entries("MEMORY.archive.md") if FREEZE in row.title]
     repo.ok("forget", entry.id)
     repo.ok("add", "--again", f"{FREEZE}.")
@@ -448,8 +452,7 @@ def spoils(repo):
 def test_what_is_restored_stays_whatever_its_archive_quotes(repo, is_unsound):
     """What the archive in the work tree says of an id is newer than what git has."""
     entry = id_of(repo, FREEZE)
-    retires(repo)
-    repo.commit("taken back")
+    takes_back(repo)
     archives_a_quote(repo)
     if is_unsound:
         spoils(repo)
@@ -457,7 +460,7 @@ def test_what_is_restored_stays_whatever_its_archive_quotes(repo, is_unsound):
     repo.ok("restore", entry)
     for _ in range(2):
         assert is_told(repo)
-        assert "taken-back" not in {row["name"] for row in repo.checks()}
+        assert not named(repo)
         repo.ok("compact")
         repo.commit("restored")
     if is_unsound:
@@ -476,7 +479,7 @@ def test_an_archive_that_quotes_a_mark_lets_nothing_come_back(repo):
         repo.ok("recall", "mails")
         repo.write("MEMORY.md", live)
         assert not is_told(repo)
-        assert "it was wrong" in repo.ends(5, "add", f"{FREEZE}.").err
+        assert is_refused(repo)
 
 
 @pytest.fixture
@@ -497,16 +500,13 @@ def walks(monkeypatch):
 def recalls(repo):
     """With something to refresh, whether it is told."""
     repo.write("MEMORY.md", f"{repo.read()}\n- Carts are blue\n")
-    return FREEZE in repo.ok("recall", "freeze the clock").out
+    return FREEZE in recalled(repo)
 
 
 @pytest.mark.parametrize("is_committed", [False, True])
 def test_history_is_walked_once_for_a_lost_archive(repo, walks, is_committed):
     """And not at all where HEAD has it; after a commit, so far as it is new."""
-    live = repo.read()
-    retires(repo)
-    repo.commit("taken back")
-    repo.ok("recall", "mails")
+    live = takes_back(repo)
     (repo.root / "MEMORY.archive.md").unlink()
     if is_committed:
         repo.commit("removed")
@@ -527,9 +527,7 @@ def test_history_is_walked_once_for_a_lost_archive(repo, walks, is_committed):
 def test_what_git_has_of_a_lost_archive_is_that_of_head(repo):
     """As of the branch that it is on, not as it was once known."""
     entry = id_of(repo, FREEZE)
-    live = repo.read()
-    retires(repo)
-    repo.commit("taken back")
+    live = takes_back(repo)
     repo.git("checkout", "-q", "-b", "restored")
     repo.ok("restore", entry)
     repo.commit("restored")
@@ -544,10 +542,7 @@ def test_what_git_has_of_a_lost_archive_is_that_of_head(repo):
 
 @pytest.mark.parametrize("verb", ["show", "log"])
 def test_what_git_did_not_say_of_a_lost_archive_is_asked_again(repo, monkeypatch, verb):
-    live = repo.read()
-    retires(repo)
-    repo.commit("taken back")
-    repo.ok("recall", "mails")
+    live = takes_back(repo)
     removes(repo)
     repo.commit("removed")
     repo.write("MEMORY.md", live)

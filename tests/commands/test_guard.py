@@ -591,14 +591,14 @@ def test_what_was_at_hand_does_not_bind_beside_what_is_given(project):
     """A pattern that a person gives is one; what ran beside the correction is none, but
     what the sentence names is."""
     left = {"commands": ["yarn playwright*"], "paths": ["src/**"], **LEARNED}
-    name = guarded(project, "Never change the lock by hand", **left)
-    project.ok("guard", name[:8], "--path", "yarn.lock")
-    assert ruled(project, "yarn.lock") == "deny"
-    assert ruled(project, "yarn playwright test") is None
-    name = guarded(project, "Never run `make lock` here", **left)
-    project.ok("guard", name[:8], "--path", "yarn.lock")
-    assert ruled(project, "make lock") == "deny"
-    assert ruled(project, "yarn playwright test") is None
+    for rule, stopped in {
+        "Never change the lock by hand": "yarn.lock",
+        "Never run `make lock` here": "make lock",
+    }.items():
+        name = guarded(project, rule, **left)
+        project.ok("guard", name[:8], "--path", "yarn.lock")
+        assert ruled(project, stopped) == "deny"
+        assert ruled(project, "yarn playwright test") is None
     assert ruled(project, "src/a.py") is None
 
 

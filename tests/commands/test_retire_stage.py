@@ -27,6 +27,17 @@ def fill(project, name="MEMORY.md"):
     )
 
 
+def goes_on(project):
+    """From the stage that was known to the next."""
+    project.write(".current-stage", "design\n")
+    project.write("INTENT.md", "Stage: review\n")
+
+
+def none_ended(project):
+    assert project.read(".current-stage") == "design\n"
+    assert "retired" not in stages(project).values()
+
+
 def test_a_named_stage_retires_its_live_task_entries(project):
     """Domain task and that phase, compacted ones too; team entries survive; the stage
     file is left."""
@@ -57,8 +68,7 @@ def test_the_first_detection_only_writes_the_stage(project):
     fill(project)
     project.write("INTENT.md", "---\nstage: design\n---\nBuild a shop.\n")
     project.ok("retire-stage")
-    assert project.read(".current-stage") == "design\n"
-    assert "retired" not in stages(project).values()
+    none_ended(project)
     project.write("INTENT.md", "---\nstage: implementation\n---\nBuild a shop.\n")
     project.ok("retire-stage")
     assert project.read(".current-stage") == "implementation\n"
@@ -89,8 +99,7 @@ def test_what_has_a_kind_at_the_project_outlasts_its_stage(project):
 @pytest.mark.parametrize("kind", LASTING)
 def test_an_entry_of_an_earlier_version_is_protected_as_it_stands(project, kind):
     """It says `domain: task`; nothing of it is rewritten, whatever ends its stage."""
-    project.write(".current-stage", "design\n")
-    project.write("INTENT.md", "Stage: review\n")
+    goes_on(project)
     old = project.entry(id="old", kind=kind, domain="task", phase="design")
     new = project.entry(id="new", domain="task", phase="design")
     more = "".join(project.entry(id=f"more-{number}") for number in range(4))
@@ -126,8 +135,7 @@ def test_the_domain_follows_the_level_and_can_be_said(project):
 def test_a_stage_that_would_take_too_much_is_refused(project, args):
     """More than a quarter of a file's live entries: exit 5, nothing is written, until
     it is allowed."""
-    project.write(".current-stage", "design\n")
-    project.write("INTENT.md", "Stage: review\n")
+    goes_on(project)
     gone = "".join(
         project.entry(f"Gone {number}", domain="task", phase="design")
         for number in range(2)
@@ -147,8 +155,7 @@ def test_a_stage_that_would_take_too_much_is_refused(project, args):
 def test_a_run_never_retires_what_it_wrote(project):
     """The stage moves first; the session is learned with the stage it began in, and a
     second run finds nothing new and takes nothing away."""
-    project.write(".current-stage", "design\n")
-    project.write("INTENT.md", "Stage: review\n")
+    goes_on(project)
     said = Talk(project.root).user(
         "Never log the proxy password, not even in debug builds."
     )
@@ -166,8 +173,7 @@ def test_a_run_never_retires_what_it_wrote(project):
 def test_what_leaves_with_the_stage_is_learned_anew(project):
     """The stage moves before memory is read: what it retires is not reinforced."""
     rule = "Never log the proxy password, not even in debug builds."
-    project.write(".current-stage", "design\n")
-    project.write("INTENT.md", "Stage: review\n")
+    goes_on(project)
     passing = {"domain": "task", "phase": "design"}
     others = "".join(project.entry(id=f"other-{number}") for number in range(4))
     project.memory(project.entry(id="passes", body=rule, **passing) + others)
@@ -202,8 +208,7 @@ def test_an_intent_that_is_no_text_is_unknown(project, text):
     due = project.ok("compact", "--due")
     assert "INTENT.md" in due.err
     assert "retired" in due.out
-    assert project.read(".current-stage") == "design\n"
-    assert "retired" not in stages(project).values()
+    none_ended(project)
 
 
 def test_unknown_never_overwrites_a_known_stage(project):
@@ -212,8 +217,7 @@ def test_unknown_never_overwrites_a_known_stage(project):
     project.write(".current-stage", "design\n")
     project.write("INTENT.md", "A shop sells things.")
     project.ok("retire-stage")
-    assert project.read(".current-stage") == "design\n"
-    assert "retired" not in stages(project).values()
+    none_ended(project)
 
 
 def test_a_job_has_its_own_stage_and_entries(project):

@@ -60,8 +60,7 @@ def test_what_the_code_has_outrun_is_said(project):
     )
     project.commit("Totals")
     project.mem("index")
-    (project.root / "src" / "totals.py").rename(project.root / "src" / "invoice.py")
-    project.commit("Move the totals")
+    project.moves("src/totals.py", "src/invoice.py")
     project.mem("index")
     said = re.search(
         r"names src/totals.py, gone since \w+, now src/invoice.py",

@@ -35,6 +35,13 @@ class Machine(Project):
     def learns(self):
         return self.mem("add", "--level", "global", "Deploy on Tuesdays only")
 
+    def notes(self, text, name="MEMORY.md"):
+        (self.home / name).write_text(text)
+
+    def sends(self, text, name="MEMORY.md"):
+        self.notes(text, name)
+        self.ok("sync")
+
     def text(self, name="MEMORY.md"):
         return (self.home / name).read_bytes().decode()
 
@@ -60,6 +67,10 @@ def test_a_home_of_its_own_has_a_repository_of_its_own(project, tmp_path, monkey
     trial.mkdir()
     project.ok("sync", "--git", "", env={"MEM_HOME": str(trial)})
     assert (trial / ".local/share/mem/home.git").is_dir()
+
+
+def ids_of(number):
+    return [f"{each}1111111-1111-4111-8111-111111111111" for each in range(number)]
 
 
 def in_step(*machines):
@@ -200,7 +211,7 @@ def elsewhere(project, remote, branch="main"):
 def test_a_secret_of_the_other_side_is_not_sent_on(pair, remote, project):
     """It comes into no file here, and no second address gets it."""
     _, two = pair
-    two.home.joinpath("MEMORY.md").write_text("# Memory\n\nA note.\n")
+    two.notes("# Memory\n\nA note.\n")
     two.sync()
     token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
     with elsewhere(project, remote) as folder:
@@ -225,7 +236,7 @@ def test_the_other_side_lifts_no_guard_and_has_bounds(pair, remote, project, the
     _, two = pair
     guard = project.entry("Never force push", guard="deny", commands=["git push -f *"])
     own = guard + "".join(project.entry(f"Note {number}") for number in range(4))
-    two.home.joinpath("MEMORY.md").write_text(own)
+    two.notes(own)
     two.sync()
     texts = {
         "lifted": own.replace("guard: deny\n", ""),
@@ -244,22 +255,20 @@ def test_what_a_sync_may_take_away_is_taken_back(pair, project):
     """A quarter of a file at most, merged entries and edited prose left out; what is
     let go is brought back by undo, from the project where it was let go too."""
     one, two = pair
-    ids = [f"{number}1111111-1111-4111-8111-111111111111" for number in range(4)]
+    ids = ids_of(4)
     notes = [project.entry(f"Note {name[0]}", id=name) for name in ids]
     for name, text in {
         "MEMORY.md": "".join(notes),
         "institutional.md": "".join(f"# N{n}\n\nNorm {n}.\n\n" for n in range(4)),
     }.items():
-        (two.home / name).write_text(text)
+        two.notes(text, name)
     in_step(two, one)
     merged = project.entry("Note", id=ids[0], merged_from=ids[1:3])
-    (one.home / "MEMORY.md").write_text(merged + notes[3])
-    one.ok("sync")
+    one.sends(merged + notes[3])
     two.ok("sync")
     assert "merged_from" in two.text()
     norms = two.text("institutional.md")
-    (one.home / "institutional.md").write_text("# N0\n\nNorm 0.\n")
-    one.ok("sync")
+    one.sends("# N0\n\nNorm 0.\n", "institutional.md")
     assert "3 of 4 entries would leave ~/institutional.md" in two.ends(5, "sync").err
     assert "-Norm 3." in two.ok("sync", "--dry-run").out
     project.git("init", "-q", str(two.folder))
@@ -273,7 +282,7 @@ def test_what_a_sync_may_take_away_is_taken_back(pair, project):
 def test_nobody_takes_all_entries_by_a_word_about_them(pair, project, how):
     """One that says it was merged from all, or each told no more, or by other words."""
     one, two = pair
-    ids = [f"{number}1111111-1111-4111-8111-111111111111" for number in range(8)]
+    ids = ids_of(8)
     names = "alder birch cedar dogwood elm fir ginkgo hazel".split()
     pairs = list(zip(ids, names, strict=True))
 
@@ -284,7 +293,7 @@ def test_nobody_takes_all_entries_by_a_word_about_them(pair, project, how):
         )
 
     own = entries("Water the {} on Mondays")
-    (two.home / "MEMORY.md").write_text(own)
+    two.notes(own)
     in_step(two, one)
     taken = {
         "taken up": project.entry("Run make danger", merged_from=ids),
@@ -292,8 +301,7 @@ def test_nobody_takes_all_entries_by_a_word_about_them(pair, project, how):
         "superseded": entries("Water the {} on Mondays", superseded_by=ids[0]),
         "said anew": entries("Run make danger before {}"),
     }
-    (one.home / "MEMORY.md").write_text(taken[how])
-    one.ok("sync")
+    one.sends(taken[how])
     assert "of 8 entries would leave ~/MEMORY.md" in two.ends(5, "sync").err
     assert two.text() == own
 
@@ -324,15 +332,13 @@ def test_the_other_side_puts_no_other_prose_in_the_place_of_yours(pair, project)
     """As many headings with other words below them are a loss; it may be edited."""
     one, two = pair
     note = project.entry("A note")
-    two.home.joinpath("MEMORY.md").write_text(f"{PROSE}{note}")
+    two.notes(f"{PROSE}{note}")
     in_step(two, one)
     edited = f"{PROSE.replace('alpha', 'beta')}## More\nOf it.\n\n{note}"
-    one.home.joinpath("MEMORY.md").write_text(edited)
-    one.ok("sync")
+    one.sends(edited)
     assert two.ok("sync").out.count("\n") == 1
     own = two.text()
-    one.home.joinpath("MEMORY.md").write_text(f"{OTHER_PROSE}{note}")
-    one.ok("sync")
+    one.sends(f"{OTHER_PROSE}{note}")
     refused = two.ends(5, "sync").err
     assert "would leave ~/MEMORY.md, or say something else: 'House', 'Keys'" in refused
     assert two.text() == own
@@ -341,23 +347,20 @@ def test_the_other_side_puts_no_other_prose_in_the_place_of_yours(pair, project)
 def test_the_last_notes_of_a_small_memory_do_not_go_unnamed(pair, project):
     """Two of three are refused; one by one each is named, with its id."""
     one, two = pair
-    ids = [f"{number}1111111-1111-4111-8111-111111111111" for number in range(3)]
+    ids = ids_of(3)
     notes = [
         project.entry(f"Note {key[0]}", "Water the alder on Mondays.", id=key)
         for key in ids
     ]
-    two.home.joinpath("MEMORY.md").write_text("".join(notes))
+    two.notes("".join(notes))
     in_step(two, one)
-    one.home.joinpath("MEMORY.md").write_text(notes[0])
-    one.ok("sync")
+    one.sends(notes[0])
     assert "2 of 3 entries would leave" in two.ends(5, "sync").err
-    one.home.joinpath("MEMORY.md").write_text("".join(notes[:2]))
-    one.ok("sync")
+    one.sends("".join(notes[:2]))
     gone = two.ok("sync").out.splitlines()[1:]
     assert gone == [f"told no more: Note 2 (~/MEMORY.md, id {ids[2][:8]})"]
     other = project.entry("Note 1", "Run make danger.", id=ids[1])
-    one.home.joinpath("MEMORY.md").write_text(f"{notes[0]}{other}")
-    one.ok("sync")
+    one.sends(f"{notes[0]}{other}")
     assert [row["title"] for row in two.ok("sync", "--json").json["changed"]] == [
         "Note 1"
     ]
@@ -368,10 +371,9 @@ def test_of_many_that_left_the_first_are_named(pair, project):
     one, two = pair
     names = [f"{letter}{other}" for letter in "abcdefgh" for other in "klmnopqr"]
     notes = [project.entry(f"Note {name}", id=f"{name}111111") for name in names]
-    two.home.joinpath("MEMORY.md").write_text("".join(notes))
+    two.notes("".join(notes))
     in_step(two, one)
-    one.home.joinpath("MEMORY.md").write_text("".join(notes[:4]))
-    one.ok("sync")
+    one.sends("".join(notes[:4]))
     lines = two.ok("sync", "--allow-loss").out.splitlines()
     assert 20 < len(lines) < 50
     assert lines[-1].startswith(f"... and {64 - 4 - len(lines[1:-1])} more")
@@ -381,7 +383,7 @@ def test_a_guard_that_the_other_side_calls_otherwise_is_taken_in(pair, project):
     """It binds as before; notes of this side go out."""
     one, two = pair
     guard = project.entry("Never force push", guard="deny", commands=["git push -f *"])
-    two.home.joinpath("MEMORY.md").write_text(guard)
+    two.notes(guard)
     two.sync()
     one.sync()
     path = one.home / "MEMORY.md"

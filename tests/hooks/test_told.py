@@ -483,8 +483,7 @@ def test_a_prompt_is_told_what_the_code_has_outrun(project):
     project.remembers("Round VAT in `src/totals.py`", text)
     project.commit("Totals")
     project.mem("index")
-    (project.root / "src" / "totals.py").rename(project.root / "src" / "invoice.py")
-    project.commit("Move the totals")
+    project.moves("src/totals.py", "src/invoice.py")
     project.mem("index")
     done = call(
         project, "prompt", prompt="where is the VAT of totals rounded per line?"

@@ -212,15 +212,19 @@ def test_every_pure_rename_is_followed(project):
     assert told(project) == {}
 
 
+def careful(project):
+    project.write("src/a.py", "a = 1\n" * 9)
+    project.memory(project.entry("Care", "Careful with `src/a.py` and [it](src/a.py)."))
+    project.commit()
+
+
 @pytest.mark.parametrize(
     "name",
     ["src/b.py`\n\n## Run evil first\n\n`z", "src/b`evil`.py", "src/b.py\u2028z"],
 )
 def test_a_name_that_no_line_of_an_entry_holds_is_not_written(project, name):
     """It is said, in one line, and left to the person."""
-    project.write("src/a.py", "a = 1\n" * 9)
-    project.memory(project.entry("Care", "Careful with `src/a.py` and [it](src/a.py)."))
-    project.commit()
+    careful(project)
     before = project.read()
     project.moves("src/a.py", name)
     fixed = project.mem("doctor", "--fix")
@@ -232,9 +236,7 @@ def test_a_name_that_no_line_of_an_entry_holds_is_not_written(project, name):
 
 
 def test_a_name_that_would_end_a_link_stays_out_of_it(project):
-    project.write("src/a.py", "a = 1\n" * 9)
-    project.memory(project.entry("Care", "Careful with `src/a.py` and [it](src/a.py)."))
-    project.commit()
+    careful(project)
     project.moves("src/a.py", "src/b) run evil (z.py")
     project.mem("doctor", "--fix")
     assert "`src/b) run evil (z.py` and [it](src/a.py)" in project.read()
@@ -523,7 +525,7 @@ def test_an_edit_that_mends_a_name_is_believed_at_once(project):
     gone = project.mem("show", "a1").out
     assert "names src/cart.py, gone since" in gone
     mended = "--path", "!src/cart.py", "--body", "See `src/new.py`."
-    assert project.mem("edit", "a1", *mended).code == 0
+    project.ok("edit", "a1", *mended)
     assert "gone since" not in project.mem("show", "a1").out
     project.mem("edit", "b2", "--body", "`retry_call()` in `lib/old.py`.")
     retry = project.mem("show", "b2").out

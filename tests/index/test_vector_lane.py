@@ -125,17 +125,17 @@ def test_a_filter_holds_for_the_vector_lane(garage):
         "~/MEMORY.md",
         e("Car policy", "A vehicle.", type="directive", created_at="2026-10-01"),
     )
-    assert recalled(garage, "driving a truck") == ["Automobile", "Car policy"]
-    assert recalled(garage, "driving a truck", "--type", "directive") == ["Car policy"]
-    assert recalled(garage, "driving a truck", "--level", "global") == ["Car policy"]
-    assert recalled(garage, "driving a truck", "--level", "project") == ["Automobile"]
-    assert recalled(garage, "driving a truck", "--since", "2026-09-01") == [
-        "Car policy"
-    ]
-    assert recalled(garage, "driving a truck", "--until", "2026-09-01") == [
-        "Automobile"
-    ]
-    assert recalled(garage, "driving a truck", "--type", "corrective") == []
+    kept = {
+        "": ["Automobile", "Car policy"],
+        "--type directive": ["Car policy"],
+        "--level global": ["Car policy"],
+        "--level project": ["Automobile"],
+        "--since 2026-09-01": ["Car policy"],
+        "--until 2026-09-01": ["Automobile"],
+        "--type corrective": [],
+    }
+    for given, titles in kept.items():
+        assert recalled(garage, "driving a truck", *given.split()) == titles, given
 
 
 def test_a_narrow_filter_still_finds_its_one_hit(project):

@@ -221,12 +221,13 @@ def test_the_archive_never_hides_what_still_stands(project):
 def test_an_id_twice_in_one_work_tree_is_reported_with_both_places(project):
     """In a file, across files; not across work trees, the home folder or archives."""
     project.memory(project.entry("One", id="d" * 8), project.entry("Two", id="d" * 8))
-    project.write("tasks/x.md", project.entry("Three", id="d" * 8))
-    project.write("~/MEMORY.md", project.entry("Home", id="d" * 8))
-    project.write("MEMORY.archive.md", project.entry("Kept", id="d" * 8))
-    project.write(
-        f"{JOB}/j/tasks/t/worktree/MEMORY.md", project.entry("Copy", id="d" * 8)
-    )
+    for path, title in {
+        "tasks/x.md": "Three",
+        "~/MEMORY.md": "Home",
+        "MEMORY.archive.md": "Kept",
+        f"{JOB}/j/tasks/t/worktree/MEMORY.md": "Copy",
+    }.items():
+        project.write(path, project.entry(title, id="d" * 8))
     project.write(f"{JOB}/j/tasks/t/worktree/.git", "gitdir: elsewhere\n")
     result = project.mem("index", "--json")
     told = [line for line in result.err.splitlines() if "d" * 8 in line]

@@ -66,6 +66,14 @@ def test_vectors_of_a_provider_are_pushed_and_compared(pushed, shared, embedding
     assert all(hit["factors"]["vector"] is not None for hit in answer.hits)
 
 
+def by_words(pushed):
+    """An answer of words alone."""
+    result = pushed.mem("recall", "--shared", "--json", "zebra")
+    got = (result.code, result.json["mode"], result.hits[0]["title"])
+    assert got == (0, "bm25", "Herds")
+    return result
+
+
 def test_a_provider_that_fails_leaves_the_index_as_it_was(
     pushed, shared, embedding, monkeypatch
 ):
@@ -79,24 +87,14 @@ def test_a_provider_that_fails_leaves_the_index_as_it_was(
     result = pushed.mem("index", "--shared", "-q")
     assert result.code == 4 and len(result.err.strip().split("\n")) <= 2, result.err
     assert shared.dump() == before
-    result = pushed.mem("recall", "--shared", "--json", "zebra")
-    assert (result.code, result.json["mode"], result.hits[0]["title"]) == (
-        0,
-        "bm25",
-        "Herds",
-    )
+    result = by_words(pushed)
     assert "words alone were searched" in result.err
 
 
 def test_another_model_is_said_in_one_line(pushed, shared, embedding, monkeypatch):
     """Vectors of two models are not compared."""
     monkeypatch.setenv("MEM_EMBED_MODEL", "n")
-    result = pushed.mem("recall", "--shared", "--json", "zebra")
-    assert (result.code, result.json["mode"], result.hits[0]["title"]) == (
-        0,
-        "bm25",
-        "Herds",
-    )
+    result = by_words(pushed)
     [line] = result.err.strip().split("\n")
     assert f"its vectors are of {name(embedding)}" in line
     push(pushed)

@@ -92,7 +92,7 @@ def test_another_version_of_the_tables(ready, shared, number, words):
     if number:
         says(ready, 4, words)
     else:
-        assert ready.mem("index", "--shared").code == 4
+        ready.ends(4, "index", "--shared")
     assert shared.dump() == before
 
 

@@ -84,11 +84,14 @@ def test_what_leaves_the_files_leaves_the_index(project, shared):
 
 def test_what_is_not_for_others_stays(project, shared):
     """Proxy stores, the global level, private parts, credentials."""
-    project.write("~/MEMORY.md", project.entry("Global", "marker-global"))
-    project.write("proxy.md", project.entry("Proxy", "marker-proxy"))
-    project.write("proxy.archive.md", project.entry("Proxy", "marker-old-proxy"))
-    project.write("proxy-tasks/p.md", project.entry("Proxy", "marker-proxy-task"))
-    project.write(".mem/jobs/j/MEMORY.md", project.entry("Job", "marker-ignored"))
+    for path, marker in {
+        "~/MEMORY.md": "marker-global",
+        "proxy.md": "marker-proxy",
+        "proxy.archive.md": "marker-old-proxy",
+        "proxy-tasks/p.md": "marker-proxy-task",
+        ".mem/jobs/j/MEMORY.md": "marker-ignored",
+    }.items():
+        project.write(path, project.entry("Not for others", marker))
     project.write(".gitignore", ".mem/\n")
     spanning = (
         project.entry("Half", "public words\n\n<private>\nmarker-span-one")
