@@ -172,10 +172,8 @@ def _read(text: str, path: str, line_end: str) -> _Side:
     stops = [*(entry.start for entry in file.entries), len(text)][1:]
     for entry, stop in zip(file.entries, stops, strict=False):
         block = _block_of(entry, text, stop)
-        key: tuple[str, int | str] = (entry.id, 0)
-        if entry.shared_id:
-            raise Unmergeable(f"id {entry.shared_id} stands twice")
-        if not entry.identified:
+        key: tuple[str, int | str] = (entry.stated_id, 0)
+        if not entry.stated_id:
             key = (block.text, copies[block.text])
             copies[block.text] += 1
         elif path.endswith(ARCHIVE):
@@ -183,7 +181,7 @@ def _read(text: str, path: str, line_end: str) -> _Side:
             key = (entry.id, block.body)
             block = max(blocks.get(key, block), block, key=_left_at)
         elif key in blocks:
-            raise Unmergeable(f"id {entry.id} stands twice")
+            raise Unmergeable(f"id {entry.stated_id} stands twice")
         blocks[key] = block
     bom = "\ufeff" if text.startswith("\ufeff") else ""
     first = file.entries[0].start if file.entries else len(text)

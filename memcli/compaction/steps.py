@@ -168,9 +168,11 @@ def _renamed_in_code(body: str, names: tuple[str, str]) -> str:
 def _merge_same_ids(work: Compaction) -> None:
     groups = defaultdict[tuple[str, str], list[Member]](list)
     for member in work.members:
-        if member.entry.shared_id and member.writable:
+        if not member.writable:
+            continue
+        if member.entry.shared_id:
             _part(work, member, member.entry.shared_id)
-        elif member.entry.identified and member.writable:
+        elif member.entry.identified:
             groups[member.source.path, member.entry.id].append(member)
     for group in groups.values():
         if len(group) < 2:

@@ -12,8 +12,6 @@ from memcli.memory.values import OUTERMOST, Entry, Problem
 from memcli.memory.words import count
 from memcli.project.context import read_known
 from memcli.recall.budget import tokens
-from memcli.similarity.claims import claim
-from memcli.similarity.duplicates import near_duplicate
 from memcli.text.injections import find_injections
 from memcli.text.secrets import find_secrets
 
@@ -134,11 +132,7 @@ def _conflicts(document: KnownFile) -> Iterator[Check]:
 
 
 def _unnamed(document: KnownFile) -> Iterator[Check]:
-    missing = [
-        entry
-        for entry in document.memory.entries
-        if not (entry.identified or entry.shared_id)
-    ]
+    missing = [entry for entry in document.memory.entries if not entry.stated_id]
     if missing and document.place.store != "archive":
         message = f"{count(len(missing), 'entry has', 'entries have')} no id"
         yield warning(
@@ -193,45 +187,34 @@ def _duplicates(
     documents: Iterable[KnownFile], others: Iterable[KnownFile]
 ) -> Iterator[Check]:
     """Ids that occur twice within one git work tree; an archive may repeat an id of its
-    file. Two versions of one entry become one; what says something else needs an id of
-    its own."""
-    first: dict[tuple[str, str], tuple[str, Entry]] = {}
+    file."""
+    first: dict[tuple[str, str], tuple[str, int]] = {}
     for document in others:
         for entry in _own_ids(document):
-            first.setdefault((document.tree, entry.id), (document.path, entry))
+            place = (document.path, entry.line)
+            first.setdefault((document.tree, entry.stated_id), place)
     for document in documents:
         for entry in _own_ids(document):
-            key = (document.tree, entry.id)
-            path, before = first.setdefault(key, (document.path, entry))
-            if (path, before.line) != (document.path, entry.line):
+            place = (document.path, entry.line)
+            path, line = first.setdefault((document.tree, entry.stated_id), place)
+            if (path, line) != place:
                 hint = "mem compact"
-                if path != document.path or not _are_versions(before, entry):
+                if path != document.path or entry.shared_id:
                     hint = "remove the id of the copy, then: mem doctor --fix"
                 yield failure(
                     "duplicate-ids",
-                    f"id {entry.id} is also in {path}:{before.line}",
+                    f"id {entry.stated_id} is also in {path}:{line}",
                     hint=hint,
                     path=document.path,
                     line=key_line(document.memory, entry, "id"),
                 )
 
 
-def _are_versions(entry: Entry, other: Entry) -> bool:
-    """Whether two entries of one id say the same, and mem may choose between them."""
-    is_touched = entry.touched or other.touched
-    return not is_touched and near_duplicate(claim(entry.body), claim(other.body))
-
-
 def _own_ids(document: KnownFile) -> list[Entry]:
     """The entries whose ids must be unique."""
     if document.place.store == "archive":
         return []
-    entries = document.memory.entries
-    return [
-        entry._replace(id=entry.shared_id or entry.id)
-        for entry in entries
-        if entry.identified or entry.shared_id
-    ]
+    return [entry for entry in document.memory.entries if entry.stated_id]
 
 
 def _institutional(documents: Iterable[KnownFile], max_tokens: int) -> Iterator[Check]:

@@ -179,7 +179,7 @@ def essence(entry: Entry) -> dict[str, Any]:
     essential = {
         name: getattr(entry, name) for name in Entry._fields if name not in FOLLOWING
     }
-    essential["id"] = entry.id if entry.identified else entry.shared_id
+    essential["id"] = entry.stated_id
     essential["extra"] = {key: str(value) for key, value in entry.extra.items()}
     return essential
 

@@ -123,7 +123,7 @@ class _Reader:
         self._block = cache(self._find_block)
         self.faults: list[tuple[int, str, str]] = []  # offset, message, severity
         self.line = grammar.line_numbers(self.scan)
-        self.known_ids: set[str] = set()
+        self.first_of: dict[str, Entry] = {}  # by id
 
     def read(self) -> MemoryFile:
         blocks = list(self._blocks())
@@ -141,7 +141,7 @@ class _Reader:
                 segments.append(Segment("prose", text, limit))
                 continue
             entry = self._entry(block, limit, len(entries))
-            entries.append(self._told_apart(entry, entries))
+            entries.append(self._told_apart(entry))
             segments.append(Segment("entry", entry.start, entry.end))
             if entry.end < limit:
                 segments.append(Segment("prose", entry.end, limit))
@@ -366,16 +366,14 @@ class _Reader:
             return entry
         return entry._replace(identified=identified, touched=is_touched)
 
-    def _told_apart(self, entry: Entry, above: Sequence[Entry]) -> Entry:
+    def _told_apart(self, entry: Entry) -> Entry:
         """The entry; under an id of its own where one above has the same id and says
         something else, as where an entry was copied to begin a new one. An archive may
         have several wordings of an entry."""
-        is_known = entry.id in self.known_ids
-        self.known_ids.add(entry.id)
-        if not is_known or not entry.identified or self.path.endswith(ARCHIVE):
+        first = self.first_of.setdefault(entry.id, entry)
+        if first is entry or not entry.identified or self.path.endswith(ARCHIVE):
             return entry
-        same = next(other for other in above if other.id == entry.id)
-        if grammar.are_versions(same.body, entry.body):
+        if grammar.are_versions(first.body, entry.body):
             return entry
         own_id = grammar.derived_id(entry.id, entry.body)
         return entry._replace(id=own_id, identified=False, shared_id=entry.id)

@@ -85,6 +85,11 @@ class Entry(typing.NamedTuple):
     shared_id: str = ""
 
     @property
+    def stated_id(self) -> str:
+        """The id that stands in the file; "" for none."""
+        return self.id if self.identified else self.shared_id
+
+    @property
     def is_live(self) -> bool:
         """Whether it was not retired."""
         return self.status != "retired"
