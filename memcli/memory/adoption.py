@@ -23,7 +23,7 @@ def adopted(
     every = sections(memory)
     titles = Counter(unit.title for unit in every)
     units = [
-        _told_apart(unit) if titles[unit.title] > 1 else unit
+        _told_apart(unit, titles)
         for unit in every
         if (not only or unit.id in only) and not _begins_with_rule(unit.body)
     ]
@@ -39,10 +39,10 @@ def adopted(
     return after, [unit.id for unit in units]
 
 
-def _told_apart(unit: Entry) -> Entry:
-    """A unit that has the headings of others, say a bullet, with its own words in the
-    title."""
-    if unit.body.startswith("#"):
+def _told_apart(unit: Entry, titles: Counter[str]) -> Entry:
+    """A unit; with its own words in the title where it has the headings of others, as a
+    bullet has."""
+    if titles[unit.title] == 1 or unit.body.startswith("#"):
         return unit
     return unit._replace(title=f"{unit.title}: {first_words(unit.body)}")
 
