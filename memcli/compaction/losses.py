@@ -1,7 +1,7 @@
 """What a memory file loses when another text takes its place. Pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from memcli.memory.parser import MemoryFile, sections
@@ -36,27 +36,35 @@ def loss_between(before: MemoryFile, after: MemoryFile) -> Loss:
     """What a file loses: what is told no more, or has not half of its words."""
     standing = list(filter(_is_told, before.entries))
     told = list(filter(_is_told, after.entries))
-    heirs = defaultdict[str, list[Entry]](list)
-    for entry in told:
-        for known in (entry.id, *listed(entry, "merged_from")):
-            heirs[known].append(entry)
+    heirs = _heirs(told)
     kept = {entry.id for entry in told}
-    lost = []
+    gone = list[Entry]()
+    changed = list[Entry]()
     merged = 0
     for entry in standing:
+        is_kept = entry.id in kept
         if not any(_says_still(heir, entry) for heir in heirs[entry.id]):
-            lost.append(entry)
-        elif entry.id not in kept:
+            (changed if is_kept else gone).append(entry)
+        elif not is_kept:
             merged += 1
     prose = sections(before)
     known_ids = {entry.id for entry in before.entries}
     adopted = (entry for entry in told if entry.id not in known_ids)
-    lost_prose = _lost_prose(prose, [*sections(after), *adopted])
+    gone += _lost_prose(prose, [*sections(after), *adopted])
     return Loss(
-        gone=(*(entry for entry in lost if entry.id not in kept), *lost_prose),
-        changed=tuple(entry for entry in lost if entry.id in kept),
+        gone=tuple(gone),
+        changed=tuple(changed),
         number=len(standing) + len(prose) - merged,
     )
+
+
+def _heirs(told: Iterable[Entry]) -> Mapping[str, Sequence[Entry]]:
+    """By the id of an entry those that stand for it."""
+    heirs = defaultdict[str, list[Entry]](list)
+    for entry in told:
+        for known in (entry.id, *listed(entry, "merged_from")):
+            heirs[known].append(entry)
+    return heirs
 
 
 def _is_told(entry: Entry) -> bool:
@@ -72,32 +80,33 @@ def _says_still(heir: Entry, entry: Entry) -> bool:
     return 2 * len(words & claim(heir.body).words) >= len(words)
 
 
-def _lost_prose(units: Sequence[Entry], heirs: Iterable[Entry]) -> list[Entry]:
+def _lost_prose(units: Sequence[Entry], heirs: Sequence[Entry]) -> list[Entry]:
     """The units of prose of whose words not half stand in prose or entries that are
     new. A word there stands for one of one unit, so that a list may be joined, split
     or moved, but ten rules do not live on in one."""
-    unchanged = Counter(unit.body for unit in units)
     pools = defaultdict[str, Counter[str]](Counter)
-    for heir in heirs:
-        if unchanged[heir.body]:
-            unchanged[heir.body] -= 1
-        else:
-            for line in heir.body.splitlines():
-                pools[heir.title].update(claim(line).words)
-    changed = []
-    for unit in units:
-        if unchanged[unit.body]:
-            unchanged[unit.body] -= 1
-            changed.append(unit)
+    for heir in _without(units, heirs):
+        for line in heir.body.splitlines():
+            pools[heir.title].update(claim(line).words)
+    changed = _without(heirs, units)
     # First what stands below the same headings, what has the most of its words there
     # before others; then wherever it may have gone.
     changed.sort(key=lambda unit: _share(unit, pools[unit.title]), reverse=True)
     moved = [unit for unit in changed if not _takes(unit, pools[unit.title])]
-    elsewhere = Counter[str]()
-    for pool in pools.values():
-        elsewhere.update(pool)
+    elsewhere = sum(pools.values(), Counter[str]())
     lost = [unit for unit in moved if not _takes(unit, elsewhere)]
     return sorted(lost, key=lambda unit: unit.start)
+
+
+def _without(others: Iterable[Entry], units: Iterable[Entry]) -> list[Entry]:
+    """The units whose text no other has; as many of a text as there are more."""
+    unchanged = Counter(other.body for other in others)
+    changed = list[Entry]()
+    for unit in units:
+        unchanged[unit.body] -= 1
+        if unchanged[unit.body] < 0:
+            changed.append(unit)
+    return changed
 
 
 def _share(unit: Entry, pool: Counter[str]) -> float:
