@@ -36,13 +36,12 @@ class _Level(NamedTuple):
     before: list[str]
     choices: list[str]
 
-    def close(self, texts: list[str], most: int) -> list[str]:
-        """The texts up to behind the braces; `texts` are of what stands there last."""
-        is_range = not self.choices and len(texts) == 1
-        choices = _steps(texts[0]) if is_range else [*self.choices, *texts]
-        if len(self.before) * len(choices) > most:
+    def add(self, texts: list[str], most: int, *, is_last: bool) -> None:
+        """Take in what stands before a comma, or before the end."""
+        is_range = is_last and not self.choices and len(texts) == 1
+        self.choices.extend(_steps(texts[0]) if is_range else texts)
+        if len(self.before) * len(self.choices) > most:
             raise EndlessError
-        return [start + choice for start in self.before for choice in choices]
 
 
 def unbraced(word: str) -> list[str]:
@@ -57,13 +56,12 @@ def unbraced(word: str) -> list[str]:
         if piece == "{":
             levels.append(_Level(before=texts, choices=[]))
             texts = [""]
-        elif piece == ",":
-            levels[-1].choices.extend(texts)
+        elif piece in (",", "}"):
+            levels[-1].add(texts, most, is_last=piece == "}")
             texts = [""]
-            if len(levels[-1].choices) > most:
-                raise EndlessError
-        elif piece == "}":
-            texts = levels.pop().close(texts, most)
+            if piece == "}":
+                before, choices = levels.pop()
+                texts = [start + choice for start in before for choice in choices]
         else:
             texts = [text + piece for text in texts]
     return [shown(text) for text in texts if text]
@@ -171,8 +169,5 @@ def _steps(written: str) -> Sequence[str]:
 
 def _counted(first: int, last: int, length: int) -> range:
     """The numbers from one to another, up or down."""
-    return (
-        range(first, last + 1, length)
-        if first <= last
-        else range(first, last - 1, -length)
-    )
+    way = 1 if first <= last else -1
+    return range(first, last + way, way * length)

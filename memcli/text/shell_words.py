@@ -326,7 +326,7 @@ class CommandList:
             self.command.words += self.values["@"]
         else:
             self.command.words += words
-            self.is_start = self.is_start and (is_assignment or word in KEYWORDS)
+            self.is_start &= is_assignment or word in KEYWORDS
         self.redirection = ""
         self.word = None
         self.is_quoted = False
