@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from memcli.errors import DataError, ProviderError, UsageError
 from memcli.index import fusion, lexical, weights
 from memcli.index.change import GONE, asks_of_it, is_word_of_it, versions
-from memcli.index.fulltext import KnownTerm, quoted
+from memcli.index.fulltext import FullText, KnownTerm, quoted
 from memcli.index.record import BUSY, RecordContents, connected
 from memcli.index.view import words_alone
 from memcli.memory.docs import (
@@ -103,6 +103,26 @@ def _matched(record: RecordContents, task: str) -> tuple[Rarity, list[Exchange]]
         for place, each in enumerate(known)
         if place < RAREST or each.texts < words.most
     ]
+    gone = words.known([GONE]) if asks_of_it(task) else []
+    points, of_commits, has = _points(words, telling, gone)
+    measured = dict.fromkeys((*_most(points), *_most(of_commits)))
+    fair = _by_doc(words, points, measured)
+    commits = _by_doc(words, of_commits, measured)
+    places = record.places(fair)
+    fair |= {at.id: commits[at.id] for at in places if at.source == "commit"}
+    for place, rarity in _in_subjects(places, telling):
+        fair[place] += rarity
+    for place, rarity in _in_subjects(places, gone):
+        fair[place] += rarity * weights.GONE
+    asked = {each.term: each.rarity for each in known}
+    return asked, _together(places, fair, has)
+
+
+def _points(
+    words: FullText, telling: Sequence[KnownTerm], gone: Sequence[KnownTerm]
+) -> tuple[dict[int, float], dict[int, float], dict[int, int]]:
+    """The points of parts, those that count for commits, and which terms stand in each
+    exchange or commit."""
     points: dict[int, float] = defaultdict(float)
     of_commits: dict[int, float] = defaultdict(float)
     has: dict[int, int] = defaultdict(int)
@@ -114,7 +134,6 @@ def _matched(record: RecordContents, task: str) -> tuple[Rarity, list[Exchange]]
             points[part] += score
             of_commits[part] += score * rare[number] / rarest
             has[part // PARTS] |= 1 << number
-    gone = words.known([GONE]) if asks_of_it(task) else []
     # "Removed" answers "dropped": of the words for it one counts.
     said = (at for at, each in enumerate(telling) if is_word_of_it(each.term))
     place_of_gone = next(said, len(telling))
@@ -122,17 +141,7 @@ def _matched(record: RecordContents, task: str) -> tuple[Rarity, list[Exchange]]
         if part in of_commits:
             of_commits[part] += score * weights.GONE
             has[part // PARTS] |= 1 << place_of_gone
-    measured = dict.fromkeys((*_most(points), *_most(of_commits)))
-    fair = _by_doc(words.fair({part: points[part] for part in measured}))
-    commits = _by_doc(words.fair({part: of_commits[part] for part in measured}))
-    asked = {each.term: each.rarity for each in known}
-    places = record.places(fair)
-    fair |= {at.id: commits[at.id] for at in places if at.source == "commit"}
-    for place, rarity in _in_subjects(places, telling):
-        fair[place] += rarity
-    for place, rarity in _in_subjects(places, gone):
-        fair[place] += rarity * weights.GONE
-    return asked, _together(places, fair, has)
+    return points, of_commits, has
 
 
 def _most(points: Mapping[int, float]) -> list[int]:
@@ -140,9 +149,12 @@ def _most(points: Mapping[int, float]) -> list[int]:
     return nlargest(MEASURED, points, key=points.__getitem__)
 
 
-def _by_doc(scores: Mapping[int, float]) -> dict[int, float]:
-    """The scores of exchanges and commits: of the parts of one the best counts, it
+def _by_doc(
+    words: FullText, points: Mapping[int, float], measured: Iterable[int]
+) -> dict[int, float]:
+    """The fair scores of exchanges and commits: of the parts of one the best counts, it
     comes last."""
+    scores = words.fair({part: points[part] for part in measured})
     rising = sorted(scores.items(), key=itemgetter(1))
     return {part // PARTS: score for part, score in rising}
 
@@ -169,8 +181,7 @@ def _in_subjects(
 
 def _as_said(term: str) -> str:
     """A term as it stands in a subject: its stem, a version as it is written."""
-    is_version = term.replace(" ", "").isdigit()
-    return term.replace(" ", ".") if is_version else stem(term)
+    return term.replace(" ", ".") if lexical.is_number(term) else stem(term)
 
 
 def _together(
