@@ -456,9 +456,7 @@ def write(items: Sequence[Hit], more: int, *, again: bool = False) -> str:
     before."""
     if not items:
         return ""
-    lines = [OPEN, AGAIN if again else PREAMBLE]
-    if again and all(item.layer == POINTED for item in items):
-        lines = [OPEN]  # the heading says it
+    lines = _opening(items, again=again)
     layer = ""
     number = 0
     for item in once(items):
@@ -473,6 +471,14 @@ def write(items: Sequence[Hit], more: int, *, again: bool = False) -> str:
     if more:
         lines += ["", _more(more)]
     return "\n".join([*lines, CLOSE])
+
+
+def _opening(items: Sequence[Hit], *, again: bool) -> list[str]:
+    if not again:
+        return [OPEN, PREAMBLE]
+    if all(item.layer == POINTED for item in items):
+        return [OPEN]  # the heading says it
+    return [OPEN, AGAIN]
 
 
 def _more(number: int) -> str:

@@ -4,7 +4,7 @@ answers it."""
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from heapq import nlargest
-from itertools import compress, dropwhile, pairwise
+from itertools import chain, compress, dropwhile, pairwise
 from math import log, log2
 from operator import not_
 
@@ -148,10 +148,10 @@ def sought(
     weighed = said_by(every, standing, total + weights.FEW)
     missing = compress(every, map(not_, standing))
     kept = _telling(parts, weighed)
-    named = set(also).union(*(parts[part] for part in kept))
-    power = weights.ASKED if asks else weights.STATED
     # A version is one word: its figures stand in most others.
-    named -= {part for term in filter(is_number, every) for part in term.split()}
+    figures = chain.from_iterable(map(str.split, filter(is_number, every)))
+    named = set(also).union(*map(parts.__getitem__, kept)).difference(figures)
+    power = weights.ASKED if asks else weights.STATED
     rare = {term: query.elsewhere(term) ** power for term in every if term in named}
     said = {term: weighed[term] * rare[term] for term in weighed if term in named}
     unmet = (term for term in missing if term in named and is_word(term))
@@ -302,13 +302,8 @@ def _cuts(part: str) -> list[str]:
 def bears(title: str, text: str, asked: Terms, least: float) -> bool:
     """Whether the terms that are met there are of that strength."""
     low = unmarked(f"{title}\n{text}".lower())
-    every = (asked.stems, asked.texts)
-    most = [
-        weight
-        for terms in every
-        for term, weight in terms.items()
-        if _stands(term, low)
-    ]
+    every = chain(asked.stems.items(), asked.texts.items())
+    most = [weight for term, weight in every if _stands(term, low)]
     # Most texts are found out at once: what stands nowhere is met nowhere.
     return strength(most) >= least and strength_in(title, text, asked) >= least
 
