@@ -39,8 +39,8 @@ QUIET = 1800
 AGENTS = 64 << 20
 
 _ALIKE = """
-    SELECT session, task, last FROM extracted
-    WHERE project = ? AND (size, head) = (?, ?)
+    SELECT session FROM extracted
+    WHERE project = ? AND (size, head, task, last) = (?, ?, ?, ?)
 """
 
 
@@ -152,11 +152,13 @@ class Transcripts:
             raise DataError(
                 what, "name a transcript, or - for standard input"
             ) from None
-        nothing_said = not any(session.turns for session in found)
-        if self.named and path != "-" and nothing_said:
-            _refuse_torn(path, name)
+        if any(session.turns for session in found):
+            return found
         # A file may just be in the making, standard input is not.
-        if path == "-" and nothing_said and any(each.skipped for each in found):
+        if path != "-":
+            if self.named:
+                _refuse_torn(path, name)
+        elif any(each.skipped for each in found):
             hint = "mem extract --show turns FILE shows what is understood of a file"
             raise DataError("-: nothing in it can be understood", hint)
         return found
@@ -197,16 +199,12 @@ class Transcripts:
         read: one as long, with the same beginning, task and last turn."""
         if session.name != "-" or not session.turns:
             return session
-        size = len(self.stdin)
-        none: list[tuple[str, str, str]] = []
-        alike = self.app.from_state(
-            lambda state: state.ask(_ALIKE, size, session.head).fetchall(), none
-        )
         last_read = (task_of(session.turns), session.turns[-1].key)
-        for id, *read in alike:
-            if tuple(read) == last_read:
-                return session._replace(id=id)
-        return session
+        same = (len(self.stdin), session.head, *last_read)
+        known = self.app.from_state(
+            lambda state: state.ask(_ALIKE, *same).fetchone(), None
+        )
+        return session._replace(id=known[0]) if known else session
 
     def keep(
         self,
