@@ -80,27 +80,25 @@ def check_configuration(scene: Scene) -> Iterator[Check]:
             hint = f"unset {name}, or set it to a path that begins with /"
             detail = f"{name} is a relative path, and is ignored"
             yield warning("configuration", detail, hint=hint)
-    for key, origin in settings.origins.items():
-        if origin != "default":
-            yield _setting(settings, key)
+    yield from _settings(settings, are_defaults=False)
 
 
 def check_defaults(scene: Scene) -> Iterator[Check]:
     """Each setting that is a default."""
-    settings = scene.app.project.settings
+    return _settings(scene.app.project.settings, are_defaults=True)
+
+
+def _settings(settings: Settings, *, are_defaults: bool) -> Iterator[Check]:
     for key, origin in settings.origins.items():
-        if origin == "default":
-            yield _setting(settings, key)
-
-
-def _setting(settings: Settings, key: str) -> Check:
-    value = getattr(settings.config, key)
-    text = value
-    if not isinstance(value, str):
-        text = json.dumps(value, ensure_ascii=False)
-    elif key in ("embed_url", "store_url"):
-        text = shown(value)
-    return remark("setting", f"{key} = {text} ({settings.origins[key]})")
+        if (origin == "default") is not are_defaults:
+            continue
+        value = getattr(settings.config, key)
+        text = value
+        if not isinstance(value, str):
+            text = json.dumps(value, ensure_ascii=False)
+        elif key in ("embed_url", "store_url"):
+            text = shown(value)
+        yield remark("setting", f"{key} = {text} ({origin})")
 
 
 def check_found(scene: Scene) -> Iterator[Check]:
