@@ -55,8 +55,7 @@ def failed(error: Exception) -> int:
             return fail(RefusedError.code, what, "install git, or put it on PATH")
         place = str(error.filename or "")
         name = f" ({place})" if place else ""
-        is_denied = bool(place) and isinstance(error, PermissionError)
-        hint = advice(place) if is_denied else ""
+        hint = advice(place) if isinstance(error, PermissionError) else ""
         what = f"{files.why(error)}{name}"
         return fail(RefusedError.code, what, hint or "mem doctor")
     if isinstance(error, UnicodeEncodeError) and any(map(_is_bytes, sys.argv)):

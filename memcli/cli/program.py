@@ -144,34 +144,45 @@ def _explained(error: Any, arguments: Sequence[str]) -> tuple[str, str]:
     """What is wrong with a command line, and a hint with the nearest option."""
     from memcli.cli import spellings
 
-    first = arguments[0]
+    first, *rest = arguments
     option = getattr(error, "option_name", "")
     command = next(filter(commands().__contains__, arguments), "")
-    if meant := spellings.MEANT.get(first):
+    if meant := spellings.MEANT.get(first) or _in_small(first, rest):
         return f"no such command {first!r}", meant
-    if first.lower() in commands() and first not in commands():
-        return f"no such command {first!r}", shlex.join(
-            ["mem", first.lower(), *arguments[1:]]
-        )
     if option and command not in ("", first):
-        rest = [word for word in arguments if word != command]
         what = f"{option}: put options after the command"
-        return what, shlex.join(["mem", command, *rest])
-    if now := spellings.MOVED.get(command, {}).get(option):
-        return f"no such option: {option}", f"it is now {now}"
-    key = option.removeprefix("--").replace("-", "_")
-    # what is an option where it is read is read nowhere else
-    if command and key in KEYS and option not in NUMBERS:
-        return f"no such option: {option}", f"mem {command} --set {key}=VALUE"
+        others = (word for word in arguments if word != command)
+        return what, shlex.join(["mem", command, *others])
+    if now := _as_now(command, option):
+        return f"no such option: {option}", now
     if command and (text := next(filter(_is_text, arguments), "")):
         what = f"put -- before a text that begins with {text[0]}"
         return what, f"mem {command} -- {shlex.quote(text)}"
     if command == "undo" and not option:
-        what = f"{shlex.join(arguments[1:])}: mem undo takes back the last write only"
+        what = f"{shlex.join(rest)}: mem undo takes back the last write only"
         return what, "of one entry: mem retire ID, mem restore ID or mem log ID"
     near = getattr(error, "possibilities", ())
     text = _unknown(option, near) if option and near else error.format_message()
     return text[:1].lower() + text[1:].rstrip("."), _help(error, command, option, first)
+
+
+def _in_small(first: str, rest: Sequence[str]) -> str:
+    """The line whose command is in capitals, with it in small letters; "" for
+    another."""
+    is_capital = first not in commands() and first.lower() in commands()
+    return shlex.join(["mem", first.lower(), *rest]) if is_capital else ""
+
+
+def _as_now(command: str, option: str) -> str:
+    """What stands for an option that a command had, or that is a key of the
+    configuration; "" for another, and for a key that is an option where it is read."""
+    from memcli.cli import spellings
+
+    if moved := spellings.MOVED.get(command, {}).get(option):
+        return f"it is now {moved}"
+    key = option.removeprefix("--").replace("-", "_")
+    is_key = command and key in KEYS and option not in NUMBERS
+    return f"mem {command} --set {key}=VALUE" if is_key else ""
 
 
 def _help(error: Any, command: str, option: str, first: str) -> str:

@@ -76,8 +76,13 @@ def init(
     named = ", ".join(f"--{name}" for name, given in parts.items() if given)
     whose = f"of {named} " if named else ""
     say_changes(mem, run(mem, request), remove=remove, of=whose)
-    if not asks:
-        return
+    if asks:
+        _make_history(mem, progress, history=history, everything=everything)
+
+
+def _make_history(
+    mem: App, progress: Progress, *, history: bool, everything: bool
+) -> None:
     from memcli.project.record import record_path
 
     if everything and not history and record_path(mem.project) is None:

@@ -278,10 +278,9 @@ def _session(record: HistoryRecord, named: str) -> str:
     units = _units(record, whole)
     if len(units) > 1:
         some = ", ".join(_handle_of(record, unit) for unit in units[:4])
-        raise UsageError(
-            f"{named}: {len(units)} match: {some}" + ", …" * (len(units) > 4),
-            "give more characters of one",
-        )
+        more = ", …" if len(units) > 4 else ""
+        what = f"{named}: {len(units)} match: {some}{more}"
+        raise UsageError(what, "give more characters of one")
     name = whole[2:] if whole[:2] in _SOURCES else whole
     if not units and len(name) < 32:
         raise UsageError(f"{named}: nothing of that name", HANDLES)

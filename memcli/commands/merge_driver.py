@@ -27,7 +27,6 @@ ERROR = 255  # above 128 git takes the driver for failed; 1 to 127 are conflicts
 USAGE = (
     "usage: mem merge-driver BASE OURS THEIRS [PATH [SIZE]] (git passes %O %A %B %P %L)"
 )
-_OURS_STANDS = "your side stands, git show :3:{} has the other"
 
 
 @verbose
@@ -91,9 +90,8 @@ def _merged_by_git(files: Sequence[Path], name: str, size: str) -> int:
     outcomes = [merge_texts(*sides, choice)[0] for choice in choices] or [text]
     if lifted := _lifted(sides[1:], outcomes):
         guards = ", ".join(repr(guard.title) for guard in lifted)
-        _say(
-            name, f"would lift {guards}: merge it by hand; {_OURS_STANDS.format(name)}"
-        )
+        other = f"your side stands, git show :3:{name} has the other"
+        _say(name, f"would lift {guards}: merge it by hand; {other}")
         return 1
     files[1].write_bytes(text.encode("utf-8", "surrogateescape"))
     return code

@@ -8,8 +8,9 @@ it surely was."""
 import os
 import platform
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -161,10 +162,7 @@ class HomeRepository:
     ) -> SyncReport:
         """Commit, fetch, merge, write, push; what arrives and was taken back here is
         retired. Raises MemError; what was committed stays."""
-        if not (self.folder / "info" / "attributes").is_file():
-            what = "your own memory has no repository"
-            hint = "mem sync --git makes one on this machine; with a URL it is shared"
-            raise UsageError(what, hint)
+        _require_repository(self.folder)
         with self.lock.taken("sync", wait=10.0):  # git's processes hold it to their end
             discard(self.folder / name for name in _LOCKS)
             head = self._commit(MAIN) if dry_run else self._settled()
@@ -199,8 +197,8 @@ class HomeRepository:
             taken=taken,
             address=address,
             leaving=leaving,
-            gone=_rows((name, loss.gone) for name, loss in losses.items()),
-            changed=_rows((name, loss.changed) for name, loss in losses.items()),
+            gone=_rows(losses, attrgetter("gone")),
+            changed=_rows(losses, attrgetter("changed")),
         )
 
     def _sent(self, head: str, theirs: str, *, dry_run: bool) -> int:
@@ -465,8 +463,20 @@ def _losses(mine: Texts, texts: Texts, *, refused: bool) -> dict[str, Loss]:
     return losses
 
 
-def _rows(named: Iterable[tuple[str, Sequence[Entry]]]) -> tuple[Row, ...]:
-    """(id, path, title) of units of files."""
+def _require_repository(folder: Path) -> None:
+    """Raises UsageError where none was set up."""
+    if not (folder / "info" / "attributes").is_file():
+        what = "your own memory has no repository"
+        hint = "mem sync --git makes one on this machine; with a URL it is shared"
+        raise UsageError(what, hint)
+
+
+def _rows(
+    losses: Mapping[str, Loss], units_of: Callable[[Loss], Iterable[Entry]]
+) -> tuple[Row, ...]:
+    """Some of what the files of this side lose."""
     return tuple(
-        (unit.id, f"~/{name}", unit.title) for name, units in named for unit in units
+        (unit.id, f"~/{name}", unit.title)
+        for name, between in losses.items()
+        for unit in units_of(between)
     )

@@ -238,12 +238,16 @@ def undo_text(report: UndoReport, root: str, *, dry: bool = False) -> str:
             " mem init --remove removes it again; mem init completes it"
         )
     if report.earlier:
-        description = f"the write before it, {report.earlier}"
-        if report.earlier == REMOVAL:
-            description += " (what it removed would be back and active)"
-        again = "mem undo now" if report.skipped else "another mem undo"
-        lines.append(f"{again} undoes {description}")
+        lines.append(_next_undo(report))
     return "\n".join(lines)
+
+
+def _next_undo(report: UndoReport) -> str:
+    description = f"the write before it, {report.earlier}"
+    if report.earlier == REMOVAL:
+        description += " (what it removed would be back and active)"
+    again = "mem undo now" if report.skipped else "another mem undo"
+    return f"{again} undoes {description}"
 
 
 def waiting_lines(report: UndoReport, waits: str) -> list[str]:
@@ -258,16 +262,18 @@ def _undone_entries(patches: Sequence[Patch]) -> Iterator[str]:
     before = _stated((patch.path, patch.before or "") for patch in texts)
     after = _stated((patch.path, patch.after or "") for patch in texts)
     for name, (entry, text) in (before | after).items():
-        became = "as it was before"
-        if name not in after:
-            became = "taken out"
-        elif name not in before:
-            became = "back"
-        elif before[name][1] == text:
-            continue
-        elif before[name][0].reinforcement_count != entry.reinforcement_count:
-            became = f"reinforced {count(entry.reinforcement_count, 'time')}, as before"
-        yield f"{safe(entry.title)} (id {name[:8]}): {became}"
+        earlier, earlier_text = before.get(name, (None, ""))
+        if earlier_text != text or name not in after:
+            became = _became(earlier, entry) if name in after else "taken out"
+            yield f"{safe(entry.title)} (id {name[:8]}): {became}"
+
+
+def _became(earlier: Entry | None, entry: Entry) -> str:
+    if earlier is None:
+        return "back"
+    if earlier.reinforcement_count != entry.reinforcement_count:
+        return f"reinforced {count(entry.reinforcement_count, 'time')}, as before"
+    return "as it was before"
 
 
 def _stated(texts: Iterable[tuple[str, str]]) -> dict[str, tuple[Entry, str]]:
