@@ -10,9 +10,7 @@ _LINUX_FOLDERS = {
     "cache": "~/.cache",
     "data": "~/.local/share",
 }
-VARIABLES = tuple(
-    f"XDG_{kind}_HOME" for kind in ("CONFIG", *map(str.upper, _LINUX_FOLDERS))
-)
+VARIABLES = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")
 
 
 def moved_to(variable: str, environ: Mapping[str, str] = os.environ) -> str:
