@@ -247,8 +247,12 @@ def _refuse_torn(path: str, name: str) -> None:
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
+        if error.msg == "Extra data":
+            return  # a log under another name: each of its lines is a document
         what = f"{name}:{error.lineno}: is not valid JSON: {error.msg}"
         raise DataError(what, "export the session again") from None
+    except ValueError:
+        return  # JSON with a number that Python does not read: it is whole
     except RecursionError:
         what = f"{name}:1: is nested too deeply"
         raise DataError(what, "export the session again") from None

@@ -52,11 +52,18 @@ def _asked(text, *questions, **marks):
     return _claude(ASKED, call, [result], **marks)
 
 
-def _codex(text, source="cli"):
-    about = {"id": "C1", "cwd": "/repo", "source": source}
+def _codex(text, source="cli", **thread):
+    about = {"id": "C1", "cwd": "/repo", "source": source, **thread}
     yield {"type": "session_meta", "payload": about}
     said = {"type": "user_message", "message": text}
     yield {"type": "event_msg", "payload": said}
+
+
+def _copilot(text, *, agent="", **marks):
+    start = {"sessionId": "P1", "context": {"cwd": "/repo"}}
+    yield {"type": "session.start", "id": "0", "data": start}
+    said = {"content": text, **marks}
+    yield {"type": "user.message", "id": "1", "agentId": agent, "data": said}
 
 
 def _cursor(text):
@@ -109,6 +116,10 @@ FORGED = {
     "codex's sub-agent": _codex(RULE, {"subagent": {"thread_spawn": {"depth": 1}}}),
     "codex's review": _codex(RULE, {"subagent": "review"}),
     "codex's own session": _codex(RULE, {"internal": "memory_consolidation"}),
+    "an agent's session of codex": _codex(RULE, "mcp"),
+    "codex's sub-agent by its thread": _codex(RULE, thread_source="subagent"),
+    "copilot's sub-agent": _copilot(RULE, agent="sub1"),
+    "copilot's autopilot": _copilot(RULE, isAutopilotContinuation=True),
     "opencode's sub-agent": _opencode(RULE, parentID="ses_0"),
     "qwen's sub-agent": _qwen(RULE, isSidechain=True),
     "qwen's agent": _qwen(RULE, agentId="a1"),
@@ -143,6 +154,8 @@ SAID = {
     "gemini": _gemini(GEMINI.format(ASKED, RULE)),
     "gemini's command": _gemini("Review.", displayContent=[{"text": RULE}]),
     "codex of a client's own": _codex(RULE, {"custom": "an editor"}),
+    "codex in a thread of a person": _codex(RULE, thread_source="user"),
+    "copilot": _copilot(RULE),
     "opencode": _opencode(RULE),
     "qwen": _qwen(RULE, provenance="real_user"),
     "qwen meanwhile": _qwen(

@@ -19,6 +19,9 @@ from memcli.sessions.gather import (
 )
 from memcli.text.matching import verbose
 
+AGENTS = ("mcp", "subagent")
+BY_PERSON = (None, "", "user")
+"""What begins a session, and what a thread comes from."""
 ROLES = {"user_message": "user", "agent_message": "assistant"}
 """Events that say words, and whose."""
 CALLS = {
@@ -54,6 +57,15 @@ def read(lines: Lines, into: Gather) -> None:
             take(rollout, mapping(record.get("payload")), line.place(time))
 
 
+def _is_by_agent(about: Record) -> bool:
+    """Whether an agent began a session, itself or over MCP. A client that a person
+    types in has a name, or one of its own choice."""
+    source = about.get("source")
+    begun_by = mapping(source).keys() - {"custom"}
+    is_told = source in AGENTS or about.get("thread_source") not in BY_PERSON
+    return bool(begun_by) or is_told
+
+
 class _Rollout:
     def __init__(self, into: Gather) -> None:
         self.into = into
@@ -71,9 +83,7 @@ class _Rollout:
         if not self.into.id:
             self.into.where(session=name, cwd=about.get("cwd"))
             self.into.id = name
-            # A client that a person types in has a name, or one of its own choice.
-            begun_by = mapping(about.get("source")).keys() - {"custom"}
-            self.into.by_agent = self.into.by_agent or bool(begun_by)
+            self.into.by_agent = self.into.by_agent or _is_by_agent(about)
 
     def move(self, about: Record, place: TurnPlace) -> None:
         self.into.where(cwd=about.get("cwd"))

@@ -14,6 +14,8 @@ from memcli.sessions.gather import (
     value_at,
 )
 
+PUT_IN = ("parentToolCallId", "agentId", "isAutopilotContinuation")
+"""Marks of what no person typed: of a sub-agent, and of autopilot's loop."""
 KINDS = ("session.", "user.", "assistant.", "tool.")
 
 
@@ -24,7 +26,8 @@ def recognises(record: Record) -> bool:
 
 
 def read(lines: Lines, into: Gather) -> None:
-    """Turns in order; an event whose id was seen is passed over."""
+    """Turns in order; an event whose id was seen is passed over. What bears the id of
+    an agent was said to a sub-agent, or by it."""
     for line, record in records(lines, into):
         kind = str(record.get("type"))
         data = mapping(record.get("data"))
@@ -34,13 +37,14 @@ def read(lines: Lines, into: Gather) -> None:
             continue
         place = into.event(line, record, "id")
         if place and kind in EVENTS:
-            EVENTS[kind](data, place, into)
+            by_agent = {"agentId": record.get("agentId")}
+            EVENTS[kind]({**data, **by_agent}, place, into)
 
 
 def _user(data: Record, place: TurnPlace, into: Gather) -> None:
     text = speakers.texts(data.get("content"))
     by_person = data.get("source") in (None, "", "user")
-    if by_person and not data.get("parentToolCallId"):
+    if by_person and not any(map(data.get, PUT_IN)):
         into.said("user", text, place)
     else:
         into.put_in(text, place)
