@@ -349,7 +349,7 @@ def _copies_trees() -> str:
 @verbose
 def _written() -> str:
     """What a script of sed writes a line into."""
-    return r"(?: ^ | [;{}\n/\d$] ) \s* [wW] [ \t]+ ( [^\n]+ )"
+    return r"(?: ^ | [;{}\n/\d$] ) [^\S\n]* [wW] [ \t]+ ( [^\n]+ )"
 
 
 @verbose(dot_all=True)

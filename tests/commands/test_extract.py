@@ -136,6 +136,10 @@ def test_a_torn_document_is_no_empty_session(project, torn, line):
     )
     project.write("s.jsonl", '{"type":"user","uu')
     assert "nothing was said" in project.ok("extract", "s.jsonl").out
+    line = '{"type": "summary", "sessionId": "s", "uuid": "u", "cwd": "/x"}\n'
+    for whole in (2 * line, f'{{"messages": [], "number": {"9" * 5000}}}'):
+        project.write("talk.json", whole)
+        assert "nothing was said" in project.ok("extract", "talk.json").out
     project.write("empty.json", "")
     assert "nothing was said" in project.ok("extract", "empty.json").out
 

@@ -75,6 +75,7 @@ _SLOW = {
         *(Family(f"run of {sign}", lambda n, sign=sign: sign * n) for sign in "./*~+@"),
         Family("letters", lambda n: "-" + "x" * n + "!"),
         Family("letters of a line", lambda n: "'-" + "x" * n + "\n'"),
+        Family("lines of sed", lambda n: f"sed -i '{chr(10) * n}' a.py"),
         Family("braces", lambda n: "{" * n),
         Family("nested braces", lambda n: "{" * (n // 2) + "}" * (n // 2)),
         Family("pairs of braces", lambda n: "{}" * (n // 2)),
