@@ -288,8 +288,9 @@ def _item(entry: str, title: str, text: str = "") -> "Hit":
 
 
 def rules(app: HookApp, tool: ToolCall, line: str) -> list[Candidate]:
-    """The corrections about what a tool has at hand, the weightiest first; where there
-    are so many that time runs out, of those that were looked at."""
+    """The corrections about what a tool has at hand, the weightiest first, but a third
+    of them the person's own; where there are so many that time runs out, of those that
+    were looked at."""
     here = app.project.view
     files = app.index.in_view(here, Filters())
     root = app.project.root or app.project.cwd
@@ -314,7 +315,14 @@ def rules(app: HookApp, tool: ToolCall, line: str) -> list[Candidate]:
     # What weighs the same comes in the order of its file, as at a start.
     in_file = sorted(nearest, key=lambda entry: (entry.offset, entry.entry))
     newest = sorted(in_file, key=lambda entry: entry.date, reverse=True)
-    return sorted(newest, key=_importance, reverse=True)
+    weightiest = sorted(newest, key=_importance, reverse=True)
+    if len(weightiest) <= LINES:
+        return weightiest
+    from memcli.recall.budget import in_turns  # few calls have so many
+
+    by_key = {entry.entry: entry for entry in weightiest}
+    own = {e.entry for e in weightiest if files[e.source].place.level == HOME}
+    return [by_key[key] for key in in_turns(by_key, own)]
 
 
 def _importance(entry: Candidate) -> float:

@@ -87,6 +87,18 @@ def test_time_that_runs_out_before_a_tool_keeps_what_the_person_noted(
     assert [entry.title for entry in told] == [OWN]
 
 
+def test_what_the_person_noted_of_a_file_is_among_the_first_lines(project):
+    """However many entries of a repository weigh more."""
+    project.ok("add", "--level", "global", "--kind", "pitfall", "--path", "src/*", OWN)
+    values = {"type": "corrective", "importance": 1.0, "paths": ["src/**"]}
+    theirs = (f"Theirs number {number}" for number in range(5))
+    project.memory(*(project.entry(title, **values) for title in theirs))
+    project.ok("index")
+    given = {"file_path": str(project.root / "src/a.py")}
+    said = project.hook("pre-tool", tool_name="Edit", tool_input=given).out
+    assert f"3 notes told ({OWN}; Theirs number 0; " in said
+
+
 def test_a_pattern_is_compiled_only_for_a_text_that_begins_as_it_does(monkeypatch):
     """Thousands of patterns that differ behind one folder cost a comparison each."""
     compiled = []
