@@ -249,7 +249,8 @@ function say(text) {
 }
 
 // A little markdown, as text nodes: fences, headings, lists, quotes, code, strong. A link is its words and address.
-function prose(text) {
+const NESTED = 8; // quotations within each other; what is deeper is text
+function prose(text, depth = 0) {
   const out = [], lines = text.split("\n");
   let para = [], list = null;
   const end = () => { if (para.length) out.push(el("p", {}, inline(para.join("\n")))); para = []; list = null; };
@@ -266,11 +267,11 @@ function prose(text) {
       const [, deep, number, words] = item;
       list.append(el("li", deep.length > 1 ? { class: "deep" } : {}, el("span", { class: "bullet" }, number || "•"), inline(words)));
     } else if (list && /^\s+\S/.test(line)) list.lastChild.append(" ", ...inline(line.trim()));
-    else if (line.startsWith(">")) {
+    else if (line.startsWith(">") && depth < NESTED) {
       end();
       const quoted = [line];
       while (lines[i + 1]?.startsWith(">")) quoted.push(lines[++i]);
-      out.push(el("blockquote", {}, prose(quoted.map((one) => one.replace(/^> ?/, "")).join("\n"))));
+      out.push(el("blockquote", {}, prose(quoted.map((one) => one.replace(/^> ?/, "")).join("\n"), depth + 1)));
     }
     else if (line.trim().startsWith("|")) {
       end();
@@ -536,7 +537,7 @@ function health() {
   refill($("health"),
     el("div", { class: "panel rate" }, svg("svg", { viewBox: "0 0 112 112", role: "img", "aria-label": `score ${Math.round(h.score)} of 100`, class: h.band }, ring("100", ""), ring(`${h.score} 100`, "on"), svg("text", { x: 56, y: 67 }, Math.round(h.score))),
       el("div", { class: "big" }, Object.entries(counts).map(([name, n]) => el("div", {}, el("b", {}, n.toLocaleString("en")), el("span", { class: "soft" }, name))))),
-    el("div", { class: "panel" }, el("h3", {}, "What the score is made of"), h.few && el("p", { class: "soft why" }, `These figures mean something from ${h.few} entries on.`), el("div", { class: "cards" }, Object.entries(h.metrics).map(([name, one]) => el("div", {},
+    el("div", { class: "panel" }, el("h3", {}, "What the score is made of"), h.few > 0 && el("p", { class: "soft why" }, `These figures mean something from ${h.few} entries on.`), el("div", { class: "cards" }, Object.entries(h.metrics).map(([name, one]) => el("div", {},
       el("b", {}, one.value === null ? "–" : Math.round(one.value)), el("strong", {}, name), bar(one.value ?? 0, one.value === null ? "" : colour(one.value)), el("p", {}, one.reason), one.value === 100 || !one.raise_with ? "" : el("p", { class: "soft" }, "Raise it with ", el("code", {}, one.raise_with)))))),
     el("div", { class: "panel" }, el("h3", {}, "Trend"), h.trend.length > 1 ? [svg("svg", { class: "trend", viewBox: "0 -4 1000 108", preserveAspectRatio: "none", height: 130, role: "img", "aria-label": "score by day" }, svg("polyline", { points: h.trend.map(([day, score]) => `${1000 * (Date.parse(day) - first) / reach},${100 - score}`).join(" ") })),
       el("p", { class: "soft" }, `${h.trend[0][0]}: ${Math.round(h.trend[0][1])} → ${h.trend.at(-1)[0]}: ${Math.round(h.trend.at(-1)[1])}`)] : el("p", { class: "soft" }, "Each day of mem health is kept; two make a line.")),

@@ -411,6 +411,21 @@ def test_a_quotation_is_one_and_a_life_is_a_sentence(browser, tmp_path):
     assert browser.text(".life li") == "nowchanged (title), not committed"
     browser.press("6")
     assert "mean something from 20 entries on" in browser.text("#health")
+    shown(browser, tmp_path, made._replace(health={**HEALTH, "few": 0}))
+    browser.press("6")
+    bare = "return [...document.querySelectorAll('.panel')].some((panel) => [...panel.childNodes].some((node) => node.nodeType === 3))"
+    assert browser.js(bare) is False
+
+
+def test_a_quotation_within_thousands_is_text(browser, tmp_path):
+    """Only some are read: each is one within the other, for the page as for its
+    stack."""
+    shown(browser, tmp_path, report(item(1, text=f"{20_000 * '>'} deep")))
+    browser.press("j")
+    assert browser.text("#detail .text").endswith("> deep")
+    quotes = "return document.querySelectorAll('.text blockquote').length"
+    assert browser.js(quotes) == 8
+    assert browser.log() == []
 
 
 def test_each_circle_has_a_line_and_each_pair_its_difference(browser, tmp_path):
