@@ -54,9 +54,9 @@ def guard(
         wrote(mem, command.set_guard(mem, id, mode, patterns), view.set_text)
         name_unmatched(mem, paths)
     elif ask or off or any(patterns.values()):
-        raise UsageError(
-            "missing ID", "mem guard --suggest lists lessons that could bind"
-        )
+        bound = "mem guard lists them"
+        lessons = "mem guard --suggest lists lessons that could bind"
+        raise UsageError("missing ID", bound if off else lessons)
     else:
         show(mem, command.list_guards(mem), view.list_text)
 
