@@ -119,12 +119,12 @@ def _log(app: App, session: str, report: RecallReport) -> None:
 
 def _add_commits(app: App, record: Path) -> None:
     """Add the new commits to a record where they are few."""
-    from memcli.history.commits import MANY, add_few  # a record is behind now and then
+    from memcli.history.commits import add_few  # a record is behind now and then
 
     root = app.project.root
     most = app.project.config.history_commits
-    if root is not None and not add_few(record, root, most, app.forgotten):
-        app.notes.append(MANY)
+    if root is not None:
+        app.notes += filter(None, [add_few(record, root, most, app.forgotten)])
 
 
 def _recall_shared(app: App, request: RecallRequest) -> RecallReport:

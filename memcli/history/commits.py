@@ -20,6 +20,7 @@ from memcli.text.matching import verbose
 BATCH = 2000
 FEW = 50  # so many new commits a recall adds by itself
 MANY = "new commits are not searched yet, more than a recall adds: mem index --history"
+REWRITTEN = "commits were rewritten, the new ones are not searched: mem index --history"
 _SUBJECT = 2000  # characters of a commit's first line
 _BODY = 8000
 _TRAILERS = 2000
@@ -119,15 +120,17 @@ def add_commits(
     progress: Progress = lambda what, done_so_far, of: None,
 ) -> tuple[int, str]:
     """Add the new commits of a root's repository; how many, and what could not be done.
-    With `only_few`, none when there are more than `FEW`. It goes on where it was broken
-    off."""
+    With `only_few`, none when there are more than `FEW` or old ones were rewritten. It
+    goes on where it was broken off."""
     missing = _missing_commits(record, root)
     if missing is None:
         return 0, ""
+    if only_few and missing.rewritten:
+        return 0, REWRITTEN
     count_option = f"--max-count={FEW + 1 if only_few else limit}"
     counted = _git(missing.top, "rev-list", "--count", count_option, missing.span)
     total = int(counted or limit)
-    if only_few and (missing.rewritten or total > FEW):
+    if only_few and total > FEW:
         return 0, MANY
     count = 0
     done_so_far = 0
@@ -277,11 +280,11 @@ def is_noise(subject: str, body: str, author: str, *, merge: bool) -> bool:
 
 def add_few(
     path: Path, root: Path, limit: int, forgotten: Callable[[], Forgotten]
-) -> bool:
-    """Add the commits since the last time when they are few, and say whether they are.
-    Raises DataError."""
+) -> str:
+    """Add the commits since the last time when they are few; MANY or REWRITTEN where
+    they wait. Raises DataError."""
     with opened(path, wait=BUSY, forgotten=forgotten) as record:
         if record is None:
-            return True
+            return ""
         _, fault = add_commits(record, root, limit, only_few=True)
-        return fault != MANY
+        return fault if fault in (MANY, REWRITTEN) else ""

@@ -13,6 +13,7 @@ from memcli.history.mends import AGAIN, mends
 from memcli.history.record import opened
 from memcli.index.past import found_in, search
 from memcli.memory.docs import Doc
+from memcli.memory.tombstones import Forgotten
 from memcli.recall.excerpts import excerpt
 from memcli.recall.history_layer import HistoryLayer
 from memcli.sessions.model import Turn
@@ -374,6 +375,31 @@ def commit(folder, message, file="a.py"):
     git(folder, "add", ".")
     git(folder, "commit", "-qm", message)
     return git(folder, "rev-parse", "HEAD")
+
+
+def test_a_recall_adds_few_commits_and_says_which_wait(tmp_path):
+    """Many, or those of a branch that was rewritten, which may be one."""
+    repo = tmp_path / "repo"
+    repo.mkdir()
+    git(repo, "init", "-qb", "main")
+    commit(repo, "Cap the backoff at 60 s")
+    path = tmp_path / "history.db"
+
+    def added():
+        return commits.add_few(path, repo, 100, Forgotten)
+
+    with opened(path, make=True) as record:
+        commits.add_commits(record, repo, limit=100)
+    commit(repo, "Retry the upload twice")
+    assert added() == ""
+    git(repo, "commit", "-q", "--amend", "-m", "Retry the upload three times")
+    assert added() == commits.REWRITTEN
+    with opened(path) as record:
+        commits.add_commits(record, repo, limit=100)
+    assert added() == ""
+    for number in range(commits.FEW + 1):
+        git(repo, "commit", "-q", "--allow-empty", "-m", f"Empty {number}")
+    assert added() == commits.MANY
 
 
 def test_commits_that_say_something_are_kept_as_they_come(tmp_path, record):
