@@ -10,7 +10,7 @@ from memcli.compaction.reinforce import adopt_hint
 from memcli.errors import RefusedError, UsageError
 from memcli.index.upkeep import Located
 from memcli.memory.changes import ChangeSet, Spot, came_back
-from memcli.memory.tombstones import fold
+from memcli.memory.tombstones import fold, is_tombstone
 from memcli.memory.values import (
     ARCHIVE,
     Entry,
@@ -99,6 +99,8 @@ def _plan_restore(app: App, ids: Sequence[str], *, again: bool) -> RetireReport:
             raise RefusedError(what, f"mem restore {prefix} --again")
         path = spot[0]
         archived = path.endswith(ARCHIVE)
+        if not archived:
+            _refuse_another(app, prefix, key, PlacedEntry(path, entry))
         home = source_of(path) if archived else path
         if archived or not entry.is_live:
             _refuse_twin(prefix, entry, home, standing)
@@ -140,6 +142,28 @@ def _refuse_twin(
             what = f"{prefix}: {other.entry.title} says the same ({where})"
             hint = f"that is enough; mem restore {prefix} --again keeps both"
             raise RefusedError(f"{what}; nothing was written", hint)
+
+
+def _refuse_another(app: App, prefix: str, key: str, found: PlacedEntry) -> None:
+    """Raises RefusedError where an archive has something else under the id of an
+    entry."""
+    said = claim(fold(found.entry.body))
+    for name in _copies(app, key, found.path):
+        archive = ChangeSet(today=app.today)
+        with nothing_written(name):
+            entries = hold(app.project, archive, name).entries
+        for other in entries if name.endswith(ARCHIVE) else ():
+            is_gone = is_tombstone(other, archived=True)
+            if not is_gone or other.id != found.entry.id:
+                continue
+            if not near_duplicate(said, claim(fold(other.body))):
+                here = f"{found.path}:{found.entry.line}"
+                what = (
+                    f"{prefix}: {other.title} ({name}:{other.line}) is archived, and"
+                    f" {found.entry.title} has its id by now ({here})"
+                )
+                hint = f"delete the line of the id in {here}: mem gives it a new one"
+                raise RefusedError(f"{what}; nothing was written", hint)
 
 
 def _copies(app: App, key: str, path: str) -> list[str]:

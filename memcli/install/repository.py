@@ -256,6 +256,15 @@ def refuse_linked_settings(tree_top: Path) -> None:
     refuse_links(folder / "config", folder)
 
 
+def _configure(tree_top: Path, *words: str) -> None:
+    """Change git's settings of a repository. Raises RefusedError where git cannot."""
+    said = git.run(["config", "--local", *words], tree_top)
+    if said.returncode:
+        why = (said.stderr.strip().splitlines() or ["git failed"])[0]
+        what = f"git cannot write its configuration: {why}"
+        raise RefusedError(what, "mend that, then run it again")
+
+
 def set_driver(
     tree_top: Path, *, remove: bool = False, dry_run: bool = False
 ) -> list[str]:
@@ -266,12 +275,10 @@ def set_driver(
     if known == ("" if remove else git.DRIVER_COMMAND):
         return []
     if not dry_run and remove:
-        git.run(["config", "--local", "--remove-section", "merge.mem"], tree_top)
+        _configure(tree_top, "--remove-section", "merge.mem")
     elif not dry_run:
-        git.run(
-            ["config", "--local", "merge.mem.name", "memory entries by id"], tree_top
-        )
-        git.run(["config", "--local", git.DRIVER, git.DRIVER_COMMAND], tree_top)
+        _configure(tree_top, "merge.mem.name", "memory entries by id")
+        _configure(tree_top, git.DRIVER, git.DRIVER_COMMAND)
     if remove:
         return ["removed the merge driver from the git configuration"]
     return ["registered the merge driver for memory files in the git configuration"]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from memcli.errors import DataError, MemError, RefusedError
 from memcli.memory.grammar import is_crowded
-from memcli.memory.values import ARCHIVE, Patch
+from memcli.memory.values import ARCHIVE, Patch, source_of
 from memcli.storage import durable, files, journal
 from memcli.storage.durable import UNCHANGED, read_if_there, refusing, silent
 from memcli.storage.files import written_at
@@ -408,10 +408,12 @@ def _is_source(step: Step) -> bool:
 
 
 def _mode(patch: Patch, path: Path) -> int:
-    """The permissions of the file; of a new one, less the umask."""
+    """The permissions of the file; of a new archive those of the file whose leavings it
+    keeps, of another new one, less the umask."""
     with refusing(patch.path):
-        if path.exists():
-            return stat.S_IMODE(path.stat().st_mode)
+        for model in (path, Path(source_of(str(path)))):
+            if model.exists():
+                return stat.S_IMODE(model.stat().st_mode)
     is_script = patch.after is not None and patch.after.startswith("#!")
     return 0o777 if is_script else 0o666
 

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 
 import pytest
 
@@ -199,3 +200,24 @@ def test_a_relative_xdg_folder_leads_into_no_repository(project, monkeypatch):
     assert "limit = 3" not in said
     opencode = stores(os.environ)["opencode"]
     assert opencode.is_relative_to(project.home)
+
+
+@pytest.mark.parametrize("name", ["MEMORY.md", "~/MEMORY.md"])
+def test_the_archive_of_a_private_file_is_private(project, name):
+    """What leaves a file is as private as the file was."""
+    path = project.write(name, project.entry("Zebra one", id="a" * 8))
+    path.chmod(0o600)
+    project.ok("retire", "a" * 8)
+    project.ok("compact", "--level", "global" if name.startswith("~") else "project")
+    archive = path.with_name("MEMORY.archive.md")
+    assert stat.S_IMODE(archive.stat().st_mode) == 0o600
+
+
+def test_init_says_that_git_cannot_write_its_settings(project):
+    """What the merge driver keeps would not hold, and nobody would know."""
+    project.git("init", "-q")
+    project.write(".git/config.lock", "")
+    refused = project.ends(5, "init")
+    assert "config" in refused.err and "registered" not in refused.out
+    os.unlink(project.root / ".git/config.lock")
+    assert "registered the merge driver" in project.ok("init").out

@@ -217,3 +217,20 @@ def test_a_reason_that_is_a_secret_is_not_written(project):
     entry = project.entries()[0].id
     project.ends(5, "retire", entry, "--because", "the key was ghp_" + "a1B2" * 9)
     assert project.data() == before
+
+
+def test_a_restore_brings_back_no_other_entry_that_took_the_id(project):
+    """Somebody wrote something else under the id of an archived entry."""
+    same = {"id": "a" * 8}
+    project.memory(project.entry("Zebra one", "Zebras graze.", **same))
+    project.ok("retire", "a" * 8)
+    project.ok("compact")
+    project.memory(project.entry("Another thing", "Pelicans fish at dawn.", **same))
+    before = project.read("MEMORY.archive.md")
+    refused = project.ends(5, "restore", "a" * 8)
+    assert "Zebra one" in refused.err and "Another thing" in refused.err
+    assert project.read("MEMORY.archive.md") == before
+    other = project.read().replace(f"id: {'a' * 8}\n", "")
+    project.write("MEMORY.md", other)
+    assert "restored Zebra one" in project.ok("restore", "a" * 8).out
+    assert "Pelicans" in project.read() and "Zebras graze" in project.read()
