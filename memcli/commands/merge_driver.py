@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from shlex import quote
 
 from memcli.app import App, Options
 from memcli.compaction.arrivals import without_forgotten
@@ -90,7 +91,7 @@ def _merged_by_git(files: Sequence[Path], name: str, size: str) -> int:
     outcomes = [merge_texts(*sides, choice)[0] for choice in choices] or [text]
     if lifted := _lifted(sides[1:], outcomes):
         guards = ", ".join(repr(guard.title) for guard in lifted)
-        other = f"your side stands, git show :3:{name} has the other"
+        other = f"your side stands, git show {quote(f':3:{name}')} has the other"
         _say(name, f"would lift {guards}: merge it by hand; {other}")
         return 1
     files[1].write_bytes(text.encode("utf-8", "surrogateescape"))
