@@ -99,7 +99,7 @@ def _plan_restore(app: App, ids: Sequence[str], *, again: bool) -> RetireReport:
             raise RefusedError(what, f"mem restore {prefix} --again")
         path = spot[0]
         archived = path.endswith(ARCHIVE)
-        if not archived:
+        if entry.is_live and not archived:
             _refuse_another(app, prefix, key, PlacedEntry(path, entry))
         home = source_of(path) if archived else path
         if archived or not entry.is_live:
