@@ -72,7 +72,7 @@ def _drop_copies(work: Compaction) -> None:
         path = archive_of(source.path)
         if not source.writable or path not in work.changes.files:
             continue
-        copied_ids = set(work.changes.copied_to(path))
+        copied_ids = {copy[1:] for copy in work.changes.copies() if copy[0] == path}
         entries = work.changes.file(path).entries
         days = [str(entry.extra.get("archived_at", "")) for entry in entries]
         oldest_first = sorted(
@@ -168,46 +168,49 @@ def _renamed_in_code(body: str, names: tuple[str, str]) -> str:
 def _merge_same_ids(work: Compaction) -> None:
     groups = defaultdict[tuple[str, str], list[Member]](list)
     for member in work.members:
-        if not member.writable:
-            continue
-        if member.entry.shared_id:
-            _part(work, member, member.entry.shared_id)
-        elif member.entry.identified:
+        shared_id = member.entry.shared_id
+        if shared_id and member.source.writable:
+            _part(work, member, member.entry.id, shared_id)
+        is_named = shared_id or member.entry.identified
+        # What is retired leaves as such: it takes nothing live with it.
+        if is_named and member.live and member.writable:
             groups[member.source.path, member.entry.id].append(member)
     for group in groups.values():
-        if len(group) < 2:
-            continue
         if any(member.original.touched for member in group):
             _part_edited(work, group)
         else:
-            best = min(group, key=_copy_order)
-            other_members = [member for member in group if member is not best]
-            _unite_counts(best, group)
-            work.leave(other_members, "merged")
-            work.note("same id", [best, *other_members])
+            _unite(work, group)
 
 
-def _part(work: Compaction, member: Member, same_id: str) -> None:
+def _part(work: Compaction, member: Member, own_id: str, shared_id: str) -> None:
     """Write an id of its own into an entry that has the id of another one."""
-    member.set(id=derived_id(same_id, member.entry.body))
-    work.changes.note("parted", member.source.path, [member.entry.id, same_id])
+    member.set(id=own_id)
+    work.changes.note("parted", member.source.path, [own_id, shared_id])
 
 
 def _part_edited(work: Compaction, group: Sequence[Member]) -> None:
     """Keep every wording of an entry that a person edited, as a merge of two branches
     does: the first keeps the id."""
-    first, *others = group
-    texts = {first.entry.body}
+    by_body = defaultdict[str, list[Member]](list)
+    for member in group:
+        by_body[member.entry.body].append(member)
+    first, *others = [_unite(work, copies) for copies in by_body.values()]
     for member in others:
-        same_id = first.entry.id
-        if member.entry.body in texts:
-            work.leave([member], "merged")
-            work.note("same id", [first, member])
-        else:
-            united = [*member.names("contradicts"), same_id]
-            texts.add(member.entry.body)
-            member.set(contradicts=united)
-            _part(work, member, same_id)
+        shared_id = first.entry.id
+        member.set(contradicts=[*member.names("contradicts"), shared_id])
+        own_id = derived_id(shared_id, member.entry.body)
+        _part(work, member, own_id, shared_id)
+
+
+def _unite(work: Compaction, group: Sequence[Member]) -> Member:
+    """Merge copies of one entry. Returns the one that stays."""
+    best = min(group, key=_copy_order)
+    other_members = [member for member in group if member is not best]
+    if other_members:
+        _unite_counts(best, group)
+        work.leave(other_members, "merged")
+        work.note("same id", [best, *other_members])
+    return best
 
 
 def _copy_order(member: Member) -> tuple[Any, ...]:

@@ -199,7 +199,7 @@ def _duplicates(
             path, line = first.setdefault((document.tree, entry.stated_id), place)
             if (path, line) != place:
                 hint = "mem compact"
-                if path != document.path or entry.shared_id:
+                if path != document.path:
                     hint = "remove the id of the copy, then: mem doctor --fix"
                 yield failure(
                     "duplicate-ids",

@@ -42,6 +42,8 @@ _OF_HERE = """
     ) ELSE 1 END
 """  # whether an entry is about more than folders, or about one around a folder
 _CREATED = "nullif(json_extract(metadata, '$.created'), '')"
+_WRITTEN_ID = """CASE WHEN instr(metadata, '"shared_id":')
+    THEN json_extract(metadata, '$.shared_id') ELSE entry END"""
 _START = f"coalesce(json_extract(metadata, '$.started_at'), {_CREATED}, date)"
 
 
@@ -229,9 +231,10 @@ class Entries:
         ).fetchone():
             return []
         copies = self.db.execute(
-            "SELECT entry, source, line FROM chunks WHERE part = 0 AND entry IN"
-            " (SELECT entry FROM chunks WHERE part = 0 GROUP BY entry HAVING count(*) > 1)"
-            " ORDER BY entry, source, offset"
+            f"WITH named AS (SELECT {_WRITTEN_ID} AS id, source, line, offset FROM chunks"
+            " WHERE part = 0) SELECT id, source, line FROM named WHERE id IN"
+            " (SELECT id FROM named GROUP BY id HAVING count(*) > 1)"
+            " ORDER BY id, source, offset"
         ).fetchall()
         if not copies:  # nor will it, as long as no file changes
             note = "INSERT OR REPLACE INTO meta SELECT 'apart', value FROM meta WHERE key = 'listing'"

@@ -153,6 +153,7 @@ def _metadata(entry: Entry, detail: str) -> dict[str, Any]:
         "priority": entry.priority,
         "pressing": "priority" in entry.extra and entry.priority in PRESSING,
         "written": entry.written,
+        **({"shared_id": entry.shared_id} if entry.shared_id else {}),
     }
     values |= {
         key: each_text(value, clean)

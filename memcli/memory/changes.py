@@ -409,13 +409,18 @@ class ChangeSet:
         """Remove one copy of an entry that an archive holds twice."""
         self._plan(spot).leaves = "twice"
 
-    def copied_to(self, archive: str) -> Iterator[tuple[str, str]]:
-        """Id and body of what the changes put into an archive."""
-        for spot, plan in self._plans.items():
-            if plan.copy and archive_of(spot[0]) == archive:
+    def copies(self) -> dict[tuple[str, str, str], tuple[Spot, _Copy]]:
+        """Where each wording that goes to an archive stands, by archive, id and body:
+        each goes there once, and as taken back rather than as merged."""
+        copies: dict[tuple[str, str, str], tuple[Spot, _Copy]] = {}
+        for spot, plan in sorted(self._plans.items()):
+            if copy := plan.copy:
                 entry = self.original(spot)
-                new_id = plan.copy.values.get("id", entry.id)
-                yield str(new_id), entry.body
+                entry_id = str(copy.values.get("id", entry.id))
+                key = (archive_of(spot[0]), entry_id, entry.body)
+                if key not in copies or copy.because != "merged":
+                    copies[key] = spot, copy
+        return copies
 
     def add(self, path: str, values: Mapping[str, Any], body: str) -> None:
         """Append a new entry; values that are None are left out."""
@@ -445,9 +450,7 @@ class ChangeSet:
         changes = defaultdict[str, list[EntryChange]](list)
         for path in sorted(self._fresh):
             changes[path] = []
-        for spot in sorted(self._plans):
-            plan = self._plans[spot]
-            path, place = spot
+        for (path, place), plan in sorted(self._plans.items()):
             if plan.is_change:
                 changes[path].append(plan.change(place))
         for path, text in self._new_texts():
@@ -459,11 +462,9 @@ class ChangeSet:
     def _new_texts(self) -> Iterator[tuple[str, str]]:
         """The path and text of each entry that is new in its file or archive."""
         for path, texts in self._added.items():
-            for text in texts:
-                yield path, text
-        for spot in sorted(self._plans):
-            if copy := self._plans[spot].copy:
-                yield archive_of(spot[0]), self._archived(spot, copy)
+            yield from ((path, text) for text in texts)
+        for (archive, _, _), (spot, copy) in self.copies().items():
+            yield archive, self._archived(spot, copy)
 
 
 def came_back(changes: ChangeSet, id: str, live: Mapping[str, Any] = {}) -> bool:

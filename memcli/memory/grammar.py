@@ -4,8 +4,9 @@ derived ids."""
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
+from memcli.memory.words import full_pairs, spaceless_runs
 from memcli.text.matching import verbose
 
 DETAIL = re.compile(r"(?<! [^\r\n] ) \#\#\#[ ]Detail [ \t]* (?! [^\r\n] )", re.VERBOSE)
@@ -36,6 +37,7 @@ MARK = LinePattern(
 HEADING = LinePattern(r"[ ]{0,3} ( \#{1,6} ) [ \t]++ ( [^\r\n]*+ )")
 HEAD_DATE = re.compile(r"^ \[ (\d{4}-\d{2}-\d{2}) \] [ \t]*", re.VERBOSE)
 BLANKS = "\r\n \t"
+_MOST_COMPARED = 65_536  # characters of a body that are compared with another one
 NO_BODY = "e3b0c442"  # the digest of an empty body
 _NAMESPACE = b"\x9d\x1a\x4e\x60\x5c\x0b\x5a\x8e\x9f\x3d\x6d\x65\x6d\x63\x6c\x69"
 
@@ -132,20 +134,23 @@ def heading_text(heading: re.Match[str]) -> str:
     return bare.rstrip() if not bare or bare[-1] in " \t" else text
 
 
-def are_versions(body: str, other_body: str) -> bool:
-    """Whether two texts of one id are wordings of one entry: they share more than half
-    of their words, or one has four fifths of the other's."""
-    words = _words_of(body)
-    other_words = _words_of(other_body)
+def are_versions(words: set[str], other_words: set[str]) -> bool:
+    """Whether two texts of one id, by their words, are wordings of one entry: they share
+    more than half, or one has four fifths of the other's. The work goes by the shorter
+    one."""
     shared = len(words & other_words)
     fewer = min(len(words), len(other_words))
-    return 2 * shared > len(words | other_words) or 5 * shared >= 4 * fewer
+    united = len(words) + len(other_words) - shared
+    return 2 * shared > united or 5 * shared >= 4 * fewer
 
 
-def _words_of(body: str) -> set[str]:
-    """The distinct words of a body, without the date in its heading."""
-    undated = re.sub(r"\A(#+[ \t]+)\[\d{4}-\d\d-\d\d\]", r"\1", body)
-    return set(re.findall(r"\w+", undated.lower()))
+def words_of(body: str) -> set[str]:
+    """The distinct words of a body, without the date in its heading; of scripts without
+    blanks the pairs of characters."""
+    low_body = body[:_MOST_COMPARED].lower()
+    undated = re.sub(r"\A(#+[ \t]+)\[\d{4}-\d\d-\d\d\]", r"\1", low_body)
+    pairs_of_all = map(full_pairs, spaceless_runs(undated))
+    return {*re.findall(r"\w+", undated), *chain.from_iterable(pairs_of_all)}
 
 
 def derived_id(*parts: str) -> str:

@@ -123,7 +123,10 @@ class _Reader:
         self._block = cache(self._find_block)
         self.faults: list[tuple[int, str, str]] = []  # offset, message, severity
         self.line = grammar.line_numbers(self.scan)
-        self.first_of: dict[str, Entry] = {}  # by id
+        self.first_by_id: dict[str, Entry] = {}
+        self._first_words = cache(
+            lambda id: grammar.words_of(self.first_by_id[id].body)
+        )
 
     def read(self) -> MemoryFile:
         blocks = list(self._blocks())
@@ -370,13 +373,19 @@ class _Reader:
         """The entry; under an id of its own where one above has the same id and says
         something else, as where an entry was copied to begin a new one. An archive may
         have several wordings of an entry."""
-        first = self.first_of.setdefault(entry.id, entry)
+        first = self.first_by_id.setdefault(entry.id, entry)
         if first is entry or not entry.identified or self.path.endswith(ARCHIVE):
             return entry
-        if grammar.are_versions(first.body, entry.body):
+        words = grammar.words_of(entry.body)
+        if grammar.are_versions(self._first_words(entry.id), words):
             return entry
         own_id = grammar.derived_id(entry.id, entry.body)
-        return entry._replace(id=own_id, identified=False, shared_id=entry.id)
+        apart = entry._replace(id=own_id, identified=False, shared_id=entry.id)
+        if self.first_by_id.setdefault(own_id, apart).body == entry.body:
+            return apart
+        # That one had this body, and the id, before somebody rewrote it.
+        own_id = grammar.derived_id(own_id, str(entry.start))
+        return apart._replace(id=own_id)
 
     def _tell(self, block: EntryBlock, faults: list[tuple[str, str]]) -> None:
         """Report problems of values, with the last place where each key stands."""

@@ -359,3 +359,73 @@ def test_both_wordings_of_an_entry_that_a_person_edited_stay(project):
     assert "merged 2 versions of a" in project.ok("compact").out
     assert longer in by_id(project)["a"].body
     assert A in by_id(project, "MEMORY.archive.md")["a"].body
+
+
+def test_of_equal_copies_that_a_person_edited_the_best_stays(project):
+    """It has the highest importance, the higher count and the later date, wherever it
+    stands."""
+    used = {"reinforcement_count": 9, "last_reinforced": "2026-10-01"}
+    best = {"importance": 0.9, "kind": "policy", "priority": "critical"}
+    rows = ({"importance": 0.3}, best, {"importance": 0.4, **used})
+    fill(project, *(project.entry("Clock", A, **COPIED, **row) for row in rows))
+    assert "merged 3 versions of a" in project.ok("compact").out
+    entry = by_id(project)["a"]
+    assert (entry.importance, entry.kind, entry.priority) == tuple(best.values())
+    assert (entry.reinforcement_count, entry.last_reinforced) == tuple(used.values())
+    project.ok("compact", "--check")
+
+
+@pytest.mark.parametrize("values", [{"id": "a"}, COPIED], ids=["by hand", "copied"])
+@pytest.mark.parametrize(("why", "stays"), [("stage design ended", True), ("", False)])
+def test_what_is_retired_takes_no_live_copy_with_it(project, values, why, stays):
+    """A copy that left with its stage; one that a person took back is live nowhere, and
+    neither is archived as merged into the other."""
+    gone = {"status": "retired", "retired_because": why or "wrong", "importance": 0.9}
+    retired = project.entry("Clock", A, **values, **gone)
+    fill(project, retired, project.entry("Clock", A, **values))
+    project.ok("compact")
+    assert list(by_id(project)) == ["a"] * stays
+    archived = parse(project.read("MEMORY.archive.md"), "MEMORY.archive.md").entries
+    reasons = {entry.extra["archived_because"] for entry in archived}
+    assert reasons == {"retired"}
+    project.ok("compact", "--check")
+
+
+@pytest.mark.parametrize("values", [{"id": "a"}, COPIED], ids=["by hand", "copied"])
+def test_copies_of_a_different_note_with_one_id_are_merged_at_once(project, values):
+    """The second and third get the same id of their own, and are one entry after one
+    run, and after every further one."""
+    second = "Numbered by the ERP alone."
+    entries = [project.entry("Gateway", "Written in Go.", **values)]
+    entries += [project.entry("Invoices", second, **values) for _ in range(2)]
+    fill(project, *entries)
+    project.ok("compact")
+    file = parse(project.read("MEMORY.md"), "MEMORY.md")
+    own_id = derived_id("a", f"## Invoices\n{second}")
+    assert [entry.id for entry in file.entries] == ["a", own_id]
+    project.ok("compact", "--check")
+    assert "is also in" not in project.mem("doctor").out
+
+
+def test_a_note_rewritten_under_its_own_id_is_apart_from_its_old_text(project):
+    """The old text, added again under the first id, would have the id that the rewritten
+    note has: it is given another one."""
+    texts_by_id = [("a", "Go."), (derived_id("a", "## T\nOld."), "New."), ("a", "Old.")]
+    entries = [
+        project.entry("T" if text == "Old." else text, text, id=id)
+        for id, text in texts_by_id
+    ]
+    fill(project, *entries)
+    project.ok("compact")
+    bodies = [entry.body for entry in by_id(project).values()]
+    assert sorted(bodies) == ["## Go.\nGo.", "## New.\nNew.", "## T\nOld."]
+    project.ok("compact", "--check")
+
+
+def test_wordings_without_blanks_between_words_are_merged(project):
+    """The longer one goes on where the shorter one ends, as it would in English."""
+    short = "请通过蓝色队列部署"
+    longer = short + "所有版本以便运维可以暂停发布"
+    fill(project, *(project.entry("部署", text, id="a") for text in (short, longer)))
+    assert "merged 2 versions of a" in project.ok("compact").out
+    assert longer in by_id(project)["a"].body

@@ -135,17 +135,14 @@ def test_an_id_may_stand_in_two_work_trees_but_not_twice_in_one():
     assert "id a1 is also in MEMORY.md:6" in found.detail
 
 
-@pytest.mark.parametrize(
-    ("other", "hint"),
-    [
-        ("## T\nBe quick.", "mem compact"),
-        ("## Another\nThe cache is warm.", "remove the id of the copy"),
-    ],
-)
-def test_an_id_that_was_copied_with_its_front_matter_is_no_second_version(other, hint):
-    """Two notes that say different things are not to be merged."""
+@pytest.mark.parametrize("other", ["## T\nBe quick.", "## Another\nThe cache is warm."])
+def test_compact_mends_an_id_twice_in_one_file(other):
+    """Wordings of one entry are merged, a different note is given an id of its own; in
+    two files a person decides."""
     (found,) = rows(document(entry("## T\nBe quick.") + "\n" + entry(other)))
-    assert found.hint.startswith(hint)
+    assert (found.line, found.hint) == (11, "mem compact")
+    (found,) = rows(document(entry()), document(entry(other), "tasks/a.md"))
+    assert found.hint.startswith("remove the id of the copy")
 
 
 def test_institutional_text_is_measured_with_what_stands_above_it():

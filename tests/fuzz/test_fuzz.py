@@ -81,6 +81,16 @@ _SLOW = {
         Family("pairs of braces", lambda n: "{}" * (n // 2)),
         Family("choices", lambda n: "{a,b}" * (n // 5)),
     ],
+    "memory file": [
+        Family(
+            "copies of the id of a long entry",
+            lambda n: (
+                "---\nid: a\n---\n"
+                + _distinct_words(n // 2)
+                + "\n\n---\nid: a\n---\ny\n" * (n // 40)
+            ),
+        ),
+    ],
     "section": [
         Family(
             "glue",

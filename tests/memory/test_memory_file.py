@@ -629,6 +629,14 @@ ADVERSARIES = {
     "many keys": lambda n: "---\nid: a\n" + "key:\n" * n + "---\n",
     "equal sections": lambda n: "# a\nb\n" * n,
     "lone carriage returns": lambda n: "\r---\rid: a\r---\rb\r" * n,
+    "copies of the last id": lambda n: "".join(
+        f"\n---\nid: {min(i, n)}\n---\nb{i}\n" for i in range(2 * n)
+    ),
+    "copies of the id of a long entry": lambda n: (
+        "---\nid: a\n---\n"
+        + "".join(f"w{i} " for i in range(20 * n))
+        + "".join(f"\n\n---\nid: a\n---\nb{i}\n" for i in range(n))
+    ),
     "faults": lambda n: "\n---\nid: a\ntype: x\nimportance: y\n---\nb\n" * n,
 }
 
