@@ -82,7 +82,7 @@ def forget(app: App, ids: Sequence[str]) -> ForgottenReport:
         files = [*read_all(app.project)]
         everything = _with_originals(files, wanted_ids)
         removed.extend(each for each in _entries(files) if each.key in everything)
-        _check_one_each(removed)
+        _check_one_each(removed, files)
         if not removed:
             raise UsageError(
                 "mem does not delete prose: remove the section yourself",
@@ -170,14 +170,17 @@ def is_home(path: str) -> bool:
     return path.startswith("~/")
 
 
-def _check_one_each(removed: Sequence[_Removed]) -> None:
-    """Check that no id is that of two live entries, as a merge without our driver may
-    leave them. Raises UsageError: which of them is meant is the person's to say."""
+def _check_one_each(removed: Sequence[_Removed], files: Iterable[KnownFile]) -> None:
+    """Check that no id stands in two live entries, as a merge without our driver or a
+    copy by hand may leave them. Raises UsageError: which of them is meant is the
+    person's to say."""
+    wanted = {each.key for each in removed}
     places: dict[tuple[bool, str], dict[str, str]] = {}
-    for each in removed:
-        entry, file = each
-        if entry.is_live and file.place.store != "archive":
-            of_id = places.setdefault(each.key, {})
+    for entry, file in _entries(files):
+        is_told = entry.is_live and file.place.store != "archive"
+        ids = {entry.id, entry.shared_id} if is_told else ()
+        for key in wanted.intersection((is_home(file.path), id) for id in ids):
+            of_id = places.setdefault(key, {})
             of_id.setdefault(fold(entry.body), f"{file.path}:{entry.line}")
     for (_, name), found in places.items():
         if len(found) > 1:

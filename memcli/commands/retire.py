@@ -162,7 +162,7 @@ def _refuse_another(app: App, prefix: str, key: str, found: PlacedEntry) -> None
                     f"{prefix}: {other.title} ({name}:{other.line}) is archived, and"
                     f" {found.entry.title} has its id by now ({here})"
                 )
-                hint = f"delete the line of the id in {here}: mem gives it a new one"
+                hint = f"delete the line of the id in {here}; then: mem doctor --fix"
                 raise RefusedError(f"{what}; nothing was written", hint)
 
 

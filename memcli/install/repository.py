@@ -262,7 +262,9 @@ def _configure(tree_top: Path, *words: str) -> None:
     if said.returncode:
         why = (said.stderr.strip().splitlines() or ["git failed"])[0]
         what = f"git cannot write its configuration: {why}"
-        raise RefusedError(what, "mend that, then run it again")
+        raise RefusedError(
+            what, "remove that file if no git is running; then: mem init"
+        )
 
 
 def set_driver(

@@ -115,9 +115,8 @@ def test_the_domain_follows_the_level_and_can_be_said(project):
     """A job's and a task's entries pass with their stage, `--domain` says otherwise."""
     in_job(project)
     for level, domain in (("project", "team"), ("global", "team"), ("job", "task")):
-        added = project.mem(
-            "add", f"At {level}.", "--level", level, "--job", "shop", "--json"
-        )
+        job = ("--job", "shop") if level == "job" else ()
+        added = project.mem("add", f"At {level}.", "--level", level, *job, "--json")
         shown = project.mem("show", added.json["id"], "--json").json
         assert shown["domain"] == domain
     added = project.mem("add", "For this stage.", "--domain", "task", "--json").json[

@@ -86,7 +86,7 @@ def ids(file):
 
 
 def essence(entry):
-    return (entry.id if entry.identified else "", *entry[1:13], entry.extra)
+    return (entry.stated_id, *entry[1:13], entry.extra)
 
 
 def with_eol(text, eol):
