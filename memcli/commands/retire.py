@@ -10,6 +10,7 @@ from memcli.compaction.reinforce import adopt_hint
 from memcli.errors import RefusedError, UsageError
 from memcli.index.upkeep import Located
 from memcli.memory.changes import ChangeSet, Spot, came_back
+from memcli.memory.grammar import are_versions, words_of
 from memcli.memory.tombstones import fold, is_tombstone
 from memcli.memory.values import (
     ARCHIVE,
@@ -97,28 +98,40 @@ def _plan_restore(app: App, ids: Sequence[str], *, again: bool) -> RetireReport:
         if refusal := taken_back.of(entry.body, but=entry.id):
             what = f"{prefix}: {refusal}; nothing was written"
             raise RefusedError(what, f"mem restore {prefix} --again")
-        path = spot[0]
-        archived = path.endswith(ARCHIVE)
-        if entry.is_live and not archived:
-            _refuse_another(app, prefix, key, PlacedEntry(path, entry))
-        home = source_of(path) if archived else path
-        if archived or not entry.is_live:
-            _refuse_twin(prefix, entry, home, standing)
-        for name in dict.fromkeys((*_copies(app, key, path), path, home)):
-            with nothing_written(name):
-                hold(app.project, changes, name)
-        if archived:
-            path = changes.restore(spot, **({} if entry.is_live else LIVE))
-        elif not came_back(changes, entry.id, LIVE):
+        _refuse_twin(prefix, PlacedEntry(spot[0], entry), standing)
+        _hold_copies(app, changes, key, spot[0])
+        _refuse_another(prefix, changes, spot)
+        if path := _brought_back(changes, spot):
+            changed.append((key, path, entry.title))
+        else:
             already.append(key)
-            continue
-        changed.append((key, path, entry.title))
     return RetireReport(
         verb="restored",
         changed=tuple(changed),
         already=tuple(already),
         patches=patches_of(app.project, changes),
     )
+
+
+def _hold_copies(app: App, changes: ChangeSet, key: str, path: str) -> None:
+    """Read every file in which an entry stands, and the one it comes back into."""
+    for name in dict.fromkeys((*_copies(app, key, path), path, _home_of(path))):
+        with nothing_written(name):
+            hold(app.project, changes, name)
+
+
+def _home_of(path: str) -> str:
+    """The memory file to which what stands in a file comes back."""
+    return source_of(path) if path.endswith(ARCHIVE) else path
+
+
+def _brought_back(changes: ChangeSet, spot: Spot) -> str:
+    """Make an entry live; the file in which it is then, "" where it was so already."""
+    entry = changes.original(spot)
+    path = spot[0]
+    if path.endswith(ARCHIVE):
+        return changes.restore(spot, **({} if entry.is_live else LIVE))
+    return path if came_back(changes, entry.id, LIVE) else ""
 
 
 def _standing(app: App) -> Iterator[PlacedEntry]:
@@ -130,37 +143,41 @@ def _standing(app: App) -> Iterator[PlacedEntry]:
 
 
 def _refuse_twin(
-    prefix: str, entry: Entry, path: str, standing: Iterable[PlacedEntry]
+    prefix: str, found: PlacedEntry, standing: Iterable[PlacedEntry]
 ) -> None:
-    """Raises RefusedError where a live entry of the file says what this one says."""
+    """Raises RefusedError where a live entry of the file says what one that comes back
+    into it says."""
+    entry = found.entry
+    home = _home_of(found.path)
+    if entry.is_live and home == found.path:
+        return
     restored_claim = claim(fold(entry.body))
     for other in standing:
-        if other.path != path or other.entry.id == entry.id:
+        if other.path != home or other.entry.id == entry.id:
             continue
         if near_duplicate(restored_claim, claim(fold(other.entry.body))):
-            where = f"{path}:{other.entry.line}, id {other.entry.id[:8]}"
+            where = f"{home}:{other.entry.line}, id {other.entry.id[:8]}"
             what = f"{prefix}: {other.entry.title} says the same ({where})"
             hint = f"that is enough; mem restore {prefix} --again keeps both"
             raise RefusedError(f"{what}; nothing was written", hint)
 
 
-def _refuse_another(app: App, prefix: str, key: str, found: PlacedEntry) -> None:
-    """Raises RefusedError where an archive has something else under the id of an
-    entry."""
-    said = claim(fold(found.entry.body))
-    for name in _copies(app, key, found.path):
-        archive = ChangeSet(today=app.today)
-        with nothing_written(name):
-            entries = hold(app.project, archive, name).entries
-        for other in entries if name.endswith(ARCHIVE) else ():
-            is_gone = is_tombstone(other, archived=True)
-            if not is_gone or other.id != found.entry.id:
-                continue
-            if not near_duplicate(said, claim(fold(other.body))):
-                here = f"{found.path}:{found.entry.line}"
+def _refuse_another(prefix: str, changes: ChangeSet, spot: Spot) -> None:
+    """Raises RefusedError where an archive that is held has something else under the id
+    of an entry: whose words are meant is the person's to say."""
+    path = spot[0]
+    entry = changes.original(spot)
+    if path.endswith(ARCHIVE):
+        return
+    words = words_of(entry.body)
+    for name, file in changes.files.items():
+        for other in file.entries if name.endswith(ARCHIVE) else ():
+            is_gone = other.id == entry.id and is_tombstone(other, archived=True)
+            if is_gone and not are_versions(words, words_of(other.body)):
+                here = f"{path}:{entry.line}"
                 what = (
                     f"{prefix}: {other.title} ({name}:{other.line}) is archived, and"
-                    f" {found.entry.title} has its id by now ({here})"
+                    f" {entry.title} has its id by now ({here})"
                 )
                 hint = f"delete the line of the id in {here}; then: mem doctor --fix"
                 raise RefusedError(f"{what}; nothing was written", hint)

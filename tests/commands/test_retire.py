@@ -1,5 +1,7 @@
 """mem retire, mem restore, mem undo: out of recall, and back."""
 
+import pytest
+
 from memcli.memory.parser import parse
 from memcli.storage import journal
 from memcli.storage.files import state_dir
@@ -219,13 +221,17 @@ def test_a_reason_that_is_a_secret_is_not_written(project):
     assert project.data() == before
 
 
-def test_a_restore_brings_back_no_other_entry_that_took_the_id(project):
+@pytest.mark.parametrize("status", ["active", "retired"])
+def test_a_restore_brings_back_no_other_entry_that_took_the_id(project, status):
     """Somebody wrote something else under the id of an archived entry."""
     same = {"id": "a" * 8}
     project.memory(project.entry("Zebra one", "Zebras graze.", **same))
     project.ok("retire", "a" * 8)
     project.ok("compact")
-    project.memory(project.entry("Another thing", "Pelicans fish at dawn.", **same))
+    another = project.entry(
+        "Another thing", "Pelicans fish at dawn.", status=status, **same
+    )
+    project.memory(another)
     before = project.read("MEMORY.archive.md")
     refused = project.ends(5, "restore", "a" * 8)
     assert "Zebra one" in refused.err and "Another thing" in refused.err
