@@ -104,10 +104,10 @@ def _matched(record: RecordContents, task: str) -> tuple[Rarity, list[Exchange]]
         if place < RAREST or each.texts < words.most
     ]
     gone = words.known([GONE]) if asks_of_it(task) else []
-    points, of_commits, has = _points(words, telling, gone)
-    measured = dict.fromkeys((*_most(points), *_most(of_commits)))
-    fair = _by_doc(words, points, measured)
-    commits = _by_doc(words, of_commits, measured)
+    met = _met(words, telling, gone)
+    measured = dict.fromkeys((*_most(met.points), *_most(met.of_commits)))
+    fair = _by_doc(words, met.points, measured)
+    commits = _by_doc(words, met.of_commits, measured)
     places = record.places(fair)
     fair |= {at.id: commits[at.id] for at in places if at.source == "commit"}
     for place, rarity in _in_subjects(places, telling):
@@ -115,14 +115,23 @@ def _matched(record: RecordContents, task: str) -> tuple[Rarity, list[Exchange]]
     for place, rarity in _in_subjects(places, gone):
         fair[place] += rarity * weights.GONE
     asked = {each.term: each.rarity for each in known}
-    return asked, _together(places, fair, has)
+    return asked, _together(places, fair, met.terms)
 
 
-def _points(
+class _Met(NamedTuple):
+    """The BM25 of parts of exchanges, the points of parts of commits, and which terms
+    stand in each exchange or commit, a bit for each."""
+
+    points: Mapping[int, float]
+    of_commits: Mapping[int, float]
+    terms: Mapping[int, int]
+
+
+def _met(
     words: FullText, telling: Sequence[KnownTerm], gone: Sequence[KnownTerm]
-) -> tuple[dict[int, float], dict[int, float], dict[int, int]]:
-    """The points of parts, those that count for commits, and which terms stand in each
-    exchange or commit."""
+) -> _Met:
+    """How well parts of the record meet the terms of a task, and, in commits, words for
+    what is `gone`."""
     points: dict[int, float] = defaultdict(float)
     of_commits: dict[int, float] = defaultdict(float)
     has: dict[int, int] = defaultdict(int)
@@ -141,7 +150,7 @@ def _points(
         if part in of_commits:
             of_commits[part] += score * weights.GONE
             has[part // PARTS] |= 1 << place_of_gone
-    return points, of_commits, has
+    return _Met(points=points, of_commits=of_commits, terms=has)
 
 
 def _most(points: Mapping[int, float]) -> list[int]:

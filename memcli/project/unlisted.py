@@ -238,7 +238,10 @@ def unchanged_head(path: str, since: str) -> tuple[str, bool]:
     head = (git.ask(top, "rev-parse", "HEAD") or "").strip() if top else ""
     if not (top and head and since):
         return head, False
-    return head, head == since or _last_commit(top, path, f"{head}...{since}") == ""
+    if head == since:
+        return head, True
+    changed_by = _last_commit(top, path, f"{head}...{since}")
+    return head, changed_by == ""
 
 
 def note_bound(base: Path, files: Iterable[FoundFile]) -> None:

@@ -4,9 +4,8 @@ answers it."""
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from heapq import nlargest
-from itertools import chain, compress, dropwhile, pairwise
+from itertools import chain, dropwhile, pairwise
 from math import log, log2
-from operator import not_
 
 from memcli.index import lexical as query
 from memcli.index import weights
@@ -146,7 +145,6 @@ def sought(
     standing = counts(every)
     # As if there were some more: in a memory of five texts no word is rare.
     weighed = said_by(every, standing, total + weights.FEW)
-    missing = compress(every, map(not_, standing))
     kept = _telling(parts, weighed)
     # A version is one word: its figures stand in most others.
     figures = chain.from_iterable(map(str.split, filter(is_number, every)))
@@ -154,8 +152,9 @@ def sought(
     power = weights.ASKED if asks else weights.STATED
     rare = {term: query.elsewhere(term) ** power for term in every if term in named}
     said = {term: weighed[term] * rare[term] for term in weighed if term in named}
-    unmet = (term for term in missing if term in named and is_word(term))
-    whole = sum(said.values()) + sum(map(rare.__getitem__, unmet))
+    stands = dict(zip(every, standing, strict=True))
+    nowhere = [term for term in rare if not stands[term] and is_word(term)]
+    whole = sum(said.values()) + sum(rare[term] for term in nowhere)
     return Sought(
         text="\n".join(kept), weights=said, whole=whole, asks=asks, crowd=crowd
     )

@@ -13,6 +13,7 @@ from memcli.install.targets import REMOVAL
 from memcli.memory.parser import parse
 from memcli.memory.values import listed
 from memcli.memory.words import body_of
+from memcli.named import NamedTuple
 from memcli.recall.budget import cut_words
 from memcli.text.controls import for_display, for_prompt
 from memcli.text.secrets import redact_secrets
@@ -261,28 +262,40 @@ def _undone_entries(patches: Sequence[Patch]) -> Iterator[str]:
     texts = [patch for patch in patches if patch.path.endswith(".md")]
     before = _stated((patch.path, patch.before or "") for patch in texts)
     after = _stated((patch.path, patch.after or "") for patch in texts)
-    for name, (entry, text) in (before | after).items():
-        earlier, earlier_text = before.get(name, (None, ""))
-        if earlier_text != text or name not in after:
-            became = _became(earlier, entry) if name in after else "taken out"
-            yield f"{safe(entry.title)} (id {name[:8]}): {became}"
+    for name, stated in (before | after).items():
+        earlier = before.get(name)
+        if name not in after:
+            became = "taken out"
+        elif earlier is None:
+            became = "back"
+        elif earlier.text != stated.text:
+            became = _became(earlier.entry, stated.entry)
+        else:
+            continue
+        yield f"{safe(stated.entry.title)} (id {name[:8]}): {became}"
 
 
-def _became(earlier: Entry | None, entry: Entry) -> str:
-    if earlier is None:
-        return "back"
+def _became(earlier: Entry, entry: Entry) -> str:
     if earlier.reinforcement_count != entry.reinforcement_count:
         return f"reinforced {count(entry.reinforcement_count, 'time')}, as before"
     return "as it was before"
 
 
-def _stated(texts: Iterable[tuple[str, str]]) -> dict[str, tuple[Entry, str]]:
-    """The entries of some files by id, each with its text."""
-    return {
-        entry.id: (entry, text[entry.start : entry.end].strip())
-        for path, text in texts
-        for entry in parse(text, path).entries
-    }
+class _StatedEntry(NamedTuple):
+    """An entry, and its text in the file."""
+
+    entry: Entry
+    text: str
+
+
+def _stated(texts: Iterable[tuple[str, str]]) -> dict[str, _StatedEntry]:
+    """The entries of some files by id."""
+    stated = {}
+    for path, text in texts:
+        for entry in parse(text, path).entries:
+            own_text = text[entry.start : entry.end].strip()
+            stated[entry.id] = _StatedEntry(entry=entry, text=own_text)
+    return stated
 
 
 def _seen_from(root: str, path: str) -> str:

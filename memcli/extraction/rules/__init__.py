@@ -234,17 +234,22 @@ def about(
     that is meant, whatever ran last."""
     low = fold(body)
     before = turns[max(0, turn - NEAR) : turn][::-1]
-    read = chain.from_iterable(map(read_by, before))
-    files = [path for path in (*_edited(before), *read) if _names(low, path)]
-    named = [one for one in before if _names_command(low, one)]
-    if not (named_only or files or {*map(_program, named)} - words.listed("testing")):
+    touched = (*_edited(before), *chain.from_iterable(map(read_by, before)))
+    files = [path for path in touched if _names(low, path)]
+    calls = [call for call in before if _names_command(low, call)]
+    names_work = files or {*map(_program, calls)} - words.listed("testing")
+    if not named_only and not names_work:
         last = _last_exchange(before)
         files = _edited(last)
-        named += [one for one in last[:1] if _program(one) not in _idle()]
-    quoted = map(family, _quoted_command().findall(body))
-    names = [*filter(None, quoted)] or map(_command, named)
-    globs = (f"{name}*" for name in names)
+        calls += [call for call in last[:1] if _program(call) not in _idle()]
+    commands = _quoted_commands(body) or [*map(_command, calls)]
+    globs = (f"{command}*" for command in commands)
     return tuple(dict.fromkeys(files))[:FILES], tuple(dict.fromkeys(globs))
+
+
+def _quoted_commands(body: str) -> list[str]:
+    """The commands in the code spans of a sentence, without what is particular."""
+    return list(filter(None, map(family, _quoted_command().findall(body))))
 
 
 @verbose
