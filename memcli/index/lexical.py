@@ -133,6 +133,12 @@ def _known_words() -> str:
     return table("index/known_words.txt")
 
 
+def is_english(lowered: str) -> bool:
+    """Whether a text in small letters has one of the words that join English ones, and
+    no letter that English lacks."""
+    return lowered.isascii() and not _ENGLISH.isdisjoint(_PIECE.findall(lowered))
+
+
 def concepts(task: str) -> list[str]:
     """Of each concept of software that a task in another language than English names,
     all its other names as one term: notes in any language use English words."""
@@ -140,7 +146,7 @@ def concepts(task: str) -> list[str]:
     other_names = list[str]()
     foreign = False
     words = set(_PIECE.findall(lowered))
-    if lowered.isascii() and not words.isdisjoint(_ENGLISH):
+    if is_english(lowered):
         return []  # most tasks: to look for every name takes a millisecond
     for line in table("index/concepts.txt").splitlines():
         names = line.split(" ")
