@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from memcli.install.git_hooks import EXPORT
 from memcli.memory.grammar import unclosed_fence
-from memcli.memory.words import body_of
+from memcli.memory.words import body_of, uncut
 from memcli.recall.budget import cut_words
 from memcli.text import matching
 from memcli.text.controls import for_prompt, outside_code
@@ -108,7 +108,8 @@ def _more(number: int) -> str:
 
 def note_lines(note: ExportNote) -> list[str]:
     """An entry as a list item with its text below, safe for a file that agents obey."""
-    body = cut_words(body_of(note.text, note.title).strip(), ENTRY_TOKENS)
+    whole, text = uncut(note.title, body_of(note.text, note.title).strip())
+    body = cut_words(text, ENTRY_TOKENS)
     lines = [line for line in body.split("\n") if line.strip()]
     if len(lines) > ENTRY_LINES:
         lines = [*lines[: ENTRY_LINES - 1], "…"]
@@ -116,7 +117,7 @@ def note_lines(note: ExportNote) -> list[str]:
     if fence:
         lines.append(fence)
     safe = safe_text("\n".join(lines)) if lines else ""
-    title = safe_text(" ".join(note.title.split())).replace("*", "\\*")
+    title = safe_text(" ".join(whole.split())).replace("*", "\\*")
     shown = [f"  {line}" for line in safe.split("\n")] if safe else []
     return [f"- **{title}** ({safe_text(note.facts)})", *shown]
 

@@ -33,7 +33,7 @@ from memcli.index.passages import passage
 from memcli.index.view import Candidate, IndexedFiles
 from memcli.memory.filters import Filters
 from memcli.memory.values import HOME
-from memcli.memory.words import body_of
+from memcli.memory.words import body_of, uncut
 from memcli.project import git, globs
 from memcli.project.roots import roots_around
 from memcli.sessions.tools import (
@@ -360,8 +360,8 @@ def _line(app: HookApp, found: Candidate, changed: set[str]) -> "Hit":
 
     title = for_prompt(found.title)
     part = app.guarded(lambda: passage(app.index.entries, found))
-    text = for_prompt(body_of(part.text, found.title))
-    whole = " ".join(f"{title}: {text}".split()).strip(": ")
+    said = uncut(title, for_prompt(body_of(part.text, found.title)))
+    whole = " ".join(": ".join(said).split()).strip(": ")
     file = app.index.file(found.source)
     place = f"{file.path if file else ''}:{found.line}, id {found.entry[:8]}"
     place += CHANGED if found.entry in changed else ""

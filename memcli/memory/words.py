@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Literal
 
 # characters of a chunk of a long entry, and of what it shares with the next
+TITLE = 240  # characters that one line of a block has for a title
 SIZE = 1600
 OVERLAP = 320
 LONGEST = 32
@@ -107,6 +108,17 @@ def body_of(text: str, title: str) -> str:
     if head and title and title.rpartition(" > ")[2] in head[0]:
         return text[head.end() :].strip("\n")
     return text
+
+
+def uncut(title: str, text: str) -> tuple[str, str]:
+    """A title that was cut, whole again where the text begins with the line that it is
+    the beginning of, if that is no longer than `TITLE`; and the rest of the text."""
+    line, _, rest = text.partition("\n")
+    stem = title.removesuffix("…").rstrip()
+    was_cut = title.endswith("…") and stem and line.startswith(stem)
+    if not was_cut or len(line) > TITLE:
+        return title, text
+    return line.rstrip(), rest.strip("\n")
 
 
 def in_one_line(text: str) -> str:

@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import Any
 
 from memcli.index.view import AROUND, BULLETS, Candidate
-from memcli.memory.words import MATTER, SIZE, body_of, count
+from memcli.memory.words import MATTER, SIZE, body_of, count, uncut
 from memcli.recall import budget, evidence
 from memcli.recall import ranking as rank
 from memcli.recall.budget import tokens
@@ -81,7 +81,10 @@ class Showing:
             facts = [*self._outdated(candidate), *place]
         text = body_of(text, candidate.title)
         text = re.sub(MATTER, "", text, count=1) if text.startswith("---") else text
-        return budget.heading(title, facts), text.strip("\n")
+        text = text.strip("\n")
+        if not short:  # a line is told once
+            title, text = uncut(title, text)
+        return budget.heading(title, facts), text
 
     def _made(
         self, entry: str, layer: str, words: Callable[[], tuple[str, str]]

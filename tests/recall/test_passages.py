@@ -136,3 +136,27 @@ def test_age_says_nothing_of_prose(project):
     )
     project.memory("# Notes\n\nThe tenant list is long.\n")
     assert _ranked(project, "how is the cache keyed by tenant")[0]["title"] == "Cache"
+
+
+SENTENCE = (
+    "Every metric of the billing service is registered in the catalogue before a"
+    " dashboard uses it, else the exporter drops it without a word"
+)
+
+
+@pytest.mark.parametrize("below", ["", "\nAsk Dana for the catalogue."])
+def test_a_note_of_one_long_line_is_told_once(project, below):
+    """Its title is the beginning of the line, which stands whole in its place."""
+    project.mem("add", "--kind", "policy", SENTENCE + below)
+    block = project.mem("recall", "--format", "prompt", "register a billing metric").out
+    assert block.count("Every metric of the billing") == 1
+    assert f"### {SENTENCE} · policy" in block
+    assert ("> Ask Dana for the catalogue." in block) is bool(below)
+
+
+def test_a_title_stays_cut_above_a_line_that_is_no_title(project):
+    line = SENTENCE + 20 * ", and again" + " as it did in March"
+    project.mem("add", "--kind", "policy", line)
+    block = project.mem("recall", "--format", "prompt", "register a billing metric").out
+    assert f"> {line}" in block
+    assert "… · policy" in block
