@@ -91,11 +91,14 @@ class PageServer(ThreadingHTTPServer):
         """Run a button's command; return its message and the page's new data."""
         try:
             with self.lock, opened(self.options) as app:
-                said = perform(app, task)
-            return {"said": redact_secrets(said), "data": json.loads(self.gathered())}
+                outcome = perform(app, task)
+            return {
+                "said": redact_secrets(outcome),
+                "data": json.loads(self.gathered()),
+            }
         except MemError as error:
-            said = for_display(f"{error} {error.hint}".strip())
-            return {"said": redact_secrets(said)}
+            outcome = for_display(f"{error} {error.hint}".strip())
+            return {"said": redact_secrets(outcome)}
 
 
 def perform(app: App, task: Mapping[str, Any]) -> str:

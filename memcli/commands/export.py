@@ -153,14 +153,16 @@ def _from_elsewhere(
     project: Project, kept: Sequence[Exported], out: str
 ) -> list[Exported]:
     """The entries that do not stand in the file `out` outside our section."""
-    said = set()
+    exported = set()
     with nothing_written(out):
         places = _with_included(_written_path(project, out)) if out else ()
         for file in filter(Path.is_file, places):
             drafts = importers.rules(file.name, read_text(file))
-            said |= {_words(draft.title, draft.text) for draft in drafts}
+            exported |= {_words(draft.title, draft.text) for draft in drafts}
     return [
-        each for each in kept if _words(each.entry.title, each.entry.body) not in said
+        each
+        for each in kept
+        if _words(each.entry.title, each.entry.body) not in exported
     ]
 
 

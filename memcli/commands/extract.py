@@ -64,11 +64,11 @@ def premortem(app: App, task: str, *, job: str = "", llm: bool = False) -> Momen
     return _written(app, folder / ".premortem.md", text, report)
 
 
-def checkpoint(app: App, found: Checkpoint, *, job: str = "") -> MomentReport:
+def checkpoint(app: App, checkpoint: Checkpoint, *, job: str = "") -> MomentReport:
     """Append a line to `.assumptions.jsonl`."""
     path = folder_of(app.project, job or app.project.view.job) / ".assumptions.jsonl"
     now = moment(app.project.now).isoformat(timespec="seconds")
-    row = job_files.checkpoint_line(found, now)
+    row = job_files.checkpoint_line(checkpoint, now)
     before = text_to_write(app.project, path, most=SMALL_BYTES) or ""
     glue = "" if not before or before.endswith("\n") else "\n"
     report = MomentReport("checkpoint", "", ())

@@ -76,7 +76,7 @@ def forget(app: App, ids: Sequence[str]) -> ForgottenReport:
     wanted_ids = {(is_home(place.path), plain_id(place.entry)) for place in places}
     removed: list[_Removed] = []
     lines: list[str] = []
-    said: list[str] = []
+    remarks: list[str] = []
 
     def plan() -> ForgottenReport:
         files = [*read_all(app.project)]
@@ -93,7 +93,7 @@ def forget(app: App, ids: Sequence[str]) -> ForgottenReport:
         patches = (*filter(None, cleared), *_from_moments(app, lines))
         # Before the files: whoever is killed here still finds the entries, and goes on.
         marks = _marks(app, removed)
-        said.extend(_from_history(app, marks))
+        remarks.extend(_from_history(app, marks))
         if not app.dry_run:
             _from_state(app, removed, lines, marks)
         rows = tuple((entry.id, file.path, entry.title) for entry, file in removed)
@@ -105,7 +105,7 @@ def forget(app: App, ids: Sequence[str]) -> ForgottenReport:
         _from_exports(app, lines)
     written = {patch.path for patch in report.patches}
     left = [*_left(app, removed, lines), *_left_below(app, removed, lines, written)]
-    return report._replace(exchanges=len(said), left=(*left, *_left_in_git(said)))
+    return report._replace(exchanges=len(remarks), left=(*left, *_left_in_git(remarks)))
 
 
 def _entries(files: Iterable[KnownFile]) -> Iterator[_Removed]:
@@ -265,11 +265,11 @@ def _blotted(text: str, lines: Sequence[str]) -> str:
 def _from_history(app: App, marks: Marks) -> list[str]:
     """Delete the exchanges and commits that hold these words, in the record of this
     repository (kept on or not) or in all; their handles."""
-    own = path_of(app.project.root)
+    root_path = path_of(app.project.root)
     handles: list[str] = []
     for path in (state_dir() / FOLDER).glob("*.db"):
         gone = Forgotten(
-            mark for everywhere, mark in marks if everywhere or path == own
+            mark for everywhere, mark in marks if everywhere or path == root_path
         )
         with opened(path if gone.marks else None) as record:
             if record is not None:
@@ -408,13 +408,13 @@ def _left_below(
     ids = (gone.entry.id[:8] for gone in removed)
     sought = [*lines, *(name for name in ids if name[7:])]
     words = "grep --no-index -I -i -l -z -F -f -".split()
-    found = git.GitSaid(-1, "", "")
+    git_said = git.GitSaid(-1, "", "")
     with suppress(OSError):  # git may not be there
-        found = git.run(words, root, given="\n".join(sought))
-    if found.returncode not in (0, 1):
+        git_said = git.run(words, root, given="\n".join(sought))
+    if git_said.returncode not in (0, 1):
         yield "files below the root were not searched: git grep --no-index -l WORDS"
     memory = {file.path for file in read_all(app.project)}
-    names = {*found.stdout.split("\0")} - {"", *RULE_FILES, *memory}
+    names = {*git_said.stdout.split("\0")} - {"", *RULE_FILES, *memory}
     for name in sorted(name for name in names if str(root / name) not in written):
         yield f"{name} has the words: edit it, or if it is an export: rm {quote(name)}"
 

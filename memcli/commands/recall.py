@@ -140,14 +140,14 @@ def _recall_shared(app: App, request: RecallRequest) -> RecallReport:
         index = SharedIndex(link, request.filters, request.projects, matcher)
         opened.callback(index.close)
         vectors = lane_of(index, config, lambda: app.providers.embedder, app.notes)
-        found = Matching(index, vectors, config, project.view).look(request.task)
-        search = Search(found, project.now)
+        matching = Matching(index, vectors, config, project.view).look(request.task)
+        search = Search(matching, project.now)
         ranked = search.ranked(config.limit)
         showing = Showing(search, detail=config.detail, explain=request.explain)
         pools = Pools(ranked=showing.each("ranked", [hit.item.id for hit in ranked]))
         shown = composed(config, pools)
     return RecallReport(
-        mode=found.mode,
+        mode=matching.mode,
         query=request.task,
         hits=numbered(shown.items),
         budget=shown.budget,
@@ -206,13 +206,13 @@ def _hits(app: App, request: RecallRequest, modes: set[str]) -> list[tuple[float
         app.refresh()
     name = for_prompt((app.project.root or app.project.home).name)
     task = request.task
-    found = ask(
+    matching = ask(
         app.kept, request.filters, task, lambda: app.providers.embedder, around=False
     )
-    layers = Layers(found, explain=request.explain)
+    layers = Layers(matching, explain=request.explain)
     ranked = layers.search.ranked(app.project.config.limit)
-    modes.add(found.mode)
-    query_terms = evidence.terms(found.weights)
+    modes.add(matching.mode)
+    query_terms = evidence.terms(matching.weights)
     drafts = layers.showing.each("ranked", [scored.item.id for scored in ranked])
     ranked_hits = []
     for scored, draft in zip(ranked, drafts, strict=True):

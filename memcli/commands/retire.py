@@ -143,13 +143,13 @@ def _standing(app: App) -> Iterator[PlacedEntry]:
 
 
 def _refuse_twin(
-    prefix: str, found: PlacedEntry, standing: Iterable[PlacedEntry]
+    prefix: str, placed: PlacedEntry, standing: Iterable[PlacedEntry]
 ) -> None:
     """Raises RefusedError where a live entry of the file says what one that comes back
     into it says."""
-    entry = found.entry
-    home = _home_of(found.path)
-    if entry.is_live and home == found.path:
+    entry = placed.entry
+    home = _home_of(placed.path)
+    if entry.is_live and home == placed.path:
         return
     restored_claim = claim(fold(entry.body))
     for other in standing:

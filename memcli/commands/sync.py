@@ -247,12 +247,12 @@ class HomeRepository:
         return process.returncode, redact_secrets(why)
 
     def _ask(self, *words: str, given: str | None = None) -> str:
-        code, said = self._git(*words, given=given)
+        code, output = self._git(*words, given=given)
         if code == 0:
-            return said.strip()
+            return output.strip()
         if words[0] in ("commit", "commit-tree"):
             self._require_identity()
-        raise RefusedError(f"git {words[0]}: {said}", _HINTS.get(words[0], _AGAIN))
+        raise RefusedError(f"git {words[0]}: {output}", _HINTS.get(words[0], _AGAIN))
 
     def _require_identity(self) -> None:
         for who in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):

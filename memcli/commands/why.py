@@ -87,8 +87,8 @@ def why(app: App, place: str, most: int = MOST) -> WhyReport:
         if len(commits) >= most:
             all_of_file = ["log", "--follow", "--format=%h", "HEAD", "--", in_git]
             more = git.run(all_of_file, top).stdout.count("\n") - len(commits)
-    said = list(_said(app, path))
-    rows += said[:most]
+    sayings = list(_said(app, path))
+    rows += sayings[:most]
     rows.sort(key=lambda row: (row.line, row.date), reverse=True)
     return WhyReport(
         path=path,
@@ -97,7 +97,7 @@ def why(app: App, place: str, most: int = MOST) -> WhyReport:
         rows=tuple(rows),
         more=max(0, more),
         more_entries=max(0, len(entries) - 2 * most),
-        more_sessions=max(0, len(said) - most),
+        more_sessions=max(0, len(sayings) - most),
     )
 
 

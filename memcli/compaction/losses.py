@@ -35,9 +35,9 @@ def is_loss(gone: int, live: int) -> bool:
 def loss_between(before: MemoryFile, after: MemoryFile) -> Loss:
     """What a file loses: what is told no more, or has not half of its words."""
     standing = list(filter(_is_told, before.entries))
-    told = list(filter(_is_told, after.entries))
-    heirs = _heirs(told)
-    kept = {entry.id for entry in told}
+    entries = list(filter(_is_told, after.entries))
+    heirs = _heirs(entries)
+    kept = {entry.id for entry in entries}
     gone = list[Entry]()
     changed = list[Entry]()
     merged = 0
@@ -49,7 +49,7 @@ def loss_between(before: MemoryFile, after: MemoryFile) -> Loss:
             merged += 1
     prose = sections(before)
     known_ids = {entry.id for entry in before.entries}
-    adopted = (entry for entry in told if entry.id not in known_ids)
+    adopted = (entry for entry in entries if entry.id not in known_ids)
     gone += _lost_prose(prose, [*sections(after), *adopted])
     return Loss(
         gone=tuple(gone),

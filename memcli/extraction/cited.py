@@ -33,11 +33,11 @@ def _places(root: Path, turn: Turn) -> Iterator[str]:
                 yield str(place)
 
 
-def _as_it_stands(root: Path, citation: Citation, said: str) -> Citation | None:
+def _as_it_stands(root: Path, citation: Citation, spoken_at: str) -> Citation | None:
     """The citation with a sketch of its lines, if the file is as it was when they were
     named."""
     try:
-        spoken = datetime.datetime.fromisoformat(said).timestamp()
+        spoken = datetime.datetime.fromisoformat(spoken_at).timestamp()
         if os.stat(root / citation.path).st_mtime > spoken:
             return None
         data = read_file(root / citation.path, root, most=SMALL_BYTES).data

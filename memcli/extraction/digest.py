@@ -153,25 +153,25 @@ def _cut(text: str, limits: tuple[int, int]) -> str:
 
 def _findings(turns: Sequence[Turn], first: int, closing: set[int]) -> dict[int, str]:
     """What the agent found out on the way, by the index of its turn."""
-    said = [
+    findings = [
         (index, sentence.text)
         for index in range(first, len(turns))
         if spoken(turns[index]) and index not in closing
         for sentence in sentences(turns[index].text)
         if len(sentence.text) > FINDING and says("finding", sentence.low)
     ]
-    by_turn = groupby(said[-FINDINGS:], key=itemgetter(0))
+    by_turn = groupby(findings[-FINDINGS:], key=itemgetter(0))
     return {index: " … ".join(text for _, text in group) for index, group in by_turn}
 
 
 def _without_code(text: str) -> str:
     """What was worded, without code, tables and logs of more than a few lines."""
-    found = list[str]()
+    shown_rows = list[str]()
     for pasted, group in groupby(_marked(text.split("\n")), key=itemgetter(0)):
         rows = [row for _, row in group]
         long = pasted and len(rows) > PASTED
-        found += [f"[… {len(rows)} pasted lines …]"] if long else rows
-    return "\n".join(found)
+        shown_rows += [f"[… {len(rows)} pasted lines …]"] if long else rows
+    return "\n".join(shown_rows)
 
 
 def _marked(rows: Iterable[str]) -> Iterator[tuple[bool, str]]:

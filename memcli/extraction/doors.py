@@ -64,8 +64,9 @@ class SessionDoors:
         """Let likely findings wait for a yes, a limited number per session. What was
         said again is written and waits no longer."""
         mine = (
-            one.session_id == self.session.id and one.session_task == context.task
-            for one in self.known.all
+            proposal.session_id == self.session.id
+            and proposal.session_task == context.task
+            for proposal in self.known.all
         )
         room = max(0, proposals.MOST_OF_SESSION - sum(mine))
         waiting = [
@@ -76,5 +77,5 @@ class SessionDoors:
             lost = "what was proposed could not be kept"
             with self.app.state(best_effort=lost) as state, state.transaction():
                 proposals.add(state, waiting)
-                Inbox(state).settle((one.id for one in self.again), "kept")
+                Inbox(state).settle((proposal.id for proposal in self.again), "kept")
         return waiting

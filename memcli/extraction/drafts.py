@@ -81,7 +81,7 @@ def drafts_of(
 
 
 def episode(
-    session: Session, segment: Stretch, told: EpisodeDraft, today: str
+    session: Session, segment: Stretch, told_draft: EpisodeDraft, today: str
 ) -> FindingDraft:
     """The episode of a segment. Its source names the last turn of the segment."""
     turns = session.turns[segment.start : segment.end]
@@ -92,13 +92,17 @@ def episode(
         "ended_at": times[-1],
         "surprise": round(segment.surprise, 3),
     }
-    title = neutralise(line(told.title, model_output.TITLE_LENGTH))
-    summary = neutralise(clean_text(told.summary))
+    title = neutralise(line(told_draft.title, model_output.TITLE_LENGTH))
+    summary = neutralise(clean_text(told_draft.summary))
     finding = Finding(
-        scope="episode", title=title, body=summary, turn=segment.start, tags=told.tags
+        scope="episode",
+        title=title,
+        body=summary,
+        turn=segment.start,
+        tags=told_draft.tags,
     )
     name = derived_id(session.id, "episode", turns[0].key, "0")
-    for row in told.key_text.splitlines():
+    for row in told_draft.key_text.splitlines():
         with suppress(model_output.Refused):
             kept.append(model_output.safe_line(clean_text(row), longest=DETAIL_LENGTH))
     day = day_of(times[-1], today)
@@ -108,7 +112,7 @@ def episode(
         finding=finding,
         key=turns[-1].key,
         day=day,
-        outcome=told.outcome,
+        outcome=told_draft.outcome,
         extra=extra,
         detail=detail,
     )
@@ -122,13 +126,13 @@ def interventions(
     drafts = []
     for raw in _records(text):
         named = str(raw.get("session_id") or raw.get("session") or "")
-        said = {
+        interruptions = {
             key: clean_text(raw[key]).strip()
             for key in _SAID
             if isinstance(raw.get(key), str)
         }
         first, _, rest = "\n".join(
-            dict.fromkeys(filter(None, said.values()))
+            dict.fromkeys(filter(None, interruptions.values()))
         ).partition("\n")
         if first and not (named and key_of(named) != session):
             finding = Finding(
@@ -211,12 +215,12 @@ def guarded(draft: FindingDraft, session: Session) -> tuple[FindingDraft | None,
         p for p in paths if not p.startswith(("/", "~")) and ".." not in p.split("/")
     ]
     # `*` would match every command: a glob has to say something.
-    told = [
+    occasions = [
         tuple(g for g in each if len(re.findall(r"\w", g)) >= 3)
         for each in (below, commands)
     ]
     safe = finding._replace(
-        title=title, body=body, tags=tags, paths=told[0], commands=told[1]
+        title=title, body=body, tags=tags, paths=occasions[0], commands=occasions[1]
     )
     tainted = finding.tainted or is_tainted(finding, session)
     return draft._replace(finding=safe._replace(tainted=tainted)), ""

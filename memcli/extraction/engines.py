@@ -97,21 +97,21 @@ def _drafts(
             given.inputs[".assumptions.jsonl"], folder, today
         )
     for index, segment in enumerate(given.segments if "episode" in names else ()):
-        told = answers.told.get(index) or episodes.told(
+        told_draft = answers.told.get(index) or episodes.told(
             session, segment, answers.findings
         )
-        if told is not None:
-            yield drafts.episode(session, segment, told, today)
+        if told_draft is not None:
+            yield drafts.episode(session, segment, told_draft, today)
 
 
 def _by_rules(given: EngineInput, wanted: set[str]) -> Findings:
-    found = rules.find(given.session)
-    fresh = _fresh(given, found.kept, wanted)
-    likely = _fresh(given, found.proposed, wanted)
+    by_rules = rules.find(given.session)
+    fresh = _fresh(given, by_rules.kept, wanted)
+    likely = _fresh(given, by_rules.proposed, wanted)
     if given.learn == "keep":
         fresh = [*fresh, *likely]
         likely = []
-    more = (*(finding.title for finding in fresh[given.left :]), *found.more)
+    more = (*(finding.title for finding in fresh[given.left :]), *by_rules.more)
     return Findings(
         findings=fresh[: given.left],
         proposed=likely,
@@ -143,7 +143,7 @@ def _corrected(given: EngineInput, finding: Finding) -> Finding:
 def _below(given: EngineInput, finding: Finding) -> Finding:
     """The finding with those of its files that exist, named from the root."""
     root = given.root
-    found = dict[str, None]()
+    below = dict[str, None]()
     for path in finding.paths:  # one alone: the session ran elsewhere
         full = os.path.join(root, given.session.turns[finding.turn].cwd, path)
         names = (
@@ -151,10 +151,10 @@ def _below(given: EngineInput, finding: Finding) -> Finding:
             for name in (*names_of(root, full), path)
             if not os.path.isabs(name) and (root / name).is_file()
         )
-        found |= {
+        below |= {
             re.sub(r"[][*?\\]", r"\\\g<0>", name): None for name in islice(names, 1)
         }
-    return finding._replace(paths=tuple(found))
+    return finding._replace(paths=tuple(below))
 
 
 def _cited(given: EngineInput, finding: Finding) -> Finding:
@@ -264,20 +264,20 @@ def _general(
 
 
 def _told(given: EngineInput, parsed: prompts.Parsed) -> dict[int, EpisodeDraft]:
-    told = {}
+    told_drafts = {}
     for index, segment in enumerate(given.segments):
         for finding, ended in zip(parsed.findings, parsed.outcomes, strict=True):
             inside = segment.start <= finding.turn < segment.end
-            if finding.scope == "episode" and inside and index not in told:
-                own = episodes.key_text(given.session, segment)
+            if finding.scope == "episode" and inside and index not in told_drafts:
+                key_text = episodes.key_text(given.session, segment)
                 end = ended or episodes.outcome(
                     given.session.turns[segment.start : segment.end]
                 )
-                told[index] = EpisodeDraft(
+                told_drafts[index] = EpisodeDraft(
                     title=finding.title,
                     summary=finding.body,
                     outcome=end,
                     tags=finding.tags,
-                    key_text=own,
+                    key_text=key_text,
                 )
-    return told
+    return told_drafts

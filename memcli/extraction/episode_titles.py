@@ -228,13 +228,15 @@ def _asked(turn: Turn) -> str:
     plan."""
     if turn.origin not in ("user", "agent"):
         return ""
-    said = sentences(turn.text, typed=turn.human)[:READ]
-    heads = [one for one in said if one.mark == "#"]
+    spoken = sentences(turn.text, typed=turn.human)[:READ]
+    heads = [sentence for sentence in spoken if sentence.mark == "#"]
     if turn.human:
         if is_reported(turn.text):  # a person orders before an error or after it
-            said = [*said[:1], *said[1:][-1:]]
-        return "" if heads else next(filter(None, map(_request, said)), "")
-    return next((one.text for one in heads if _count(one) >= ORDER + 1), "")
+            spoken = [*spoken[:1], *spoken[1:][-1:]]
+        return "" if heads else next(filter(None, map(_request, spoken)), "")
+    return next(
+        (sentence.text for sentence in heads if _count(sentence) >= ORDER + 1), ""
+    )
 
 
 def orders(turn: Turn) -> bool:

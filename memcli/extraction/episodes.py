@@ -107,16 +107,16 @@ def _summary(closing: Sequence[str], taught: Sequence[Finding]) -> str:
 
 def _closing_words(last: str) -> list[str]:
     """Two sentences of the agent's last words, else two points of a list in them."""
-    said = []
+    closing = []
     points = []
     for sentence in sentences(last):
         if len(content(sentence.low)) < 3 or not is_open(sentence):
             continue
         if not sentence.mark and sentence.text[-1] not in "?？:：":
-            said.append(sentence.text)
+            closing.append(sentence.text)
         elif sentence.mark == "-":
             points.append(sentence.text)
-    return (said or points)[:2]
+    return (closing or points)[:2]
 
 
 def _ended(text: str) -> str:

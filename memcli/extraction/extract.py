@@ -276,7 +276,7 @@ class _Extraction:
         if config.learn == "off":
             runs = tuple(scope for scope in runs if scope.name == "episode")
             model = None
-        found = engines.find(given, runs, model)
+        findings = engines.find(given, runs, model)
         context = placement.Context(
             session=session,
             task=task,
@@ -288,8 +288,8 @@ class _Extraction:
             forgotten=self.app.forgotten(),
         )
         self.turns[session.id] = session.turns[first:]
-        self.learned.append(self._placed(head, found, context, home))
-        return bool(found.drafts) or not found.failed
+        self.learned.append(self._placed(head, findings, context, home))
+        return bool(findings.drafts) or not findings.failed
 
     def _likeness(self, about: str, texts: Sequence[str]) -> Sequence[float]:
         """The cosines of words with texts, by vectors that are computed on this
@@ -324,25 +324,27 @@ class _Extraction:
     def _placed(
         self,
         head: Learned,
-        found: engines.Findings,
+        findings: engines.Findings,
         context: placement.Context,
         home: Home,
     ) -> Learned:
         """Write what is certain, and let the rest wait for a yes."""
         doors = SessionDoors(self.app, self.proposed, context.session)
-        drafts = [*filter(None, map(doors.judged, found.drafts))]
+        drafts = [*filter(None, map(doors.judged, findings.drafts))]
         outcome = self._write(drafts, context, home)
         waiting = doors.close(outcome.proposed, context, home)
-        dropped = Counter(found.dropped) + Counter(outcome.dropped) + doors.dropped
-        ends = [each.outcome for each in found.drafts if each.scope.name == "episode"]
+        dropped = Counter(findings.dropped) + Counter(outcome.dropped) + doors.dropped
+        ends = [
+            each.outcome for each in findings.drafts if each.scope.name == "episode"
+        ]
         return head._replace(
             events=outcome.events,
             dropped=dict(dropped),
             outcome="".join(ends[-1:]),
-            cut=(*head.cut, *found.cut),
+            cut=(*head.cut, *findings.cut),
             refused=outcome.refused,
-            failed=found.failed,
-            more=found.more,
+            failed=findings.failed,
+            more=findings.more,
             proposed=tuple(one.title for one in waiting),
         )
 
@@ -387,20 +389,22 @@ class _Extraction:
     def _known(self, home: Home) -> list[KnownFile]:
         """Every memory file and archive; the unreadable are named."""
         project = self.project
-        found = list[KnownFile]()
+        known_files = list[KnownFile]()
         problems = list[Problem]()
         project.relist()
         for each in context.read_known(project, project.listing.files, problems):
-            own = bool(home.job) and (each.place.job, each.place.task) == (
+            is_own = bool(home.job) and (each.place.job, each.place.task) == (
                 home.job,
                 home.task,
             )
-            writable = (each.writable or own) and not conflict_lines(each.memory.text)
-            found.append(each._replace(writable=writable))
+            writable = (each.writable or is_own) and not conflict_lines(
+                each.memory.text
+            )
+            known_files.append(each._replace(writable=writable))
         self.problems += [
             problem for problem in problems if problem not in self.problems
         ]
-        return with_lost(project.root or project.home, found)
+        return with_lost(project.root or project.home, known_files)
 
     def _write(
         self, items: Sequence[FindingDraft], context: placement.Context, home: Home

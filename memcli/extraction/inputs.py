@@ -76,7 +76,7 @@ def _notes(project: Project, home: Home, name: str, problems: list[Problem]) -> 
 
 
 def _live(known: Iterable[KnownFile], level: str, job: str) -> list[Entry]:
-    found = [
+    live_entries = [
         entry
         for file in known
         if (file.place.level, file.place.store) == (level, "memory")
@@ -85,7 +85,9 @@ def _live(known: Iterable[KnownFile], level: str, job: str) -> list[Entry]:
         if entry.status != "retired" and entry.kind != "episode"
     ]
     return sorted(
-        found, key=lambda e: (e.last_reinforced, e.created_at, e.id), reverse=True
+        live_entries,
+        key=lambda e: (e.last_reinforced, e.created_at, e.id),
+        reverse=True,
     )
 
 

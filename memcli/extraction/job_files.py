@@ -69,21 +69,25 @@ def parse_checkpoint(text: str, milestone: str = "") -> Checkpoint:
     return Checkpoint(str(milestone or texts[0]), values, str(texts[1]))
 
 
-def checkpoint_line(found: Checkpoint, timestamp: str) -> str:
+def checkpoint_line(checkpoint: Checkpoint, timestamp: str) -> str:
     """A line of `.assumptions.jsonl`. Raises RefusedError for a secret, UsageError for
     nothing."""
-    if not found.milestone.strip() or not (
-        found.assumptions or found.recommendation.strip()
+    if not checkpoint.milestone.strip() or not (
+        checkpoint.assumptions or checkpoint.recommendation.strip()
     ):
         hint = "mem extract --checkpoint design --assume complexity=low"
         raise UsageError("a checkpoint needs a milestone and an assumption", hint)
-    texts = (found.milestone, found.recommendation, *found.assumptions.values())
+    texts = (
+        checkpoint.milestone,
+        checkpoint.recommendation,
+        *checkpoint.assumptions.values(),
+    )
     if any(map(find_secrets, texts)):
         raise RefusedError(
             "the checkpoint holds a secret; nothing is written", "take it out"
         )
     milestone, advice, *values = (line(text, VALUE_LENGTH) for text in texts)
-    assumed = dict(zip(found.assumptions, values, strict=True))
+    assumed = dict(zip(checkpoint.assumptions, values, strict=True))
     given = {"milestone": milestone, "timestamp": timestamp, "assumptions": assumed}
     return json.dumps({**given, "recommendation": advice}, ensure_ascii=False) + "\n"
 

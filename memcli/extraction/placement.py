@@ -155,14 +155,16 @@ class _Placement:
         self.taken_back = TakenBackDoor(tombstones_of(known), context.forgotten)
         self.bullets = norms_of(known)
         self.alike = entries_of(known)
-        live = [one for one in self.alike if not one.archived]
-        live.sort(key=lambda one: one.file.writable)
-        self.live = {one.entry.id: one for one in live}
+        live = [other for other in self.alike if not other.archived]
+        live.sort(key=lambda other: other.file.writable)
+        self.live = {other.entry.id: other for other in live}
         self.survivors = {
-            name: one.entry.id for one in self.live.values() for name in one.merged
+            name: other.entry.id
+            for other in self.live.values()
+            for name in other.merged
         }
-        self.ids = {one.entry.id for one in self.alike}
-        self.ids.update(*(one.merged for one in self.alike))
+        self.ids = {other.entry.id for other in self.alike}
+        self.ids.update(*(other.merged for other in self.alike))
 
     def place(self, draft: FindingDraft) -> None:
         """Decide what becomes of one guarded finding."""
@@ -208,48 +210,50 @@ class _Placement:
         """Retire the entry that is meant; where several may be, propose it of each."""
         live = self._retirable()
         if draft.finding.retires_id:
-            for one in live:
-                if one.entry.id == draft.finding.retires_id:
-                    self._retire(one, draft)
+            for known in live:
+                if known.entry.id == draft.finding.retires_id:
+                    self._retire(known, draft)
             return
         if _says_instead(draft.finding):
             mine = claim(draft_body(draft))
             live = [
-                one for one in live if not near_duplicate(mine, claim(one.entry.body))
+                known
+                for known in live
+                if not near_duplicate(mine, claim(known.entry.body))
             ]
-        found = _meant(draft.finding, live, self.context)
-        for place in (*found.clear, *found.likely):
-            one = live[place]
+        targets = _meant(draft.finding, live, self.context)
+        for place in (*targets.clear, *targets.likely):
+            known = live[place]
             # What binds is a person's to lift.
-            if place in found.clear and not binds(one.entry):
-                self._retire(one, draft)
+            if place in targets.clear and not binds(known.entry):
+                self._retire(known, draft)
             else:
-                self._propose_to_retire(one.entry, draft)
-        if found == Meant():
+                self._propose_to_retire(known.entry, draft)
+        if targets == Meant():
             self.dropped[UNKNOWN] += 1
 
     def _retirable(self) -> list[KnownEntry]:
         """The live entries that may be retired here and were not touched yet."""
         return [
-            one
-            for one in self.alike
-            if self._rank(one) == _LIVE
-            and not one.archived
-            and not one.entry.is_episode
-            and one.entry.id not in self.touched
+            known
+            for known in self.alike
+            if self._rank(known) == _LIVE
+            and not known.archived
+            and not known.entry.is_episode
+            and known.entry.id not in self.touched
         ]
 
-    def _retire(self, one: KnownEntry, draft: FindingDraft, by: str = "") -> None:
+    def _retire(self, known: KnownEntry, draft: FindingDraft, by: str = "") -> None:
         because = f"taken back in session {self.context.session.id[:8]}"
         values = {"status": "retired", "retired_because": because}
         if by or _says_instead(draft.finding):
             values["superseded_by"] = by or draft.id
-        self.changes.set((one.file.memory.path, one.at), **values)
-        self.touched.add(one.entry.id)
-        for spot in echoes(one.entry, self.known):
+        self.changes.set((known.file.memory.path, known.at), **values)
+        self.touched.add(known.entry.id)
+        for spot in echoes(known.entry, self.known):
             self.changes.set(spot, status="retired", retired_because=ECHO)
-        path = one.file.memory.path
-        self._note("retired", one.entry.id, path, one.entry.title, draft)
+        path = known.file.memory.path
+        self._note("retired", known.entry.id, path, known.entry.title, draft)
 
     def _propose_to_retire(self, entry: Entry, draft: FindingDraft) -> None:
         finding = draft.finding._replace(
@@ -319,31 +323,31 @@ class _Placement:
         """The entry that says the same and decides: a live one, else one that was
         thrown out, else a stale one."""
         words = rough(draft_body(draft))
-        found = []
-        for one in self.alike:
+        twins = []
+        for known in self.alike:
             # Readers of a place see its level and those around it.
-            known_at = one.file.place
+            known_at = known.file.place
             around = known_at.is_around(place.level, place.job, place.task)
-            alike = overlap(words, one.rough) >= ROUGH
-            counts = not one.entry.is_episode and self._rank(one) < _IGNORED
+            alike = overlap(words, known.rough) >= ROUGH
+            counts = not known.entry.is_episode and self._rank(known) < _IGNORED
             if known_at.of != place.of or not (around and alike and counts):
                 continue
-            if near_duplicate(mine, claim(one.entry.body)):
-                found.append(one)
-        return min(found, key=self._rank, default=None)
+            if near_duplicate(mine, claim(known.entry.body)):
+                twins.append(known)
+        return min(twins, key=self._rank, default=None)
 
-    def _rank(self, one: KnownEntry) -> int:
+    def _rank(self, known: KnownEntry) -> int:
         """What an entry that says the same is: one of `_LIVE` to `_IGNORED`."""
-        entry = one.entry
-        if not one.archived and entry.is_live:
-            return _LIVE if one.file.writable else _FOREIGN
-        because = entry.extra.get("archived_because") if one.archived else ""
+        entry = known.entry
+        if not known.archived and entry.is_live:
+            return _LIVE if known.file.writable else _FOREIGN
+        because = entry.extra.get("archived_because") if known.archived else ""
         is_merged = because == "merged" and self.survivors.get(entry.id) in self.live
-        if is_merged or (one.archived and entry.id in self.live):
+        if is_merged or (known.archived and entry.id in self.live):
             return _LIVE
         if because == "stale":
             return _STALE
-        is_thrown = is_tombstone(entry, archived=one.archived)
+        is_thrown = is_tombstone(entry, archived=known.archived)
         return _THROWN if is_thrown else _IGNORED
 
     def _strengthen(
@@ -427,13 +431,13 @@ class _Placement:
             self.context.targets[draft.scope.writes][0].removesuffix("MEMORY.md")
             + "institutional.md"
         )
-        said = line(draft.finding.body or draft.finding.title, NORM_LENGTH)
-        if any(near_duplicate(claim(said), claim(row)) for row in self.bullets):
+        norm = line(draft.finding.body or draft.finding.title, NORM_LENGTH)
+        if any(near_duplicate(claim(norm), claim(row)) for row in self.bullets):
             self.dropped[KNOWN_NORM] += 1
             return
-        self.bullets.append(said)
-        self.norms.setdefault(path, []).append(f"- [{draft.day}] {said}")
-        self._note("noted", "", path, said, draft)
+        self.bullets.append(norm)
+        self.norms.setdefault(path, []).append(f"- [{draft.day}] {norm}")
+        self._note("noted", "", path, norm, draft)
 
     def _note(
         self, what: str, name: str, path: str, title: str, draft: FindingDraft

@@ -132,22 +132,22 @@ def parse_reply(
     )
 
 
-def _is_quoted(item: Mapping[str, Any], said: str) -> bool:
+def _is_quoted(item: Mapping[str, Any], turn_text: str) -> bool:
     """Whether an item's quote stands in its turn. An episode tells of many turns, and
     what is drawn from memories of none."""
     scope = BY_NAME[item["scope"]]
     if scope.name == "episode" or not scope.turns:
         return True
     quote = _folded(item.get("quote", ""))
-    turn = _folded(strip_controls(said))  # as the reply was read
+    turn = _folded(strip_controls(turn_text))  # as the reply was read
     return quote == turn or (len(quote.encode()) >= QUOTE and quote in turn)
 
 
-def _is_about(title: str, said: str) -> bool:
+def _is_about(title: str, turn_text: str) -> bool:
     """Whether a turn has enough of a title's words: a quote that stands in a turn does
     not vouch for a lesson on something else."""
     words = words_of(title)
-    found = set(words_of(strip_controls(said)))
+    found = set(words_of(strip_controls(turn_text)))
     met = sum(word in found for word in words)
     return 0 < met >= COVERED * len(words)
 

@@ -156,14 +156,14 @@ def add(state: State, proposals: Iterable[Proposal]) -> None:
     """Let proposals wait."""
     rows = [
         Proposed(
-            id=one.id,
-            session=one.session_id,
+            id=proposal.id,
+            session=proposal.session_id,
             became="",
-            since=one.since,
+            since=proposal.since,
             named="",
-            text=json.dumps(one._asdict(), ensure_ascii=False),
+            text=json.dumps(proposal._asdict(), ensure_ascii=False),
         )
-        for one in proposals
+        for proposal in proposals
     ]
     Inbox(state).add(rows)
 

@@ -108,11 +108,11 @@ def _exchanges(turns: Sequence[Turn], forced: set[int]) -> Iterator[_Exchange]:
 
 def _exchange(turns: Sequence[Turn], start: int, end: int) -> _Exchange:
     """What was said between two turns."""
-    said = [
+    in_order = [
         _Moment(place=index, words=content(turns[index].text[:HEARD].lower()))
         for index in moments(turns, start, end)
     ]
-    return _Exchange(start=start, moments=said)
+    return _Exchange(start=start, moments=in_order)
 
 
 def moments(turns: Sequence[Turn], start: int, end: int) -> list[int]:
@@ -188,14 +188,14 @@ def _valleys(
     deep = fmean(depths) + pstdev(depths)
     low = min(fmean(alike) - pstdev(alike), ALIKE)
     taken = {0, len(exchanges), *breaks}
-    found: list[int] = []
+    lowest: list[int] = []
     valleys = sorted(zip(depths, alike, places, strict=True), key=lambda one: -one[0])
     for depth, like, place in valleys:
         is_free = all(abs(place - other) >= SHORTEST for other in taken)
         if is_free and depth > deep and like < low:
             taken.add(place)
-            found.append(place)
-    return found
+            lowest.append(place)
+    return lowest
 
 
 def _likeness(
@@ -219,16 +219,16 @@ def _depth(alike: Sequence[float], index: int) -> float:
 
 
 def surprises_of(
-    said: Sequence[frozenset[str]], rare: Mapping[str, float]
+    bags: Sequence[frozenset[str]], rare: Mapping[str, float]
 ) -> list[float]:
     """The share of each text's words, by rarity, that no text before it had; the first
     surprises nobody, a short one little."""
     heard: set[str] = set()
-    found = []
-    for bag in said:
+    surprises = []
+    for bag in bags:
         total = sum(rare.get(word, 1.0) for word in bag)
         fresh = sum(rare.get(word, 1.0) for word in bag - heard)
         share = fresh / total if heard and total else 0.0
-        found.append(share * min(1.0, len(bag) / FULL))
+        surprises.append(share * min(1.0, len(bag) / FULL))
         heard |= bag
-    return found
+    return surprises

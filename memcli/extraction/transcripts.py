@@ -78,14 +78,14 @@ class Transcripts:
         """This repository's unread sessions, none of sub-agents: the latest few, and
         the rest."""
         project = self.app.project
-        found, unread, _ = discover(project.environ, [need_root(project)])
+        files, unread, _ = discover(project.environ, [need_root(project)])
         self.problems += [
             Problem(path=str(path), line=1, message=why, severity="unreadable")
             for path, why in unread
         ]
         chosen: list[str] = []
         more: list[str] = []
-        for file in found:
+        for file in files:
             changed = file.mtime / 1e9
             goes_on = finished and time.time() - changed < QUIET
             if file.parent or goes_on or self._is_read(file):
@@ -111,19 +111,19 @@ class Transcripts:
         start = START if known is None else _rest_of(known)
         # nothing is passed over that stands elsewhere
         is_alone = start == START and not self._seen
-        found = self._read(path, name, start)
+        sessions = self._read(path, name, start)
         if start == START:
-            known = _still(known, found)
-        if is_alone and not sum(session.cut for session in found):
-            self.whole[path] = found
-        return self._completed(path, found), known
+            known = _still(known, sessions)
+        if is_alone and not sum(session.cut for session in sessions):
+            self.whole[path] = sessions
+        return self._completed(path, sessions), known
 
-    def _completed(self, path: str, found: list[Session]) -> list[Session]:
+    def _completed(self, path: str, sessions: list[Session]) -> list[Session]:
         """The sessions of a file with what their sub-agents did, without what was
         forgotten; the empty are left out where there are others."""
         if path != "-":
-            found = [self._with_agents(Path(path), each) for each in found]
-        whole = self._kept(found)
+            sessions = [self._with_agents(Path(path), each) for each in sessions]
+        whole = self._kept(sessions)
         return [each for each in whole if each.turns or len(whole) == 1]
 
     def _known(
@@ -139,7 +139,7 @@ class Transcripts:
         """The sessions of a transcript from `start` on. Raises DataError if nothing
         of it can be read."""
         try:
-            found = read_all(
+            sessions = read_all(
                 io.BytesIO(self.stdin) if path == "-" else path,
                 format=self.form,
                 start=start,
@@ -152,22 +152,22 @@ class Transcripts:
             raise DataError(
                 what, "name a transcript, or - for standard input"
             ) from None
-        if any(session.turns for session in found):
-            return found
+        if any(session.turns for session in sessions):
+            return sessions
         # A file may just be in the making, standard input is not.
         if path != "-":
             if self.named:
                 _refuse_torn(path, name)
-        elif any(each.skipped for each in found):
+        elif any(each.skipped for each in sessions):
             hint = "mem extract --show turns FILE shows what is understood of a file"
             raise DataError("-: nothing in it can be understood", hint)
-        return found
+        return sessions
 
-    def _kept(self, found: list[Session]) -> list[Session]:
+    def _kept(self, sessions: list[Session]) -> list[Session]:
         """Sessions without what mem forget has deleted."""
         forgotten = self.app.forgotten()
         with opened(path_of(self.app.project.root)) as record:
-            return [_remembered(record, forgotten, session) for session in found]
+            return [_remembered(record, forgotten, session) for session in sessions]
 
     def _with_agents(self, path: Path, session: Session) -> Session:
         """A session with what its sub-agents did, which lies in files of their own."""
@@ -221,7 +221,7 @@ class Transcripts:
         earlier = (turn.offset for turn in whole.turns[-rules.NEAR :])
         end = 0 if len(sessions) > 1 else min((whole.end, *earlier))
         last = session.turns[-1].key if session.turns else ""
-        found = Extraction(
+        extraction = Extraction(
             size=whole.size,
             mtime=whole.mtime,
             end=end,
@@ -232,7 +232,9 @@ class Transcripts:
         )
         failed = f"how far {name} was read could not be remembered"
         with self.app.state(best_effort=failed) as state:
-            state.note("extracted", [(digest(os.fsencode(path)), *found)], "OR REPLACE")
+            state.note(
+                "extracted", [(digest(os.fsencode(path)), *extraction)], "OR REPLACE"
+            )
 
 
 def _refuse_torn(path: str, name: str) -> None:

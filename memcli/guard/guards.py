@@ -163,19 +163,19 @@ def _listed(given: object) -> Sequence[object]:
 def _parsed(
     texts: Iterable[str], faults: list[tuple[str, str]]
 ) -> list[CommandPattern]:
-    found = []
+    patterns = []
     for text in texts:
         try:
-            found.append(parse_pattern(text))
+            patterns.append(parse_pattern(text))
         except ValueError as error:
             faults.append((text, str(error)))
-    return found
+    return patterns
 
 
 def _usable(
     texts: Iterable[str], root: Path | None, faults: list[tuple[str, str]]
 ) -> list[str]:
-    found = []
+    usable = []
     for text in texts:
         if is_everything(text.strip()):
             faults.append((text, "matches every file"))
@@ -184,8 +184,8 @@ def _usable(
         elif text.startswith("!") or not globs.usable(text):
             faults.append((text, "can match no file"))
         else:
-            found.append(_from_root(text, root))
-    return found
+            usable.append(_from_root(text, root))
+    return usable
 
 
 def _from_root(glob: str, root: Path | None) -> str:

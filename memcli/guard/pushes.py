@@ -79,19 +79,19 @@ def _branches(
 def _checked_out(root: Path, before: Sequence[ShellCommand], folder: str) -> set[str]:
     """The branch of HEAD, or the one switched to; both where a switch may fail, is
     elsewhere or may be of a file."""
-    found = {_branch_of(root)}
+    branches = {_branch_of(root)}
     for command in before:
         switch = _switched_to(command.words)
         if switch is None:
             continue
         known = _branches_of(root)
         if switch.name == "-":
-            found |= known
+            branches |= known
         elif command.folder == folder and switch.is_new != (switch.name in known):
-            found = {switch.name}
+            branches = {switch.name}
         else:
-            found.add(switch.name)
-    return found - {""}
+            branches.add(switch.name)
+    return branches - {""}
 
 
 class _Switch(NamedTuple):

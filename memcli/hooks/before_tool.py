@@ -107,13 +107,13 @@ def _told(
     state: State,
     call: HookCall,
     tool: ToolCall,
-    found: Sequence[Candidate],
+    entries: Sequence[Candidate],
 ) -> Told:
     from memcli.hooks import told  # most calls say nothing
 
     log = SessionLog(state)
     known = told.in_context(app, log, call.context)
-    untold = [entry for entry in found if entry.entry not in known.told]
+    untold = [entry for entry in entries if entry.entry not in known.told]
     fresh = [entry for entry in untold if not _is_read(app, log, call, tool, entry)]
     if not fresh:
         return Told()
@@ -330,14 +330,14 @@ def _importance(entry: Candidate) -> float:
 
 
 def _is_read(
-    app: HookApp, log: SessionLog, call: HookCall, tool: ToolCall, found: Candidate
+    app: HookApp, log: SessionLog, call: HookCall, tool: ToolCall, entry: Candidate
 ) -> bool:
     """Whether the agent has read what an entry says in what it loads by itself."""
     root = app.project.root or app.project.cwd
     names = [name for path in _opened(call, tool) for name in git.names_of(root, path)]
     read = app.instructions(log, call, names)
-    text = app.guarded(lambda: app.index.entries.text(found))
-    return read.say(found.title, body_of(text, found.title))
+    text = app.guarded(lambda: app.index.entries.text(entry))
+    return read.say(entry.title, body_of(text, entry.title))
 
 
 def _opened(call: HookCall, tool: ToolCall) -> list[str]:
@@ -353,20 +353,20 @@ def _opened(call: HookCall, tool: ToolCall) -> list[str]:
     return [path for path in files if os.path.exists(path)]
 
 
-def _line(app: HookApp, found: Candidate, changed: set[str]) -> "Hit":
+def _line(app: HookApp, entry: Candidate, changed: set[str]) -> "Hit":
     from memcli.hooks.told import CHANGED
     from memcli.recall.budget import cut_words
     from memcli.text.controls import escaped, for_prompt
 
-    title = for_prompt(found.title)
-    part = app.guarded(lambda: passage(app.index.entries, found))
-    said = uncut(title, for_prompt(body_of(part.text, found.title)))
+    title = for_prompt(entry.title)
+    part = app.guarded(lambda: passage(app.index.entries, entry))
+    said = uncut(title, for_prompt(body_of(part.text, entry.title)))
     whole = " ".join(": ".join(said).split()).strip(": ")
-    file = app.index.file(found.source)
-    place = f"{file.path if file else ''}:{found.line}, id {found.entry[:8]}"
-    place += CHANGED if found.entry in changed else ""
+    file = app.index.file(entry.source)
+    place = f"{file.path if file else ''}:{entry.line}, id {entry.entry[:8]}"
+    place += CHANGED if entry.entry in changed else ""
     line = f"{HINT} ({place}): {cut_words(whole, LINE_TOKENS)}"
-    return _item(found.entry, title, escaped(for_prompt(line)))
+    return _item(entry.entry, title, escaped(for_prompt(line)))
 
 
 def _listed(
@@ -394,20 +394,20 @@ def _found(
         yield from app.index.entries.about(scope, chunks)
 
 
-def _meets(root: Path, names: Sequence[str], line: str, what: str, said: str) -> bool:
+def _meets(root: Path, names: Sequence[str], line: str, what: str, wanted: str) -> bool:
     """Whether a call is what the words of a rule name: the file at that place, or, where
     there is none, any that ends so; a command that they forbid, and do not allow."""
-    if not said:
+    if not wanted:
         return False
     if what == "path":
-        is_there = os.path.lexists(root / said.rstrip("*"))
-        glob = f"/{said}" if is_there else f"**/{said}"
+        is_there = os.path.lexists(root / wanted.rstrip("*"))
+        glob = f"/{wanted}" if is_there else f"**/{wanted}"
         return any(globs.covers([glob], name) for name in names)
     from memcli.bans.patterns import matches, parse_pattern
     from memcli.guard.pushes import with_branches  # few calls meet a rule
     from memcli.text.shell import read_line
 
-    forbidden, *allowed = map(parse_pattern, said.splitlines())
+    forbidden, *allowed = map(parse_pattern, wanted.splitlines())
     return any(
         matches(forbidden, words) and not any(matches(each, words) for each in allowed)
         for words in with_branches(root, read_line(line).commands)

@@ -160,22 +160,22 @@ hint."""
 
 
 def answer(
-    verb: str, told: Told, event: str = "", *, agent: str = "", show: bool = False
+    verb: str, answer: Told, event: str = "", *, agent: str = "", show: bool = False
 ) -> str:
     """The JSON object that an agent takes, "" for none; with a line for the person, to
     `show`."""
     names = EVENTS.get(verb, ())
-    said: dict[str, Any] = {}
-    if told.decision and told.decision in DECISIONS.get(agent, ()):
-        reason = _plain(told.text)[:MOST_CHARACTERS]
-        said |= _decision(told.decision, reason, event)
-    elif told.text and names:
+    reply: dict[str, Any] = {}
+    if answer.decision and answer.decision in DECISIONS.get(agent, ()):
+        reason = _plain(answer.text)[:MOST_CHARACTERS]
+        reply |= _decision(answer.decision, reason, event)
+    elif answer.text and names:
         name = event if event in names else names[0]
-        text = _plain(told.text)[:MOST_CHARACTERS]
-        said["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": text}
-    if show and (line := person_line(told)):
-        said["systemMessage"] = _plain(line)
-    return json.dumps(said) if said else ""
+        text = _plain(answer.text)[:MOST_CHARACTERS]
+        reply["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": text}
+    if show and (line := person_line(answer)):
+        reply["systemMessage"] = _plain(line)
+    return json.dumps(reply) if reply else ""
 
 
 def _decision(decision: str, reason: str, event: str) -> dict[str, Any]:
@@ -195,12 +195,12 @@ def _plain(text: str) -> str:
     return text if is_plain else re.sub(_ODD, "\ufffd", text)
 
 
-def person_line(told: Told) -> str:
+def person_line(answer: Told) -> str:
     """One line that says what was told: "mem: 2 notes told (cart clock; never
     retry)"."""
     # An episode may be called as what was learned in it.
-    titles = list(dict.fromkeys(told.titles))
-    parts = list(told.news)
+    titles = list(dict.fromkeys(answer.titles))
+    parts = list(answer.news)
     if titles:
         parts.append(f"{count(len(titles), 'note')} told ({_named(titles)})")
     return f"mem: {'; '.join(parts)}" if parts else ""

@@ -70,14 +70,14 @@ class Instructions:
     def texts(self) -> dict[str, str]:
         """The text of each file that was loaded, by its real path."""
         path, text = self.reader.own
-        found = {path: text} if text else {}
+        loaded = {path: text} if text else {}
         for path in (*self.reader.named, *self._places()):
-            self._load(path, found, DEEPEST)
+            self._load(path, loaded, DEEPEST)
         for path in self._rules():
             text = _read(path)
             if self._applies(text):
-                found.setdefault(os.path.realpath(path), text)
-        return found
+                loaded.setdefault(os.path.realpath(path), text)
+        return loaded
 
     def _places(self) -> Iterator[str]:
         variable, inner, name = OF_A_PERSON[self.agent]
@@ -96,21 +96,21 @@ class Instructions:
         for base in dict.fromkeys([self._own_folder(variable, inner), *bases]):
             yield from sorted(_markdown_below(base / "rules"))[:MOST]
 
-    def _load(self, path: str, found: dict[str, str], deep: int) -> None:
+    def _load(self, path: str, loaded: dict[str, str], deep: int) -> None:
         given = os.path.expanduser(path)
-        if deep <= 0 or len(found) >= MOST:
+        if deep <= 0 or len(loaded) >= MOST:
             return
         text = _read(given)
         if not text:
             return
         real = os.path.realpath(given)
-        if real in found:
+        if real in loaded:
             return
-        found[real] = text
+        loaded[real] = text
         if self.agent == "claude" and "@" in text:
             for name in re.findall(_IMPORT, text):
                 inner = os.path.join(os.path.dirname(real), os.path.expanduser(name))
-                self._load(inner, found, deep - 1)
+                self._load(inner, loaded, deep - 1)
 
     def _applies(self, text: str) -> bool:
         """Whether a rule is loaded: it is bound to no paths, or to a file at hand."""

@@ -252,8 +252,8 @@ class Telling:
         context = self.context
         layer = self.history
         room = self.app.room(context.room) if context.room else 0
-        found = self._in_memory(embedder)
-        bearing = [*context.outdated, *found.clear]
+        verdicts = self._in_memory(embedder)
+        bearing = [*context.outdated, *verdicts.clear]
         clear = context.fresh({item.key: item for item in bearing}.values())
         decided = _decided(layer, self.text, room, context) if layer else None
 
@@ -263,7 +263,7 @@ class Telling:
             items.append(decided)
 
         # What found no room is pointed at, and what is merely likely beside no text.
-        likely = clear if items else [*clear, *context.fresh(found.likely)]
+        likely = clear if items else [*clear, *context.fresh(verdicts.likely)]
         pointers = _pointers(items, likely, context) if context.can_point else []
         return [*items, *pointers[:MOST_POINTERS]]
 

@@ -188,19 +188,19 @@ def answered(values: Mapping[str, object]) -> str:
     call = call._replace(harness="claude")
     started = time.monotonic()
     seconds = _patience(verb)
-    said = []
+    answers = []
 
     def put(text: str) -> None:
         if time.monotonic() - started > seconds:
             if verb == "prompt":
                 late.keep(verb, call.session, call.prompt)
             raise _TooLate
-        said.append(text)
+        answers.append(text)
 
     clock = started + seconds / 2, started + seconds * 3 / 4
     pending: list[Pending] = []
     _timed(f"mcp {verb}", started, lambda: _event(verb, call, clock, pending, put))
-    return "".join(said or (each.text for each in pending))
+    return "".join(answers or (each.text for each in pending))
 
 
 def _agent_of(arguments: Sequence[str]) -> str:
@@ -345,35 +345,35 @@ def _event(
     # guards bind there.
     there = filter(os.path.isdir, (named, *named.parents[:-1]))
     cwd = next(there, None) or Path.cwd()
-    said: list[Told] = []
+    answers: list[Told] = []
 
-    def say(told: Told) -> Told:
-        if not said:  # the state may fail after that
+    def say(outcome: Told) -> Told:
+        if not answers:  # the state may fail after that
             show = app.project.config.hook_show
             moved = (note for note in app.notes if ": moved to " in note)
-            whole = told._replace(news=(*moved, *told.news))
+            whole = outcome._replace(news=(*moved, *outcome.news))
             owe(Told())
             put(answer(verb, whole, call.event, agent=call.harness, show=show))
-            said.append(whole)
-        return told
+            answers.append(whole)
+        return outcome
 
-    def owe(told: Told) -> None:
+    def owe(outcome: Told) -> None:
         if verb == "pre-tool":
-            _owe(pending, answer(verb, told, call.event, agent=call.harness))
+            _owe(pending, answer(verb, outcome, call.event, agent=call.harness))
 
     with HookApp(Options(quiet=True), os.environ, cwd, HookProject) as app:
         app.half, app.almost = clock
         app.say = say
         app.owe = owe
         try:
-            told = say(_told(app, verb, call))
+            outcome = say(_told(app, verb, call))
         except Exception:
-            if verb == "pre-tool" and not said:
+            if verb == "pre-tool" and not answers:
                 from memcli.hooks.before_tool import unjudged
 
                 say(unjudged(app))
             raise
-        size = f"{len(told.text)} characters" if told.text else ""
+        size = f"{len(outcome.text)} characters" if outcome.text else ""
         return "; ".join(filter(None, (size, *app.notes)))
 
 
@@ -426,14 +426,14 @@ def _answered(app: HookApp, state: State, verb: str, call: HookCall) -> Told:
     if verb in SPOOLED:
         return _spooled(app, spool, verb, _located(call))
     starts = verb == "session-start"
-    told = _telling(verb)(app, state, _located(call) if starts else call)
-    if verb != "pre-tool" or told.text:
+    answer = _telling(verb)(app, state, _located(call) if starts else call)
+    if verb != "pre-tool" or answer.text:
         _beat(spool, verb)
     if app.late or (starts and not call.agent):
         from memcli.hooks import worker
 
         worker.start(app, wait=starts and bool(spool.waiting()))
-    return told
+    return answer
 
 
 def _telling(verb: str) -> Callable[[HookApp, State, HookCall], Told]:

@@ -62,8 +62,8 @@ def replay(app: App) -> ReplayReport:
     if path is None:
         raise UsageError("no past sessions are indexed here", "mem index --history")
     done = 0
-    found = list[Correction]()
-    told = list[tuple[int, bool]]()
+    corrections = list[Correction]()
+    tellings = list[tuple[int, bool]]()
     with (
         opened(path) as record,
         HookApp(app.options, app.project.environ, app.project.cwd) as hook,
@@ -75,22 +75,22 @@ def replay(app: App) -> ReplayReport:
             app.count("sessions", done, len(units))
             docs = record.stretch(unit, 0, 1 << 40)
             past = _before(docs)
-            found += _corrected(today, docs, past)
-            told += _told_in(today, docs, past)
+            corrections += _corrected(today, docs, past)
+            tellings += _told_in(today, docs, past)
             if time.monotonic() - begun > SECONDS:
                 break
     return ReplayReport(
         sessions=len(units),
         replayed=done,
-        corrected=len({one.session for one in found}),
+        corrected=len({one.session for one in corrections}),
         enough=done >= ENOUGH,
         seconds=round(time.monotonic() - begun, 1),
-        corrections=tuple(found),
+        corrections=tuple(corrections),
         telling=ToldPrompts(
-            prompts=len(told),
-            answered=sum(tokens > 0 for tokens, _ in told),
-            used=sum(used for _, used in told),
-            tokens=sum(tokens for tokens, _ in told),
+            prompts=len(tellings),
+            answered=sum(tokens > 0 for tokens, _ in tellings),
+            used=sum(used for _, used in tellings),
+            tokens=sum(tokens for tokens, _ in tellings),
         ),
     )
 
@@ -190,20 +190,22 @@ def _prompt(doc: Doc) -> str:
     return "\n".join(text for speaker, text in doc.said if speaker == "person")
 
 
-def _looked_up(today: _Today, docs: Sequence[Doc], said: str, past: Past) -> Correction:
+def _looked_up(
+    today: _Today, docs: Sequence[Doc], correction: str, past: Past
+) -> Correction:
     """What said the same as a correction before that session, which rule says it now,
     and whether the session would have been told that rule."""
     doc = docs[-1]
-    layer = history_of(today.app, said, past)
-    rule = today.rule(said)
-    told = today.told(docs, past) if rule else ()
+    layer = history_of(today.app, correction, past)
+    rule = today.rule(correction)
+    texts = today.told(docs, past) if rule else ()
     return Correction(
         date=doc.date[:10],
         session=doc.unit,
-        said=said,
-        history=_heading(layer.items(ROOM), said) if layer else "",
+        said=correction,
+        history=_heading(layer.items(ROOM), correction) if layer else "",
         rule=rule,
-        told=any(says(text, said) for text in told),
+        told=any(says(text, correction) for text in texts),
     )
 
 

@@ -138,16 +138,18 @@ def words_of(app: HookApp, entries: Collection[str]) -> dict[str, set[str]]:
 def in_context(app: HookApp, log: SessionLog, context: str) -> InContext:
     """What stands in a context: the entries that were told there, or written by the
     agent itself, and those of them that have other words since."""
-    told: dict[str, set[str]] = {}
+    checksums: dict[str, set[str]] = {}
     for noted in log.shown(context, WORDS):
         entry, _, checksum = noted.rpartition(" ")
-        told.setdefault(entry, set()).add(checksum)
-    own = _written(app, log, context)
-    for entry, words in own.items():
-        told.setdefault(entry, set()).update(words)
-    today = app.guarded(lambda: words_of(app, told))
-    changed = {entry for entry, words in today.items() if words.isdisjoint(told[entry])}
-    known = log.shown(context).union(own)
+        checksums.setdefault(entry, set()).add(checksum)
+    written = _written(app, log, context)
+    for entry, words in written.items():
+        checksums.setdefault(entry, set()).update(words)
+    today = app.guarded(lambda: words_of(app, checksums))
+    changed = {
+        entry for entry, words in today.items() if words.isdisjoint(checksums[entry])
+    }
+    known = log.shown(context).union(written)
     told_keys = {key for key in known if key.partition("\n")[0] not in changed}
     return InContext(told=told_keys, changed=changed)
 
@@ -179,14 +181,14 @@ def _words_in(app: HookApp, name: str) -> dict[str, set[str]]:
 def _written(app: HookApp, log: SessionLog, context: str) -> dict[str, set[str]]:
     """The entries that have other words than when the agent began to change their
     files, with these words."""
-    own = {}
+    written = {}
     for noted in log.shown(context, WRITING):
         name, *before = json.loads(noted)
         today = app.guarded(partial(_words_in, app, name))
         for entry, words in today.items():
             if not words.issubset(before):
-                own[entry] = words
-    return own
+                written[entry] = words
+    return written
 
 
 def _note_written(app: HookApp, log: SessionLog, occasion: Occasion) -> None:

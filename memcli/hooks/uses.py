@@ -42,17 +42,17 @@ def note_uses(app: App, session: str, turns: Sequence[Turn]) -> None:
     """Note which of the entries that a session was told it used."""
     with app.state() as state:
         log = SessionLog(state)
-        told = _first_told(log, session)
-        if not told:
+        entries = _first_told(log, session)
+        if not entries:
             return
         deeds = list(_deeds(turns, app.project.root or app.project.cwd))
         memory = [text_of(copy) for copy in app.index.entries.copies()]
         words = SessionWords(turns, memory)
-        copies = app.index.entries.copies(told)
+        copies = app.index.entries.copies(entries)
         used = {
             copy.entry
             for copy in copies
-            if _is_used(copy, told[copy.entry], words, deeds)
+            if _is_used(copy, entries[copy.entry], words, deeds)
         }
         with state.transaction():
             log.wait(session, used, app.project.now.isoformat())
@@ -106,15 +106,15 @@ class SessionWords:
         whole = self._weight(claimed)
         rare = {word for word in claimed if self._is_rare(word)}
         heard: set[str] = set()
-        for turn, said in zip(self.turns, self.said, strict=True):
+        for turn, words in zip(self.turns, self.said, strict=True):
             is_later = _when(turn, since) > since
             if turn.role == "assistant" and is_later:
-                fresh = (said & rare) - heard
+                fresh = (words & rare) - heard
                 is_much = self._weight(fresh) >= SHARE * whole
                 if len(fresh) >= LEAST and is_much:
                     return True
             if turn.human or not is_later:
-                heard |= said
+                heard |= words
         return False
 
     def _is_rare(self, word: str) -> bool:

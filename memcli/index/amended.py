@@ -34,23 +34,23 @@ def said_once(hits: Sequence[PastStretch]) -> list[PastStretch]:
         tip: hit.doc.unit for hit in hits for tip in hit.doc.about.get("merged", ())
     }
     merged = {*merges, *merges.values()}
-    found: dict[str, PastStretch] = {}
+    by_name: dict[str, PastStretch] = {}
     for hit in hits:
         unit = hit.doc.unit
         name = hit.doc.handle
         if hit.doc.source == "commit":
             name = subjects[merges.get(unit, unit)]
-        known = found.setdefault(name, hit)
+        known = by_name.setdefault(name, hit)
         if known is hit:
             continue
         before = _without_numbers(known)
-        own = _without_numbers(hit)
-        nested = own <= before or before <= own
+        mine = _without_numbers(hit)
+        nested = mine <= before or before <= mine
         if not nested and not {unit, known.doc.unit} & merged:
-            found[hit.doc.handle] = hit
-        elif len(own) > len(before):
-            found[name] = hit
-    return list(found.values())
+            by_name[hit.doc.handle] = hit
+        elif len(mine) > len(before):
+            by_name[name] = hit
+    return list(by_name.values())
 
 
 def _without_numbers(hit: PastStretch) -> set[str]:
@@ -166,14 +166,14 @@ def _in_order(hits: Sequence[PastStretch], pairs: Pairs) -> list[PastStretch]:
     later: dict[int, list[int]] = {at: [] for at in range(len(hits))}
     for older, newer in pairs:
         later[older].append(newer)
-    found: dict[int, PastStretch] = {}
+    placed: dict[int, PastStretch] = {}
     for at, hit in enumerate(hits):
         newest = sorted(later[at], key=lambda it: hits[it].doc.date, reverse=True)
-        before = [other for other in newest if at not in found and other not in found]
-        found.update((other, hits[other]) for other in before)
+        before = [other for other in newest if at not in placed and other not in placed]
+        placed.update((other, hits[other]) for other in before)
         handle = hits[newest[0]].doc.handle if newest else ""
-        found[at] = found.get(at, hit)._replace(newer=handle)
-    return list(found.values())
+        placed[at] = placed.get(at, hit)._replace(newer=handle)
+    return list(placed.values())
 
 
 def _text(hit: PastStretch) -> str:

@@ -162,19 +162,19 @@ def _told() -> str:
 def anchors_of(values: Mapping[str, Any], body: str) -> set[Anchor]:
     """What an entry names, by its values and the code spans and links of its body."""
     globs = [glob for each in _listed(values, "paths") if (glob := each.strip("/"))]
-    found = {
+    anchors = {
         Anchor("glob" if re.search(r"[*?\[!]", glob) else "path", glob)
         for glob in globs
     }
     for row in _listed(values, "rests_on"):
         if citation := parse_citation(row):
-            found.add(Anchor("path", citation.path))
-            found.add(Anchor("lines", str(citation)))
+            anchors.add(Anchor("path", citation.path))
+            anchors.add(Anchor("lines", str(citation)))
     for sentence in _sentences(_fence().sub("", body)):
         prose = _without_spans(sentence)
         if not (_told().search(prose) or _supposed().search(prose)):
-            found.update(_of_sentence(sentence))
-    return found
+            anchors.update(_of_sentence(sentence))
+    return anchors
 
 
 def _without_spans(text: str) -> str:
@@ -280,11 +280,11 @@ def _of_command(words: Sequence[str]) -> Iterator[Anchor]:
 def _file(text: str) -> str:
     """The path that a text is, without the line in it; "" when it is none of a
     repository."""
-    found = _path().fullmatch(text)
+    match = _path().fullmatch(text)
     outside = text.startswith(("-", "~", "www.")) or ".." in text.split("/")
-    if not found or outside:
+    if not match or outside:
         return ""
-    path = found[1]
+    path = match[1]
     return path if "/" in path or _ending().search(path) else ""
 
 
@@ -451,14 +451,14 @@ def unread(index: Index) -> list[tuple[str, str]]:
 
 def gone(index: Index) -> dict[str, list[tuple[Anchor, Fate]]]:
     """By entry, what it names that the work tree has no more."""
-    found = defaultdict[str, list[tuple[Anchor, Fate]]](list)
+    lost = defaultdict[str, list[tuple[Anchor, Fate]]](list)
     for entry, kind, name, *fate in index.db.execute(
         "SELECT entry, kind, name, state, witness, removed, day, now FROM anchors"
         f" JOIN anchored USING (kind, name) WHERE {LOST}"
         " ORDER BY kind DESC, name"
     ):
-        found[entry].append((Anchor(kind, name), Fate(*fate)))
-    return found
+        lost[entry].append((Anchor(kind, name), Fate(*fate)))
+    return lost
 
 
 def moves(index: Index) -> dict[str, dict[str, str]]:

@@ -231,10 +231,10 @@ class Index:
         places = self.everywhere().shown
         return IndexedFiles(self.db, self.file, places, visible(places, view, filters))
 
-    def stale(self, found: Files) -> tuple[list[FoundFile], list[str]]:
+    def stale(self, files: Files) -> tuple[list[FoundFile], list[str]]:
         """Files that look changed (by mtime, size or place), and indexed ones that are
         gone."""
-        if self.is_noted(found):
+        if self.is_noted(files):
             return [], []
         current = [
             (
@@ -243,25 +243,25 @@ class Index:
                 listed.size,
                 place_text(listed.place, listed.tree),
             )
-            for listed in found
+            for listed in files
         ]
         known = set(self.db.execute("SELECT path, mtime, size, place FROM file_meta"))
         changed = {name for name, *_ in set(current) - known}
         gone = set(first_column(known)) - set(first_column(current))
-        return [file for file in found if file.name in changed], sorted(gone)
+        return [file for file in files if file.name in changed], sorted(gone)
 
-    def is_noted(self, found: Files) -> bool:
+    def is_noted(self, files: Files) -> bool:
         """Whether the files are still all as they were when the index was noted to be
         as they."""
         select = "SELECT value FROM meta WHERE key = 'listing'"
-        return bool(self.db.execute(select).fetchone() == (found.seen,))
+        return bool(self.db.execute(select).fetchone() == (files.seen,))
 
-    def note_listing(self, found: Files) -> None:
+    def note_listing(self, files: Files) -> None:
         """Remember, in the running transaction, that the index is as these files are,
         if it is."""
         self.db.execute("DELETE FROM meta WHERE key = 'listing'")
-        if not any(self.stale(found)):
-            self.db.execute("INSERT INTO meta VALUES ('listing', ?)", (found.seen,))
+        if not any(self.stale(files)):
+            self.db.execute("INSERT INTO meta VALUES ('listing', ?)", (files.seen,))
 
     def empty(self) -> bool:
         """Whether nothing has been indexed yet."""

@@ -130,14 +130,14 @@ class FullText:
         count, *words = sizes(self.db, self.table)
         query = f"SELECT id, sz FROM {self.table}_docsize WHERE id {ONE_OF}"
         mean = (sum(words) or 1) / (count or 1)
-        found = {}
+        fair_points = {}
         for row, packed in self.db.execute(query, (json.dumps(list(points)),)):
             length = sum(packed if packed.isascii() else unpacked(packed)) / mean
             # BM25 with k = 1.2, its b of .75 replaced
             as_it_is = 1.3 + 0.9 * length
             as_wanted = 2.2 - 1.2 * weights.LENGTH * (1 - length)
-            found[row] = points[row] * as_it_is / as_wanted
-        return found
+            fair_points[row] = points[row] * as_it_is / as_wanted
+        return fair_points
 
     def _leaders(self, known: Sequence[KnownTerm], passing: Passing) -> list[int]:
         """The rows that cover most of the query, where common words match very many."""

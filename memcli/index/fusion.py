@@ -95,16 +95,16 @@ def titles(task: str, named: Iterable[tuple[K, str]]) -> dict[K, float]:
     )  # a stem keeps three letters: most need no more
     shares = {}
     for key, title in named:
-        own = {
+        of_task = {
             low for word in word_forms(title) if (low := word.lower()) not in STOP_WORDS
         }
-        met = sum(word[:3] in heads and stem(word) in mine for word in own)
-        shares[key] = met / len(own) if own else 0.0
+        met = sum(word[:3] in heads and stem(word) in mine for word in of_task)
+        shares[key] = met / len(of_task) if of_task else 0.0
     return shares
 
 
 def lend(
-    own: Mapping[K, float],
+    strengths: Mapping[K, float],
     neighbours: Mapping[K, Sequence[tuple[K, int]]],
     shares: Mapping[K, float],
 ) -> dict[K, float]:
@@ -115,9 +115,11 @@ def lend(
     near: dict[K, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for lender, beside in neighbours.items():
         for key, distance in beside:
-            near[key][distance - 1] = max(near[key][distance - 1], own.get(lender, 0.0))
-    total = dict(own)
-    for key in own.keys() & shares.keys():
+            near[key][distance - 1] = max(
+                near[key][distance - 1], strengths.get(lender, 0.0)
+            )
+    total = dict(strengths)
+    for key in strengths.keys() & shares.keys():
         one, two = near.get(key, (0.0, 0.0))
         total[key] += (one * one + two * two) * shares[key]
     return total

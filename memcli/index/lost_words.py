@@ -118,7 +118,7 @@ class _SearchedHistory:
     def standing(self, commit: str, wanted: Collection[Anchor]) -> set[Anchor]:
         """Those of the names that the code had at a commit, not in a remark or a text
         alone; a clone may lack some of it. Raises _Unanswered."""
-        found = set[str]()
+        standing_names = set[str]()
         if not wanted:
             return set()
         names = {anchor.text for anchor in wanted}
@@ -127,8 +127,8 @@ class _SearchedHistory:
         self.tree.has_gaps |= code > 1
         for line in lines.splitlines():
             if len(line) <= LONGEST:
-                found.update(_of_code(line, names - found))
-        return {anchor for anchor in wanted if anchor.text in found}
+                standing_names.update(_of_code(line, names - standing_names))
+        return {anchor for anchor in wanted if anchor.text in standing_names}
 
     def _run(self, *words: str) -> tuple[int, str]:
         """The exit code of git and what it says to one more question. Raises

@@ -197,11 +197,11 @@ def _said(
     if not may_forbid and not NAMES_FILE.search(f"{title}\n{text}"):
         return
     # Of prose the title is that of all that stands below it.
-    own = title if values.get("written") else ""
-    body = body_of(text, own)
-    made = suggest(own, body) if may_forbid else Suggestion()
+    own_title = title if values.get("written") else ""
+    body = body_of(text, own_title)
+    made = suggest(own_title, body) if may_forbid else Suggestion()
     if not values.get("paths"):
-        for glob in (*made.paths, *files_of_rules(f"{own}\n{prose_of(body)}")):
+        for glob in (*made.paths, *files_of_rules(f"{own_title}\n{prose_of(body)}")):
             yield "path", _key_of_glob(glob), glob
     if not values.get("commands"):
         for command in made.commands:

@@ -199,20 +199,20 @@ def _together(
     has: Mapping[int, int],
 ) -> list[Exchange]:
     """Exchanges, best first, with what those beside them in their session lend."""
-    own = {place.id: scores[place.id] for place in places}
-    most = max(own.values(), default=0.0) or 1.0
+    strengths = {place.id: scores[place.id] for place in places}
+    most = max(strengths.values(), default=0.0) or 1.0
     said = [place for place in places if place.source == "session"]
     at = {(place.unit, place.turn): place.id for place in said}
     beside = {place.id: _near(place, at) for place in said}
     shares = dict.fromkeys(beside, weights.SAID_BESIDE)
-    lent = fusion.lend(fusion.scale(own), beside, shares)
-    found = []
+    lent = fusion.lend(fusion.scale(strengths), beside, shares)
+    exchanges = []
     for place in places:
         terms = has[place.id]
         for other, _ in beside.get(place.id, ()):
             terms |= has[other]
-        found.append(Exchange(place, lent[place.id] * most, terms))
-    return sorted(found, key=lambda each: (-each.score, each.place.unit))
+        exchanges.append(Exchange(place, lent[place.id] * most, terms))
+    return sorted(exchanges, key=lambda each: (-each.score, each.place.unit))
 
 
 def _near(place: DocPlace, at: Mapping[tuple[str, int], int]) -> list[tuple[int, int]]:
@@ -224,13 +224,13 @@ def _near(place: DocPlace, at: Mapping[tuple[str, int], int]) -> list[tuple[int,
 def _apart(exchanges: Iterable[Exchange]) -> list[Exchange]:
     """The exchanges, best first, without those that are shown with a better one."""
     taken: dict[str, list[int]] = defaultdict(list)
-    found = []
+    stretches = []
     for each in exchanges:
         turns = taken[each.place.unit]
         if all(abs(each.place.turn - turn) > APART for turn in turns):
             turns.append(each.place.turn)
-            found.append(each)
-    return found
+            stretches.append(each)
+    return stretches
 
 
 def _by_meaning(
@@ -238,11 +238,11 @@ def _by_meaning(
 ) -> list[PastStretch]:
     """Hits by their words, and by the sentences in them that are nearest to the task
     as a whole and word by word."""
-    said = [_reread(hit) for hit in hits]
+    texts = [_reread(hit) for hit in hits]
     # asked for once, for the sentences of all hits
-    likenesses = iter(near(list(chain.from_iterable(said))))
+    likenesses = iter(near(list(chain.from_iterable(texts))))
     total = fusion.scale({place: hit.score for place, hit in enumerate(hits)})
-    for place, own in enumerate(said):
+    for place, own in enumerate(texts):
         pairs = islice(likenesses, len(own))
         # the nearest to the whole, and to its words
         total[place] += sum(map(max, zip(*pairs, strict=True)))
@@ -324,7 +324,7 @@ def ask(
 
 
 def found_in(
-    record: RecordContents, task: str, found: tuple[Rarity, Sequence[PastStretch]]
+    record: RecordContents, task: str, ranked: tuple[Rarity, Sequence[PastStretch]]
 ) -> FoundPast:
     """What a search of a record found, and how often the task's terms stand there."""
     words = record.words()
@@ -335,7 +335,7 @@ def found_in(
         gone = words.matching(quoted(GONE))
         unsaid = (term for term in terms if not counts[term] and is_word_of_it(term))
         counts |= dict.fromkeys(unsaid, gone)
-    asked, hits = found
+    asked, hits = ranked
     return FoundPast(
         task=task, asked=asked, hits=hits, texts=words.size(), counts=counts
     )
@@ -415,7 +415,7 @@ _LOST = """
 def gone_of(index: Index) -> dict[str, LostEntry]:
     """Event -> how the entry that was learned from it was lost: retired,
     superseded."""
-    found = {}
+    lost_of = {}
     for old, new in index.db.execute(_LOST):
         values = json.loads(old)
         why = values.get("retired_because") or values.get("archived_because")
@@ -427,5 +427,5 @@ def gone_of(index: Index) -> dict[str, LostEntry]:
         else:
             reason = f"retired ({why})"
         lost = LostEntry(reason, tuple(events_of(json.loads(new or "{}"))))
-        found.update(dict.fromkeys(events_of(values), lost))
-    return found
+        lost_of.update(dict.fromkeys(events_of(values), lost))
+    return lost_of

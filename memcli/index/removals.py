@@ -159,13 +159,13 @@ def _fate(tree: WorkTree, anchor: Anchor, removals: Sequence[Removal]) -> Fate:
     meant = [each for each in removals if each.place == name] or removals
     removal = meant[0]
     commits = list(dict.fromkeys(each.commit for each in meant))
-    found = set[str]()
+    places = set[str]()
     if anchor.kind == "glob":
-        found = _moved_glob(tree, anchor, removal.commit)
+        places = _moved_glob(tree, anchor, removal.commit)
     elif _is_plain(anchor, removals):
-        found = _renamed(tree, commits, removal.place)
-    now = " or ".join(sorted(filter(None, found))[:CANDIDATES])
-    is_divided = len(found) > 1
+        places = _renamed(tree, commits, removal.place)
+    now = " or ".join(sorted(filter(None, places))[:CANDIDATES])
+    is_divided = len(places) > 1
     return Fate(
         state=GONE if is_divided or not now else MOVED,
         commit=removal.commit.name,
@@ -179,11 +179,11 @@ def _renamed(tree: WorkTree, commits: Sequence[Commit], place: str) -> set[str]:
     """Where a file or folder has gone since commits that took it, the newest first, or
     what lay in it; with "" where that is not all, or not one place."""
     for _ in range(HOPS):
-        found = _gone_to(tree, commits, place)
-        there = {each for each in found if each in tree.ends.get(_last_part(each), ())}
-        if len(found) > 1:
+        places = _gone_to(tree, commits, place)
+        there = {each for each in places if each in tree.ends.get(_last_part(each), ())}
+        if len(places) > 1:
             return {"", *there}
-        place = "".join(found)
+        place = "".join(places)
         if there or not place:
             return there
         commits = tree.log("--diff-filter=D", "--", literal(place)) or []

@@ -16,32 +16,34 @@ Named = tuple[str, str]  # a name as prose has it, and a file of memory that has
 
 
 def said_since(
-    tree: WorkTree, said: Mapping[Pair, str], days: Mapping[str, str]
+    tree: WorkTree, names: Mapping[Pair, str], days: Mapping[str, str]
 ) -> dict[Pair, int]:
     """The place of the last commit before the tracked file of each pair had the name,
     and before the day of its entry: what stood there was there for whoever wrote it.
     UNKNOWN where no commit has brought the name."""
-    named = {(entry, each): (_said(each), file) for (entry, each), file in said.items()}
+    named = {
+        (entry, each): (_said(each), file) for (entry, each), file in names.items()
+    }
     since = _came_in(tree, named.values())
     brought = set(_brought(tree, since))
-    found = {}
+    since_of = {}
     for pair, name in named.items():
         # of a value counts what the manifest said in that commit
         if name not in since:
-            found[pair] = UNKNOWN
+            since_of[pair] = UNKNOWN
         elif name in brought and pair[1].kind != "value":
-            found[pair] = BROUGHT
+            since_of[pair] = BROUGHT
         else:
             # -1 is before the first commit
-            found[pair] = min(since[name], tree.before(days[pair[0]])) - 1
-    return found
+            since_of[pair] = min(since[name], tree.before(days[pair[0]])) - 1
+    return since_of
 
 
-def _came_in(tree: WorkTree, said: Iterable[Named]) -> dict[Named, int]:
+def _came_in(tree: WorkTree, names: Iterable[Named]) -> dict[Named, int]:
     """The place of the last commit of the main line after which a file had a name
     that it had not before."""
     wanted = defaultdict[str, set[str]](set)
-    for name, file in said:
+    for name, file in names:
         wanted[file].add(name)
     since = {}
     counts = Counter[Named]()

@@ -70,14 +70,14 @@ class Matching:
         self.mode = lane.mode
         self.floor = lane.floor
         signals = lane.signals
-        found = self.source.candidates(
+        candidates = self.source.candidates(
             dict.fromkeys((*signals.lexical, *signals.cosine))
         )
-        self.copies({candidate.entry for candidate in found}, found)
+        self.copies({candidate.entry for candidate in candidates}, candidates)
         score = signals.lexical
-        for part in sorted(found, key=lambda part: score.get(part.rowid, 0.0)):
+        for part in sorted(candidates, key=lambda part: score.get(part.rowid, 0.0)):
             self._met[part.source, part.entry, part.offset] = part.part
-        matches = self._matches(found, signals, asked.phrases)
+        matches = self._matches(candidates, signals, asked.phrases)
         self._lend(task, matches)
         self.matches = {
             entry: match
@@ -110,11 +110,11 @@ class Matching:
             matches[entry] = match._replace(relevance=match.relevance * share)
 
     def copies(
-        self, entries: Collection[str], found: Iterable[Candidate] = ()
+        self, entries: Collection[str], candidates: Iterable[Candidate] = ()
     ) -> list[str]:
         """Look at every copy in view of these entries, of which some chunks were
         `found` before: the nearest is chosen. Those that are in view."""
-        known = {each.rowid: each for each in found if each.part == 0}
+        known = {each.rowid: each for each in candidates if each.part == 0}
         places = self.source.places(entries)
         unread = [rowid for rowid, _ in places if rowid not in known]
         known |= {each.rowid: each for each in self.source.candidates(unread)}
@@ -138,11 +138,11 @@ class Matching:
         return [candidate for candidate in near if candidate.rowid in fit]
 
     def _matches(
-        self, found: Sequence[Candidate], signals: Signals, phrases: Sequence[str]
+        self, candidates: Sequence[Candidate], signals: Signals, phrases: Sequence[str]
     ) -> dict[str, Match]:
         """How well each entry meets the task, by the best chunk of its nearest copy."""
         places = {c.entry: (c.source, c.offset) for c in self.chosen.values()}
-        nearest = [c for c in found if places.get(c.entry) == (c.source, c.offset)]
+        nearest = [c for c in candidates if places.get(c.entry) == (c.source, c.offset)]
         lexical = _with_phrases(nearest, signals.lexical, phrases)
         rows = {chunk.rowid for chunk in nearest}
         signals = Signals._make(
@@ -172,18 +172,18 @@ class Matching:
     def _lend(self, task: str, matches: dict[str, Match]) -> None:
         if not self.config.context or not matches:
             return
-        own = {entry: match.relevance for entry, match in matches.items()}
-        beside = self._beside(own)
+        strengths = {entry: match.relevance for entry, match in matches.items()}
+        beside = self._beside(strengths)
         near = {other for others in beside.values() for other, _ in others}
         titles = fusion.titles(
             task, [(entry, self.chosen[entry].title) for entry in near]
         )
         # What the task does not name by its title gains nothing.
         shares = {entry: self.config.context * title for entry, title in titles.items()}
-        total = fusion.lend(own, beside, shares)
+        total = fusion.lend(strengths, beside, shares)
         most = max(total.values()) or 1.0
         for entry, relevance in total.items():
-            lent = (relevance - own[entry]) / most
+            lent = (relevance - strengths[entry]) / most
             matches[entry] = matches[entry]._replace(
                 relevance=relevance / most, lent=lent
             )

@@ -64,7 +64,7 @@ class Stones:
         select = (
             "SELECT source, entry, metadata FROM chunks WHERE live = 0 AND part = 0"
         )
-        found = dict[StoneKey, str]()
+        stones = dict[StoneKey, str]()
         ids = defaultdict[str, set[str]](set)  # by the name of the archive
         for source, entry, metadata in self.index.db.execute(select):
             file = files[source]
@@ -74,8 +74,8 @@ class Stones:
                 ids[file.path].add(plain_id(entry))
             is_out = archived or values["status"] == "retired"
             if is_out and takes_back(values, archived=archived):
-                found[*reach_of(file.place, file.tree), plain_id(entry)] = entry
-        return dict(self._lost(ids)) | found
+                stones[*reach_of(file.place, file.tree), plain_id(entry)] = entry
+        return dict(self._lost(ids)) | stones
 
     def _lost(self, ids: Mapping[str, set[str]]) -> Iterator[tuple[StoneKey, str]]:
         """The same of the archives that are gone or cannot be read, which git has."""

@@ -173,16 +173,21 @@ def nearness(
     """How near the meaning of each text is to that of a task: the cosine of both, and
     how well each content word of the task is met by one of the text; one whose
     `rarity` is not known is the rarest."""
-    asked, *said = map(low_forms, (task, *texts))
-    known = local.words({*asked, *chain.from_iterable(said)})
+    asked, *forms = map(low_forms, (task, *texts))
+    known = local.words({*asked, *chain.from_iterable(forms)})
     numbers = {
-        word: vector.lanes(own.weight, own.vector) for word, own in known.items()
+        word: vector.lanes(word_vector.weight, word_vector.vector)
+        for word, word_vector in known.items()
     }
-    sums = (sum(map(numbers.__getitem__, words)) for words in (asked, *said))
+    sums = (sum(map(numbers.__getitem__, words)) for words in (asked, *forms))
     whole, *rows = (vector.unlaned(total)[1] for total in sums)
     cosine = vector.cosines(whole, dict(enumerate(rows)))
 
-    vectors = {word: own.vector for word, own in known.items() if is_content(word)}
+    vectors = {
+        word: word_vector.vector
+        for word, word_vector in known.items()
+        if is_content(word)
+    }
     sought = list(filter(vectors.__contains__, dict.fromkeys(asked)))[:MOST_WORDS]
     each = vector.cosines_of_each(map(vectors.__getitem__, sought), vectors)
     alike = [
@@ -191,7 +196,7 @@ def nearness(
     ]
     rarest = max(rarity.values(), default=1.0)
     rarities = [rarity.get(word, rarest) for word in sought]
-    words_met = met(alike, rarities, dict(enumerate(said)))
+    words_met = met(alike, rarities, dict(enumerate(forms)))
     return [(cosine[at], words_met[at]) for at in cosine]
 
 

@@ -232,16 +232,16 @@ class Vectors:
         select = f"SELECT block, bits FROM signs WHERE block {ONE_OF}"
         blocks = json_list({WORDS - i // BLOCK for i in ids})
         data = dict(self.db.execute(select, (blocks,)).fetchall())
-        found = list[int]()
+        sign_bits = list[int]()
         for block, own in groupby(ids, lambda i: i // BLOCK):
             bits = data.get(WORDS - block, b"")
             places = [i % BLOCK * _WIDTH for i in own]
             if max(places) + _WIDTH > len(bits):
                 raise Damaged
-            found += map(
+            sign_bits += map(
                 int.from_bytes, [bits[place : place + _WIDTH] for place in places]
             )
-        return found
+        return sign_bits
 
     def word_vectors(self, ids: Collection[int]) -> dict[int, bytes]:
         """The vectors of words by their ids. Raises Damaged where there are none."""

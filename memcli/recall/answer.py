@@ -85,11 +85,13 @@ class Layers:
     """The layers of one answer: beside the ranked one, what stands regardless of the
     task."""
 
-    def __init__(self, found: OwnMatching, *, explain: bool = False) -> None:
-        self.project = found.project
-        self.found = found
-        self.search = Search(found, self.project.now)
-        self.showing = Showing(self.search, detail=found.config.detail, explain=explain)
+    def __init__(self, matching: OwnMatching, *, explain: bool = False) -> None:
+        self.project = matching.project
+        self.found = matching
+        self.search = Search(matching, self.project.now)
+        self.showing = Showing(
+            self.search, detail=matching.config.detail, explain=explain
+        )
 
     def pools(self, ranked: Sequence[Scored], *, alone: bool = False) -> Pools:
         """Everything that may be shown with these hits; `alone`: they and nothing
@@ -140,12 +142,12 @@ class Layers:
     def institutional(self) -> list[Hit]:
         """The norms of global, project, and the job and task one is in or names; equals
         once."""
-        found = {}
+        items = {}
         for row in self.found.norms.values():
             text = self._file_text(row.path) if self._at_hand(row.place) else ""
-            if text and text not in found:
+            if text and text not in items:
                 path = for_prompt(row.path)
-                found[text] = Hit(
+                items[text] = Hit(
                     key=row.path,
                     layer="institutional",
                     head=path,
@@ -157,7 +159,7 @@ class Layers:
                     path=path,
                     line=1,
                 )
-        return list(found.values())
+        return list(items.values())
 
     def _at_hand(self, place: Place) -> bool:
         here = self.project.view
@@ -185,14 +187,14 @@ class Layers:
         first; among those the person's own."""
         near = list(filter(bears, self.found.standing.pressing))
         score = self.search.standing(near)
-        own = self.own()
+        own_entries = self.own()
 
         def place(c: Candidate) -> tuple[int, bool, float, str]:
-            is_others = c.entry not in own
+            is_others = c.entry not in own_entries
             return _PRIORITY[c.values["priority"]], is_others, -score[c.entry], c.entry
 
         ordered = (each.entry for each in sorted(near, key=place))
-        return self.showing.each("baseline", budget.in_turns(ordered, own))
+        return self.showing.each("baseline", budget.in_turns(ordered, own_entries))
 
     def episodes(
         self, bears: Callable[[Candidate], bool] = lambda c: True
@@ -221,12 +223,15 @@ class Layers:
 
 
 def answer(
-    found: OwnMatching, request: RecallRequest, past: FoundPast | None, own_tokens: int
+    matching: OwnMatching,
+    request: RecallRequest,
+    past: FoundPast | None,
+    own_tokens: int,
 ) -> RecallReport:
     """Answer one request from what the index of this machine and the record have; the
     user's own part is bounded by `own_tokens`."""
-    project = found.project
-    layers = Layers(found, explain=request.explain)
+    project = matching.project
+    layers = Layers(matching, explain=request.explain)
     limit = project.config.limit
     alone = request.ranked_only
     # More than the limit: other layers take some of them.
@@ -235,7 +240,7 @@ def answer(
     pools = layers.pools(ranked, alone=alone)
     if past is not None:
         history = _layer(past, project)
-        history.learned(found.chosen)
+        history.learned(matching.chosen)
         if alone:
             room = project.config.max_tokens
             merged = history.merged(pools.ranked, layers.search, room)
@@ -244,11 +249,11 @@ def answer(
             pools = pools._replace(history=history)
     shown = composed(project.config, pools, layers.own(), own_tokens)
     return RecallReport(
-        mode=found.mode,
+        mode=matching.mode,
         query=request.task,
         hits=numbered(shown.items, listed=alone),
         budget=shown.budget,
-        problems=(*project.listing.problems, *found.problems),
+        problems=(*project.listing.problems, *matching.problems),
         matched=len(ranked),
         found=True,
     )
@@ -264,12 +269,14 @@ def numbered(hits: Iterable[Hit], *, listed: bool = False) -> tuple[Hit, ...]:
     """What is shown, each with its rank: within its layer, or within all that is
     `listed` as one."""
     counts: Counter[str] = Counter()
-    found = []
+    numbered_hits = []
     for hit in hits:
         layer = "" if listed else hit.layer
         counts[layer] += 1
-        found.append(hit._replace(rank=counts[layer], listed=listed, brief=None))
-    return tuple(found)
+        numbered_hits.append(
+            hit._replace(rank=counts[layer], listed=listed, brief=None)
+        )
+    return tuple(numbered_hits)
 
 
 def from_history(project: Project, task: str, past: FoundPast | None) -> RecallReport:
@@ -292,26 +299,26 @@ def from_history(project: Project, task: str, past: FoundPast | None) -> RecallR
     )
 
 
-def told(found: OwnMatching, text: str, amended: Collection[str] = ()) -> Bearing:
+def told(matching: OwnMatching, text: str, amended: Collection[str] = ()) -> Bearing:
     """What of a search bears on a prompt by itself, by its evidence, but what was
     learned in a session among the `amended`."""
-    words = found.source
+    words = matching.source
     texts = words.size()
     sought = evidence.sought(text, words.counts, texts, evidence.crowd_of(texts))
     if not sought.text:
         return Bearing([], [])
-    found.look(sought.text)
-    layers = Layers(found)
+    matching.look(sought.text)
+    layers = Layers(matching)
     met = dict[str, evidence.Evidence]()
     for hit in layers.search.ranked(TOP):
-        chosen = found.chosen[hit.item.id]
+        chosen = matching.chosen[hit.item.id]
         if str(chosen.values.get("session_id", "")) not in amended:
             part = chosen.around.partition(AROUND)[0] or hit.item.text
             speaks = sought.evidence(chosen.title, part, cosine=hit.vector or 0.0)
             # What only stands beside a match is not told by itself.
             met[hit.item.id] = speaks if hit.own else speaks._replace(strong=0.0)
     # One bar: told is what reaches it by words, too, pointed at what does by both.
-    bar = found.config.inject_min
+    bar = matching.config.inject_min
     verdicts = sought.verdicts([*met.values()], bar, bar)
     # In the order of the search: by strength alone the right one is first less often.
     verdict_of = dict(zip(met, verdicts, strict=True))
@@ -324,7 +331,7 @@ def told(found: OwnMatching, text: str, amended: Collection[str] = ()) -> Bearin
 
 
 def composed(
-    config: Config, pools: Pools, own: Collection[str] = (), own_limit: int = 0
+    config: Config, pools: Pools, own_entries: Collection[str] = (), own_limit: int = 0
 ) -> budget.Block:
     """What of these is shown, by the bounds of the configuration; see
     `compose_beside`."""
@@ -332,4 +339,4 @@ def composed(
     most = config.limit
     by_type = config.max_tokens_by_type
     within = partial(budget.compose, limit=limit, most=most, by_type=by_type)
-    return budget.compose_beside(pools, own, own_limit, within)
+    return budget.compose_beside(pools, own_entries, own_limit, within)

@@ -260,7 +260,7 @@ def _without(items: Sequence[Hit], taken: set[str]) -> list[Hit]:
     return [item for item in items if taken.isdisjoint((item.key, *item.duplicates))]
 
 
-def in_turns(keys: Iterable[str], own: Collection[str]) -> list[str]:
+def in_turns(keys: Iterable[str], own_keys: Collection[str]) -> list[str]:
     """What stands regardless of a task in its order, but of the first three, six and so
     on at least a third the user's `own`, if there are as many: however much a repository
     writes, it takes no more of the room than two thirds and what they leave."""
@@ -268,7 +268,7 @@ def in_turns(keys: Iterable[str], own: Collection[str]) -> list[str]:
     others = 0
     placed = []
     for key in keys:
-        if key in own:
+        if key in own_keys:
             placed.append((min(others, 2 * mine), 0, key))
             mine += 1
         else:
@@ -278,7 +278,10 @@ def in_turns(keys: Iterable[str], own: Collection[str]) -> list[str]:
 
 
 def compose_beside(
-    pools: Pools, own: Collection[str], own_limit: int, within: Callable[[Pools], Block]
+    pools: Pools,
+    own_keys: Collection[str],
+    own_limit: int,
+    within: Callable[[Pools], Block],
 ) -> Block:
     """What `within` composes; unless `own_limit` is 0, beside the user's `own` in so
     many."""
@@ -286,7 +289,7 @@ def compose_beside(
         return within(pools)
 
     def part(pool: Sequence[Hit], *, mine: bool) -> list[Hit]:
-        return [item for item in pool if (item.key in own) is mine]
+        return [item for item in pool if (item.key in own_keys) is mine]
 
     norms = pools.institutional
     standing = pools.baseline

@@ -50,14 +50,14 @@ def condensed(app: App, task: str) -> str:
 
 def terms_of(reply: str) -> str:
     """The words of a reply, each once, bounded. Raises ProviderError without any."""
-    found: list[str] = []
+    terms: list[str] = []
     for word in dict.fromkeys(_WORD.findall(strip_controls(reply[: 10 * MOST]))):
-        if len(found) == WORDS or len(" ".join([*found, word])) > MOST:
+        if len(terms) == WORDS or len(" ".join([*terms, word])) > MOST:
             break
-        found.append(word)
-    if not found:
+        terms.append(word)
+    if not terms:
         raise ProviderError("the model's reply is empty", "run again")
-    return " ".join(found)
+    return " ".join(terms)
 
 
 def _asked(model: Model, task: str) -> str:

@@ -77,25 +77,25 @@ class Sought(NamedTuple):
         hit and beside it. What stands in memory files somebody chose to keep: two rare
         terms and the `cosine` are enough there, too."""
         asked = terms(self.weights)
-        found = together(title, text, asked)
-        share = sum(found.values()) / (self.whole or 1.0)
+        met_terms = together(title, text, asked)
+        share = sum(met_terms.values()) / (self.whole or 1.0)
         # What says nothing is met, too, but by chance.
-        terms_met = sum(map(bool, found.values())) if met is None else met
+        terms_met = sum(map(bool, met_terms.values())) if met is None else met
         strong = weights.EACH * share * (terms_met - weights.OTHERS * self.crowd)
         if met is not None:
             # One word alone is enough where the others say half as much at the most:
             # "why was chardet replaced".
             is_more = met > 1 or 1 - share <= weights.WORTH * share
             return Evidence(strong, share * met if is_more else 0.0, share)
-        said = said_by_words(found, asked)
+        by_words = said_by_words(met_terms, asked)
         # Likeness alone is enough only for who asks, not for "go on".
-        near = cosine if said or self.asks else 0.0
+        near = cosine if by_words or self.asks else 0.0
         beyond = near - self.chance
-        likely = max(strong, said + beyond)
+        likely = max(strong, by_words + beyond)
         # A line may lead to what one term alone speaks for.
         return Evidence(
-            strong=likely if said else 0.0,
-            likely=max(likely, self._said_alone(found, share) + beyond),
+            strong=likely if by_words else 0.0,
+            likely=max(likely, self._said_alone(met_terms, share) + beyond),
             share=share,
         )
 
@@ -106,14 +106,14 @@ class Sought(NamedTuple):
         return strength((best_said, best_said * share * (1 - self.crowd)))
 
     def verdicts(
-        self, found: Sequence[Evidence], least: float, likely: float
+        self, strengths: Sequence[Evidence], least: float, likely: float
     ) -> list[str]:
         """TELL, POINT or SILENT of each hit of a search: told is what reaches `least`;
         once one is `likely`, half of that bar is enough for what stands beside it, and
         among few texts for any."""
         enough = likely - (weights.QUESTION if self.asks else 0)
         first = enough * max(weights.WORTH, self.crowd)
-        answers = any(each.likely >= first for each in found)
+        answers = any(each.likely >= first for each in strengths)
 
         def verdict(each: Evidence) -> str:
             if each.strong >= least:
@@ -121,7 +121,7 @@ class Sought(NamedTuple):
             is_worth = answers and each.likely >= weights.WORTH * enough
             return POINT if is_worth else SILENT
 
-        return list(map(verdict, found))
+        return list(map(verdict, strengths))
 
 
 def crowd_of(texts: int) -> float:
@@ -151,12 +151,12 @@ def sought(
     named = set(also).union(*map(parts.__getitem__, kept)).difference(figures)
     power = weights.ASKED if asks else weights.STATED
     rare = {term: query.elsewhere(term) ** power for term in every if term in named}
-    said = {term: weighed[term] * rare[term] for term in weighed if term in named}
+    stated = {term: weighed[term] * rare[term] for term in weighed if term in named}
     stands = dict(zip(every, standing, strict=True))
     nowhere = [term for term in rare if not stands[term] and is_word(term)]
-    whole = sum(said.values()) + sum(rare[term] for term in nowhere)
+    whole = sum(stated.values()) + sum(rare[term] for term in nowhere)
     return Sought(
-        text="\n".join(kept), weights=said, whole=whole, asks=asks, crowd=crowd
+        text="\n".join(kept), weights=stated, whole=whole, asks=asks, crowd=crowd
     )
 
 
@@ -274,17 +274,17 @@ def strength_in(title: str, text: str, asked: Terms) -> float:
 
 def said_by_words(met: Mapping[str, float], asked: Terms) -> float:
     """How much the terms that are met say."""
-    said = [weight for term, weight in met.items() if term in asked.stems]
+    strengths = [weight for term, weight in met.items() if term in asked.stems]
     # Pairs of characters that overlap are parts of one word: the strongest counts.
     before = ""
     for term in asked.texts:
         weight = met.get(term, 0.0)
         if weight and before and spaceless_runs(term) and before[-1] == term[0]:
-            said[-1] = max(said[-1], weight)
+            strengths[-1] = max(strengths[-1], weight)
         else:
-            said.append(weight)
+            strengths.append(weight)
         before = term if weight else ""
-    return strength(said)
+    return strength(strengths)
 
 
 def _cuts(part: str) -> list[str]:
@@ -319,19 +319,19 @@ def _stands(term: str, low: str) -> bool:
 def _found(part: str, asked: Terms) -> dict[str, float]:
     part = unmarked(part)
     low = part.lower()
-    found = {t: weight for t, weight in asked.texts.items() if _stands(t, low)}
+    met = {t: weight for t, weight in asked.texts.items() if _stands(t, low)}
     # A stem keeps three letters: most texts, and most words of the others, need no
     # more.
     heads = {root[:3] for root in asked.stems if root in low}
     # An identifier as a whole.
     for word in {*word_forms(part), *word_forms(low)} if heads else ():
         if word[:3].lower() in heads and (root := stem(word)) in asked.stems:
-            found[root] = asked.stems[root]
-    return found
+            met[root] = asked.stems[root]
+    return met
 
 
 def _run(
-    found: Sequence[Mapping[str, float]], sizes: Sequence[int], room: int
+    met_by: Sequence[Mapping[str, float]], sizes: Sequence[int], room: int
 ) -> tuple[int, int]:
     best_run = (0, 1)
     most = (-1.0, 0)
@@ -342,7 +342,7 @@ def _run(
             used += sizes[end]
             if used > room and end > start:
                 break
-            met.update(found[end])
+            met.update(met_by[end])
             # Of two that say as much, the shorter.
             score = round(sum(met.values()), 6), -used
             if score > most:

@@ -145,11 +145,11 @@ def _joined(sentences: Iterable[SaidSentence]) -> str:
 
 
 def _about(asked: Rarity, doc: Doc) -> dict[str, float]:
-    found = {stem(unmarked(term)): rarity for term, rarity in asked.items()}
+    rarities = {stem(unmarked(term)): rarity for term, rarity in asked.items()}
     mean = sum(asked.values()) / len(asked) if asked else 1.0
     for word in content_stems(doc.title):
-        found.setdefault(word, mean)
-    return found
+        rarities.setdefault(word, mean)
+    return rarities
 
 
 def _sentences(docs: Sequence[Doc]) -> Iterator[SaidSentence]:
@@ -198,13 +198,13 @@ def _split(text: str) -> list[SentencePart]:
     begins = True
     # the mark counts as a sentence between those before and after the code
     for part in sentence_parts(_code().sub("\n…\n", text)):
-        said = part.strip()
-        if not set(said) <= set("-=*_#|` "):
+        stripped = part.strip()
+        if not set(stripped) <= set("-=*_#|` "):
             number += 1
-            if len(said) > LONGEST:
-                said = said[:LONGEST].rsplit(" ", 1)[0] + " …"
-            if len(said) > 2:
-                parts.append(SentencePart(text=said, at=number, begins=begins))
+            if len(stripped) > LONGEST:
+                stripped = stripped[:LONGEST].rsplit(" ", 1)[0] + " …"
+            if len(stripped) > 2:
+                parts.append(SentencePart(text=stripped, at=number, begins=begins))
         begins = part.endswith("\n")
     return parts
 

@@ -35,14 +35,16 @@ class HistoryLayer:
         self._evidence = dict[str, evidence.Evidence]()
         for hit in past.hits:
             text = "\n".join(doc.text for doc in hit.docs)
-            found = self._sought.evidence(hit.doc.title, text, met=hit.met)
+            strength = self._sought.evidence(hit.doc.title, text, met=hit.met)
             # The words of other projects, by which a name is rare, are those of commits.
             is_commit = hit.doc.source == "commit"
-            if is_commit and not self._sought.is_about(found.share):
-                found = found._replace(likely=0.0)
+            if is_commit and not self._sought.is_about(strength.share):
+                strength = strength._replace(likely=0.0)
             # What amends another bears on all that it does.
             for handle in filter(None, (hit.doc.handle, hit.newer)):
-                self._evidence[handle] = max(found, self._evidence.get(handle, found))
+                self._evidence[handle] = max(
+                    strength, self._evidence.get(handle, strength)
+                )
         speaking = [*map(self._of, past.hits)]
         verdicts = self._sought.verdicts(speaking, least, weights.LIKELY)
         self.strong = verdicts[:1] == [evidence.TELL]
@@ -116,21 +118,21 @@ class HistoryLayer:
         shown."""
         beside = list(shown)
         known = [f"{item.title}\n{item.text}" for item in beside]
-        found: list[Hit] = []
+        chosen: list[Hit] = []
         best = max((self._of(hit).share for hit in self.hits), default=0)
         for hit in self.hits:
             is_far = self._of(hit).share < weights.WORTH * best
             if is_far or self._is_learned(hit, beside):
                 continue
             share = min(int(weights.OF_HISTORY * room), _LONGEST)
-            if len(found) == MOST or share < _LEAST:
+            if len(chosen) == MOST or share < _LEAST:
                 break
             item = self.shown(hit, share, known=known)
             if not self.repeats(item, known):
                 known.append(item.text or item.title)
-                found.append(item)
+                chosen.append(item)
                 room -= cost(item)
-        return found
+        return chosen
 
     def repeats(self, item: Hit, known: Iterable[str]) -> bool:
         """Whether a shown hit says nothing more than one of these texts."""
@@ -194,7 +196,7 @@ class HistoryLayer:
         mine = [(self._of(hit).share, hit) for hit in self.hits]
         size = _size(room)
         amended = self.amended
-        found: list[Hit] = []
+        chosen: list[Hit] = []
         for entry in entries:
             scored = search.scored[entry.key]
             session = search.chosen[entry.key].values.get("session_id", "")
@@ -205,11 +207,11 @@ class HistoryLayer:
             while mine and (
                 mine[0][0] > met or newer in [hit.doc.handle for _, hit in mine]
             ):
-                self._put(found, mine.pop(0)[1], size)
-            found.append(entry)
+                self._put(chosen, mine.pop(0)[1], size)
+            chosen.append(entry)
         for _, hit in mine:
-            self._put(found, hit, size)
-        return found
+            self._put(chosen, hit, size)
+        return chosen
 
     def listed(self) -> list[Hit]:
         """History alone as one list, whatever tokens it takes: where a hit passes the
@@ -219,21 +221,21 @@ class HistoryLayer:
             self._put(shown, hit, _LONGEST)
         return shown
 
-    def _put(self, found: list[Hit], hit: PastStretch, size: int) -> None:
+    def _put(self, chosen: list[Hit], hit: PastStretch, size: int) -> None:
         """Put a hit at the end of one list, unless what stands above it says so."""
-        if not self._is_learned(hit, found):
+        if not self._is_learned(hit, chosen):
             item = self.shown(hit, size)
-            entries = [each.made for each in found if each.layer != "history"]
+            entries = [each.made for each in chosen if each.layer != "history"]
             above = [f"{entry.title}\n{entry.text}" for entry in entries]
             if not self.repeats(item, above):
-                found.append(item)
+                chosen.append(item)
 
     def _is_said(self, text: str, known: str) -> bool:
-        own = stems(text)
+        own_stems = stems(text)
         words = stems(known)
-        left = sum(self._weights.get(word, 1.0) for word in own - words)
+        left = sum(self._weights.get(word, 1.0) for word in own_stems - words)
         return left <= (1 - weights.SAID) * sum(
-            self._weights.get(word, 1.0) for word in own
+            self._weights.get(word, 1.0) for word in own_stems
         )
 
     def _facts(self, hit: PastStretch) -> Iterator[str]:

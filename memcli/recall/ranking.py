@@ -198,18 +198,18 @@ def _collapse(
 
 
 def _same(
-    one: tuple[Scored, frozenset[str]],
+    first: tuple[Scored, frozenset[str]],
     other: tuple[Scored, frozenset[str]],
     alike: Callable[[str, str], bool],
 ) -> bool:
-    mine = one[0].item
+    mine = first[0].item
     theirs = other[0].item
     # A repository's words do not hide the person's own.
     crosses = (mine.level == "global") != (theirs.level == "global")
     if crosses and mine.text != theirs.text:
         return False
-    fewer, more = sorted((len(one[1]), len(other[1])))
-    if fewer < more * weights.SAID or overlap(one[1], other[1]) < weights.SAID:
+    fewer, more = sorted((len(first[1]), len(other[1])))
+    if fewer < more * weights.SAID or overlap(first[1], other[1]) < weights.SAID:
         return False
     return alike(mine.text, theirs.text)
 

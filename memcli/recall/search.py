@@ -31,12 +31,12 @@ class Search:
     """One search of a source, for one answer: `chosen` and `scored` are what it found
     so far."""
 
-    def __init__(self, found: Matching, today: datetime.date) -> None:
-        self.found = found
-        self.source = found.source
-        self.config = found.config
+    def __init__(self, matching: Matching, today: datetime.date) -> None:
+        self.found = matching
+        self.source = matching.source
+        self.config = matching.config
         self.today = today
-        self.chosen = found.chosen
+        self.chosen = matching.chosen
         self.scored: dict[str, Scored] = {}
 
     def ranked(self, most: int) -> list[Scored]:
@@ -62,20 +62,20 @@ class Search:
         return hits
 
     def _apart(self, hits: Sequence[Scored]) -> list[Scored]:
-        found: dict[object, Scored] = {}
+        by_text: dict[object, Scored] = {}
         for hit in hits:
             chosen = self.chosen[hit.item.id]
-            found.setdefault(
+            by_text.setdefault(
                 (chosen.source, chosen.around) if chosen.around else hit.item.id, hit
             )
-        return list(found.values())
+        return list(by_text.values())
 
-    def standing(self, found: Iterable[Candidate]) -> dict[str, float]:
+    def standing(self, candidates: Iterable[Candidate]) -> dict[str, float]:
         """What each of these entries would score if it met a task fully."""
         files = self.source.files
         items = [
             self._item(c.entry)._replace(level=files[c.source].place.level)
-            for c in found
+            for c in candidates
         ]
         met = dict.fromkeys((item.id for item in items), Match(1.0))
         return {
@@ -131,11 +131,11 @@ class Search:
                 if shown.isdisjoint(promoted):
                     items.append(self._item(entry))
         passed = {item.id: Match(known[ends[item.id][1]].relevance) for item in items}
-        found = []
+        walked = []
         for hit in ranking.weigh(items, passed, self.config):
             score, start = ends[hit.item.id]
-            found.append(self._whole(hit)._replace(score=score, walked=start))
-        return found
+            walked.append(self._whole(hit)._replace(score=score, walked=start))
+        return walked
 
     def _ends(
         self, known: Mapping[str, Scored], shown: Collection[str]
@@ -146,11 +146,11 @@ class Search:
         for one, other, weight in self.source.edges(known):
             for start, end in ((one, other), (other, one)):
                 if start in known and end not in shown:
-                    found = (
+                    strength = (
                         known[start].score * min(weight, 1.0) * weights.WORTH,
                         start,
                     )
-                    ends[end] = max(ends.get(end, found), found)
+                    ends[end] = max(ends.get(end, strength), strength)
         return ends
 
     def _whole(self, hit: Scored) -> Scored:

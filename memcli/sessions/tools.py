@@ -56,29 +56,29 @@ def tool_call(given: Mapping[str, Any], cwd: str, tool: str = "") -> ToolCall:
     lines = _lines_of(given)
     command = _without_patches(lines)
     operation = command if command.isidentifier() else tool
-    found = defaultdict[str, list[str]](list)
+    by_use = defaultdict[str, list[str]](list)
     if places := [*_named(given, _place())]:
         is_changed = not command or is_writer(operation)
-        found["files" if is_changed else "reads"] += _absolute(cwd, places)
+        by_use["files" if is_changed else "reads"] += _absolute(cwd, places)
     for text in (*lines, *map(given.get, PATCHES)):
         if isinstance(text, str) and PATCH in text:
-            found["files"] += _absolute(cwd, _patched().findall(text))
+            by_use["files"] += _absolute(cwd, _patched().findall(text))
     simple, unread = _read(command, given, cwd) if command else ((), "")
     for each in simple:
         for kind, names in _changed(each):
-            found[kind] += _absolute(each.folder, names)
-    files = _unique(found["files"])
-    appends = _unique(found["appends"], files)
-    takes = _unique(found["takes"], files)
+            by_use[kind] += _absolute(each.folder, names)
+    files = _unique(by_use["files"])
+    appends = _unique(by_use["appends"], files)
+    takes = _unique(by_use["takes"], files)
     return ToolCall(
         files=(*files, *appends, *takes),
         commands=parse_command(command, simple),
-        reads=_unique(found["reads"]),
-        wholes=_unique((*found["wholes"], *found["takes"])),
-        brings=_unique(found["brings"]),
+        reads=_unique(by_use["reads"]),
+        wholes=_unique((*by_use["wholes"], *by_use["takes"])),
+        brings=_unique(by_use["brings"]),
         appends=appends,
         takes=takes,
-        named=tuple(dict.fromkeys(found["named"])),
+        named=tuple(dict.fromkeys(by_use["named"])),
         simple=simple,
         unread=unread,
     )

@@ -196,7 +196,7 @@ class Journals:
         return folder / f"{os.urandom(4).hex()}-{name}"
 
 
-def found(step: Step) -> str:
+def state_of(step: Step) -> str:
     """Which content the file has: "before", "after", or "other" if somebody else
     changed it."""
     with refusing(step.name):
@@ -239,11 +239,13 @@ def check(steps: Iterable[Step]) -> None:
 
 def edited(steps: Sequence[Step], refused: Sequence[Step]) -> list[Step]:
     """The steps to skip: refused, changed by others, or without their archive."""
-    edited_steps = [step for step in steps if step in refused or found(step) == "other"]
+    edited_steps = [
+        step for step in steps if step in refused or state_of(step) == "other"
+    ]
     paths = [str(step.path) for step in edited_steps]
     sources = {source_of(path) for path in paths if path.endswith(ARCHIVE)}
     for step in steps:
-        if str(step.path) in sources and found(step) == "before":
+        if str(step.path) in sources and state_of(step) == "before":
             edited_steps.append(step)
     return edited_steps
 

@@ -165,7 +165,7 @@ class Workspace:
         steps = []
         for step in (step.inverse for step in reversed(record.steps)):
             self._target(str(step.path))
-            back = step if journal.found(step) == "before" else journal.rebased(step)
+            back = step if journal.state_of(step) == "before" else journal.rebased(step)
             if back is None:
                 wrote = f"not as mem {record.verb} of {record.time} wrote it"
                 why = "edited, or of another commit"
@@ -322,7 +322,7 @@ class Workspace:
             back = [
                 step.inverse
                 for step in reversed(record.steps)
-                if journal.found(step) == "after"
+                if journal.state_of(step) == "after"
             ]
             self._stage(back, temps)
             self._swap(record.root, back, temps)
@@ -358,7 +358,7 @@ class Workspace:
         }
         # All others are finished as they were meant.
         steps_left = [step for step in record.steps if step not in edited]
-        unfinished = [step for step in steps_left if journal.found(step) == "before"]
+        unfinished = [step for step in steps_left if journal.state_of(step) == "before"]
         try:
             self._finish(record, unfinished, {})
         except MemError:

@@ -435,14 +435,16 @@ def _fed(simple: SimpleCommand) -> list[str]:
     return _filled(words, given, match["mark"] if match else "{}")
 
 
-def _filled(words: Sequence[str], found: Sequence[str], mark: str = "{}") -> list[str]:
+def _filled(
+    words: Sequence[str], arguments: Sequence[str], mark: str = "{}"
+) -> list[str]:
     """The words of a command that is given what was found: in its place, else last."""
     if not any(mark in word for word in words):
-        return [*words, *found]
+        return [*words, *arguments]
     filled: list[str] = []
     for word in words:
         filled += (
-            [word.replace(mark, each) for each in found] if mark in word else [word]
+            [word.replace(mark, each) for each in arguments] if mark in word else [word]
         )
     return filled
 

@@ -98,11 +98,11 @@ def expanded(words: Sequence[str], values: Values) -> Iterator[list[str]]:
 def values_of(words: Sequence[str], values: Values) -> list[str]:
     """What words may be; nothing where one of them is not known."""
     each = chain.from_iterable(expanded(words, values))
-    found = list(islice(each, MOST_COMMANDS + 1))
-    if len(found) > MOST_COMMANDS:
+    every_value = list(islice(each, MOST_COMMANDS + 1))
+    if len(every_value) > MOST_COMMANDS:
         raise EndlessError
-    is_known = not any("$" in text or len(text) > LONGEST for text in found)
-    return found if is_known else []
+    is_known = not any("$" in text or len(text) > LONGEST for text in every_value)
+    return every_value if is_known else []
 
 
 def positional(words: Sequence[str]) -> Values:

@@ -83,17 +83,21 @@ def find(session: Session) -> RuleFindings:
     """What is worth remembering, in order of its turns."""
     turns = session.turns
     reminders = [*_taken_back(turns), *_reminders(turns)]
-    said = stated(turns)
-    sure = [_finding(one, turns) for one in said if one.is_rule]
-    found = [*reminders, *sure]
+    statements = stated(turns)
+    sure = [_finding(statement, turns) for statement in statements if statement.is_rule]
+    findings = [*reminders, *sure]
     likely = sorted(
-        (one for one in said if not one.is_rule and one.likeliness >= LIKELY),
-        key=lambda one: -one.likeliness,
+        (
+            statement
+            for statement in statements
+            if not statement.is_rule and statement.likeliness >= LIKELY
+        ),
+        key=lambda statement: -statement.likeliness,
     )
     recovered = commands.recoveries(turns)
-    proposed = [*(_finding(one, turns) for one in likely), *recovered]
-    kept = sorted(found[:MOST], key=lambda one: one.turn)
-    more = tuple(one.title for one in found[MOST:])
+    proposed = [*(_finding(statement, turns) for statement in likely), *recovered]
+    kept = sorted(findings[:MOST], key=lambda statement: statement.turn)
+    more = tuple(statement.title for statement in findings[MOST:])
     return RuleFindings(kept=kept, proposed=proposed, more=more)
 
 
@@ -145,11 +149,13 @@ def _reminder(text: str, turn: int) -> Finding:
     )
 
 
-def _fact(said: Sequence[SpokenSentence], n: int, before: str) -> str:
-    text = regex(words.REMEMBER).sub("", said[n].text)
+def _fact(spoken: Sequence[SpokenSentence], n: int, before: str) -> str:
+    text = regex(words.REMEMBER).sub("", spoken[n].text)
     if about := content(text.lower()):
         return text if len(about) > 1 else ""  # a chore
-    meant = [one for one in said[:n] or sentences(before) if len(content(one.low)) >= 3]
+    meant = [
+        one for one in spoken[:n] or sentences(before) if len(content(one.low)) >= 3
+    ]
     return meant[-1].text if meant else ""
 
 
@@ -179,7 +185,7 @@ def first_clauses(text: str, longest: int) -> str:
 
 def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
     """A statement of a person as a finding: its scope and kind by what it shows."""
-    found = Finding(
+    finding = Finding(
         scope="observations",
         title=title(statement.text),
         body=statement.body,
@@ -189,10 +195,10 @@ def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
         points=statement.likeliness,
     )
     if "manner" in statement.shows:
-        return found._replace(kind="preference", about_person=True)
+        return finding._replace(kind="preference", about_person=True)
     if "corrects" in statement.shows:
         paths, globs = about(turns, statement.turn, statement.body)
-        return found._replace(
+        return finding._replace(
             scope="corrective",
             kind="pitfall",
             type="corrective",
@@ -200,13 +206,13 @@ def _finding(statement: Statement, turns: Sequence[Turn]) -> Finding:
             commands=globs,
         )
     if statement.shows & {"language", "prefers", "wishes"}:
-        return found._replace(kind="preference")
+        return finding._replace(kind="preference")
     if statement.shows & _ORDERS:
         named = about(turns, statement.turn, statement.text, named_only=True)[1]
-        return found._replace(kind="policy", commands=named)
+        return finding._replace(kind="policy", commands=named)
     if "instead" in statement.shows:
-        return found._replace(scope="project", kind="decision", type="declarative")
-    return found._replace(scope="project", kind="fact", type="declarative")
+        return finding._replace(scope="project", kind="decision", type="declarative")
+    return finding._replace(scope="project", kind="fact", type="declarative")
 
 
 def corrections(turns: Sequence[Turn]) -> list[tuple[int, str]]:
@@ -294,8 +300,8 @@ def _names_command(low: str, turn: Turn) -> bool:
     """Whether a sentence names the program that a turn runs or, of "push --force",
     both."""
     program, _, rest = _command(turn).partition(" ")
-    said = {word.lstrip("-") for word in low.split()}
-    if program in said - words.listed("looking"):
+    spoken = {word.lstrip("-") for word in low.split()}
+    if program in spoken - words.listed("looking"):
         return True
     flags = set(re.findall(r"(?<=--)[\w-]+", command_of(turn)))
-    return bool(rest and said & flags and f" {rest} " in low)
+    return bool(rest and spoken & flags and f" {rest} " in low)

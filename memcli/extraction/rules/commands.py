@@ -158,14 +158,16 @@ def _recovered(
     session."""
     name = family(failure.command)
     ran = _ran_between(name, between)
-    files = (path for one in between for path in changed_by(turns[one.turn - start]))
+    files = (
+        path for command in between for path in changed_by(turns[command.turn - start])
+    )
     edited = tuple(dict.fromkeys(files))[:4]
     cause = _cause(turns)
     error = _error_line(turns[0].text[-OUTPUT:])
     is_other = essence(failure.command) != essence(success.command)
     if not (error and cause and (ran or edited or is_other)):
         return None
-    steps = [f"ran {_code(one)}" for one in ran]
+    steps = [f"ran {_code(command)}" for command in ran]
     steps += [f"edited {_code(path)}" for path in edited]
     steps.append(f"then {_code(success.command)} passed")
     rows = [f"{_code(failure.command)} failed: `{error}`", cause]
@@ -195,13 +197,13 @@ def _ran_between(name: str, between: Sequence[_Call]) -> list[str]:
 
 def _cause(turns: Sequence[Turn]) -> str:
     """The agent's last sentence that says why."""
-    said = (
+    sentences_before = (
         sentence
         for turn in reversed(turns)
         if spoken(turn)
         for sentence in sentences(turn.text)[::-1]
     )
-    why = (one.text for one in said if says("finding", one.low))
+    why = (one.text for one in sentences_before if says("finding", one.low))
     return next((text for text in why if 20 < len(text) <= 300), "")
 
 

@@ -254,11 +254,11 @@ def is_rule(shows: frozenset[str]) -> bool:
 def states_rule(note: str) -> bool:
     """Whether a note begins with a rule. Who writes a note means it for good and for
     all, which a turn of a session has to say itself."""
-    said = own_sentences(note)
-    shows = shown(said[0]) if said else frozenset[str]()
+    note_sentences = own_sentences(note)
+    shows = shown(note_sentences[0]) if note_sentences else frozenset[str]()
     is_order = bool(shows & {"forbids", "uses"}) and not shows & _IDLE
     return is_rule(shows | {"general", "whole"}) or (
-        is_order and forbids_or_demands(said[0].text)
+        is_order and forbids_or_demands(note_sentences[0].text)
     )
 
 
@@ -282,14 +282,14 @@ def _is_aside(shows: frozenset[str]) -> bool:
 def shown(sentence: SpokenSentence) -> frozenset[str]:
     """What the words of one sentence show."""
     low = sentence.low
-    found = {kind for kind in _ANYWHERE if words.says(kind, low)}
-    found |= {sign for sign, is_there in _signs(sentence).items() if is_there}
+    signs = {kind for kind in _ANYWHERE if words.says(kind, low)}
+    signs |= {sign for sign, is_there in _signs(sentence).items() if is_there}
     for sign, others in _UNLESS.items():
-        if sign in found:
-            found -= others
-    if "tasks" in found and "general" not in found:
-        found.discard("language")  # "Translate the page into English"
-    return frozenset(found)
+        if sign in signs:
+            signs -= others
+    if "tasks" in signs and "general" not in signs:
+        signs.discard("language")  # "Translate the page into English"
+    return frozenset(signs)
 
 
 def _signs(sentence: SpokenSentence) -> dict[str, bool]:
@@ -338,29 +338,29 @@ def _is_lasting_order(clause: str) -> bool:
 def _of_turn(turns: Sequence[Turn], index: int) -> list[Statement]:
     """The statements of one turn: one about one thing is told whole, unless it has more
     rules than a title can say; of another the surest sentences are told."""
-    said = _said(turns, index)
-    likely = (n for n, one in enumerate(said) if one.counts)
-    surest = sorted(likely, key=lambda n: said[n].rank)
-    if surest and "whole" in said[0].shows:
-        whole = _whole(index, said, surest)
+    spoken = _said(turns, index)
+    likely = (n for n, one in enumerate(spoken) if one.counts)
+    surest = sorted(likely, key=lambda n: spoken[n].rank)
+    if surest and "whole" in spoken[0].shows:
+        whole = _whole(index, spoken, surest)
         if whole is not None:
             return [whole]
-    return [_part(index, said, n) for n in sorted(surest[:MOST])]
+    return [_part(index, spoken, n) for n in sorted(surest[:MOST])]
 
 
 def _whole(
-    index: int, said: Sequence[_SaidSentence], surest: Sequence[int]
+    index: int, spoken: Sequence[_SaidSentence], surest: Sequence[int]
 ) -> Statement | None:
     """A turn as one statement; None where a title cannot say all its rules."""
-    sure = sorted(n for n in surest if is_rule(said[n].shows)) or surest[:1]
-    telling = [n for n, one in enumerate(said) if one.says_much and not one.is_of_now]
-    title = _title(said, telling) or _title(said, sure)
+    sure = sorted(n for n in surest if is_rule(spoken[n].shows)) or surest[:1]
+    telling = [n for n, one in enumerate(spoken) if one.says_much and not one.is_of_now]
+    title = _title(spoken, telling) or _title(spoken, sure)
     if not title:
         return None
-    body = _joined(said)
-    shows = _united(said[n] for n in sure)
+    body = _joined(spoken)
+    shows = _united(spoken[n] for n in sure)
     if is_rule(shows):  # "No, only these. And never ..." puts right what was done
-        shows |= {"corrects"} & _united(said)
+        shows |= {"corrects"} & _united(spoken)
     return Statement(turn=index, text=title, body=body, shows=shows)
 
 
@@ -385,19 +385,19 @@ def _said(turns: Sequence[Turn], index: int) -> list[_SaidSentence]:
     """The sentences of a turn that is no document, with what they show."""
     text = turns[index].text
     spoken = own_sentences(text)
-    said = [each for each in spoken if not (each.reminds or is_redacted(each.text))]
-    is_asked_about = regex(_SAID_ELSEWHERE).search(text) and said and said[-1].asks
-    if is_asked_about or any(each.mark == "#" for each in said):
+    kept = [each for each in spoken if not (each.reminds or is_redacted(each.text))]
+    is_asked_about = regex(_SAID_ELSEWHERE).search(text) and kept and kept[-1].asks
+    if is_asked_about or any(each.mark == "#" for each in kept):
         return []
-    shows = _led(said)
-    is_short = sum(len(each.text) + 1 for each in said) <= WHOLE + 1
+    shows = _led(kept)
+    is_short = sum(len(each.text) + 1 for each in kept) <= WHOLE + 1
     is_one_thing = is_short and not any(map(_is_aside, shows))
     around = _made(text, is_one_thing=is_one_thing)
     return [
         _SaidSentence(
             text=each.text, low=each.low, is_prose=not each.mark, shows=marks | around
         )
-        for each, marks in zip(said, shows, strict=True)
+        for each, marks in zip(kept, shows, strict=True)
     ]
 
 
@@ -414,16 +414,16 @@ def own_sentences(text: str) -> list[SpokenSentence]:
     return [one for one in sentences(own, typed=True) if _LEFT_OUT not in one.text]
 
 
-def _led(said: Sequence[SpokenSentence]) -> list[frozenset[str]]:
+def _led(spoken: Sequence[SpokenSentence]) -> list[frozenset[str]]:
     """What each sentence shows; a "No." or "That's wrong." makes the next correct."""
-    found = []
+    signs = []
     lead = frozenset[str]()
-    for sentence in said:
-        found.append(shown(sentence) | lead)
+    for sentence in spoken:
+        signs.append(shown(sentence) | lead)
         lead = (
-            frozenset[str]() if _says_much(sentence.low) else found[-1] & {"corrects"}
+            frozenset[str]() if _says_much(sentence.low) else signs[-1] & {"corrects"}
         )
-    return found
+    return signs
 
 
 def is_composed(text: str) -> bool:
@@ -452,17 +452,17 @@ def _with_neighbours(said: Sequence[_SaidSentence], n: int) -> str:
     return _joined(around[: 1 + goes_on])[:WHOLE]
 
 
-def _joined(said: Sequence[_SaidSentence]) -> str:
+def _joined(spoken: Sequence[_SaidSentence]) -> str:
     """Sentences in one line; one that the end of its line alone ends gets a mark."""
     return (
         regex(_UNMARKED)
-        .sub("; ", "\n".join(one.text for one in said))
+        .sub("; ", "\n".join(one.text for one in spoken))
         .replace("\n", " ")
     )
 
 
-def _goes_on(one: _SaidSentence, other: _SaidSentence) -> bool:
+def _goes_on(first: _SaidSentence, other: _SaidSentence) -> bool:
     """Whether a sentence is of the same paragraph as another, and no matter of its
     own."""
-    is_own = _is_aside(one.shows) or is_rule(one.shows)
-    return one.is_prose and other.is_prose and not is_own
+    is_own = _is_aside(first.shows) or is_rule(first.shows)
+    return first.is_prose and other.is_prose and not is_own

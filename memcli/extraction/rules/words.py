@@ -98,16 +98,16 @@ def fold(text: str) -> str:
 def sentences(text: str, *, typed: bool = False) -> list[SpokenSentence]:
     """The sentences of a turn, without code, quotes and logs; if `typed`, nor what is
     pasted."""
-    found = list[SpokenSentence]()
+    spoken = list[SpokenSentence]()
     for line in _prose(text):
         mark = regex(_MARK, re.VERBOSE).match(line)
         if mark is None:
-            found += _split(line, "")
+            spoken += _split(line, "")
         else:
-            found += _split(line[mark.end() :], "#" if mark[1] else "-")
+            spoken += _split(line[mark.end() :], "#" if mark[1] else "-")
         if typed and regex(_ANNOUNCED).search(line):
             break
-    return found
+    return spoken
 
 
 def _prose(text: str) -> Iterator[str]:
@@ -149,14 +149,14 @@ def _split(line: str, mark: str) -> tuple[SpokenSentence, ...]:
 
 @cache
 def _cues() -> dict[str, list[str]]:
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    cues: defaultdict[str, list[str]] = defaultdict(list)
     name = ""
     for row in table("extraction/rules/cues.txt").splitlines():
         if row.startswith("[") and row.endswith("]"):
             name = row[1:-1]
         elif row and not row.startswith("#"):
-            found[name] += row.split("|")
-    return dict(found)
+            cues[name] += row.split("|")
+    return dict(cues)
 
 
 @cache
@@ -224,13 +224,13 @@ def asks(low: str) -> bool:
 @lru_cache(maxsize=REMEMBERED)
 def opened(low: str) -> str:
     """A folded text from its first word on that is no filler and no "@file"."""
-    said = low.split()
+    spoken = low.split()
     fillers = listed("filler")
-    words = enumerate(said[:8])
+    words = enumerate(spoken[:8])
     at = next(
         (index for index, word in words if word not in fillers and word[0] != "@"), 0
     )
-    return f" {' '.join(said[at:])} "
+    return f" {' '.join(spoken[at:])} "
 
 
 def is_spaceless(text: str) -> bool:
@@ -242,11 +242,11 @@ def content(low: str) -> frozenset[str]:
     """The words of a folded text that say what it is about; of scripts without spaces,
     pairs."""
     stop = listed("stop")
-    found = {word.rstrip("s") for word in _WORD.findall(low) if word not in stop}
+    stems = {word.rstrip("s") for word in _WORD.findall(low) if word not in stop}
     if is_spaceless(low):
         run = "".join(_SPACELESS.findall(low))
-        found |= {run[index : index + 2] for index in range(len(run) - 1)}
-    return frozenset(found)
+        stems |= {run[index : index + 2] for index in range(len(run) - 1)}
+    return frozenset(stems)
 
 
 def rough(text: str) -> frozenset[str]:
