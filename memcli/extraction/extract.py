@@ -23,6 +23,7 @@ from memcli.extraction.doors import SessionDoors
 from memcli.extraction.drafts import FindingDraft
 from memcli.extraction.engines import EngineInput
 from memcli.extraction.inputs import inputs_of, known_memories
+from memcli.extraction.known_entries import receipt
 from memcli.extraction.patches import keep_private, patch_of
 from memcli.extraction.rules.last_said import as_it_stands
 from memcli.extraction.rules.words import spoken
@@ -226,7 +227,7 @@ class _Extraction:
         session = self.transcripts.as_read_before(cleaned)
         _ = self.stages  # they move before anything is learned
         home = self._home(session)
-        first = placement.receipt(session, self._known(home))
+        first = receipt(session, self._known(home))
         task = speakers.task_of(session.turns) if position is None else position.task
         turns = session.turns[first:]
         head = Learned(

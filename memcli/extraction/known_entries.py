@@ -1,12 +1,16 @@
 """What memory has that a finding may say again: its entries, archived ones too, and its
 norms. Pure."""
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from memcli.extraction.rules.words import rough
 from memcli.memory.parser import KnownFile
 from memcli.memory.values import Entry, listed
+from memcli.sessions.model import Session
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 
 
 class KnownEntry(NamedTuple):
@@ -43,3 +47,18 @@ def norms_of(known: Iterable[KnownFile]) -> list[str]:
     """The lines of the institutional files."""
     texts = (file.memory.text for file in known if file.place.store == "institutional")
     return [row for text in texts for row in text.splitlines() if row.strip()]
+
+
+def receipt(session: Session, known: Iterable[KnownFile]) -> int:
+    """The first turn that was not read yet, here or in a fork, by the `source` of
+    entries."""
+    keys = set()
+    for file in known:
+        for entry in file.memory.entries:
+            own = str(entry.extra.get("session_id", "")) == session.id
+            for named in listed(entry, "source"):
+                name, _, key = named.rpartition("#")
+                if name and (_UUID.match(key) or (own and session.name in (name, "-"))):
+                    keys.add(key)
+    read = (index for index, turn in enumerate(session.turns, 1) if turn.key in keys)
+    return max(read, default=0)

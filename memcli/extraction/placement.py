@@ -1,10 +1,9 @@
 """What becomes of findings: a plan of changes to memory files in view of what is known.
 Pure."""
 
-import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import filterfalse
 from typing import Any, NamedTuple
@@ -52,7 +51,6 @@ NORM_LENGTH = 500
 # sessions an entry names; share of words from which texts are compared
 SOURCES = 5
 ROUGH = 0.5
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 TWICE = "said twice in this session"
 LEARNED = "learned already"
 OUTDATED = "said otherwise since"
@@ -62,21 +60,6 @@ RETIRE = "retire"
 """The kind of a proposal to retire an entry."""
 KNOWN_NORM = "a norm already"
 ELSEWHERE = "known in another work tree"
-
-
-def receipt(session: Session, known: Iterable[KnownFile]) -> int:
-    """The first turn that was not read yet, here or in a fork, by the `source` of
-    entries."""
-    keys = set()
-    for file in known:
-        for entry in file.memory.entries:
-            own = str(entry.extra.get("session_id", "")) == session.id
-            for named in listed(entry, "source"):
-                name, _, key = named.rpartition("#")
-                if name and (_UUID.match(key) or (own and session.name in (name, "-"))):
-                    keys.add(key)
-    read = (index for index, turn in enumerate(session.turns, 1) if turn.key in keys)
-    return max(read, default=0)
 
 
 class Context(NamedTuple):
