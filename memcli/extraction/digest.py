@@ -13,7 +13,7 @@ from memcli.extraction.segments import moments
 from memcli.providers.llm.ledger import BYTES_PER_TOKEN
 from memcli.sessions import speakers
 from memcli.sessions.model import Turn
-from memcli.text.controls import fence_safe
+from memcli.text.controls import fence_behind, fence_safe
 from memcli.text.secrets import redact_secrets
 
 TOKENS = 2_500  # of a session at most
@@ -176,11 +176,11 @@ def _without_code(text: str) -> str:
 
 def _marked(rows: Iterable[str]) -> Iterator[tuple[bool, str]]:
     """Each line with whether it is code or a log."""
-    fenced = False
+    fence = ""
     for row in rows:
-        edge = row.lstrip().startswith(("```", "~~~"))
-        yield fenced or edge or is_logged(row), row
-        fenced = fenced != edge
+        before = fence
+        fence = fence_behind(row.strip(), fence)
+        yield bool(fence or before) or is_logged(row), row
 
 
 def _fit(lines: Sequence[_Line]) -> bool:

@@ -343,6 +343,18 @@ def _behind_block(lines: Sequence[str], start: int, opening: re.Match[str]) -> i
     return 0
 
 
+def fence_behind(line: str, fence: str) -> str:
+    """The fence of a block of code that is open behind a line, "" for none; `fence` is
+    the one open before it."""
+    may_be_fence = "```" in line or "~~~" in line
+    mark = fence_line().match(line) if may_be_fence else None
+    if mark is None:
+        return fence
+    if not fence:
+        return mark[1]
+    return "" if closes(mark, fence) else fence
+
+
 def closes(mark: re.Match[str], fence: str) -> bool:
     """Whether a line of a fence closes the block that `fence` opened."""
     return mark[1].startswith(fence) and not mark[2].strip(" \t")

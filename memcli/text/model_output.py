@@ -1,9 +1,8 @@
 """What a model's words must pass before they may become memory: a reply is data."""
 
-import re
 from collections.abc import Iterator
 
-from memcli.text.controls import closes, fence_line, strip_controls, strip_private
+from memcli.text.controls import fence_behind, strip_controls, strip_private
 from memcli.text.injections import find_injections
 from memcli.text.matching import verbose
 from memcli.text.secrets import find_secrets
@@ -83,21 +82,13 @@ def _harmless(text: str) -> Iterator[str]:
     for line in text.split("\n"):
         if _conflict().match(line):
             continue
-        mark = fence_line().match(line)
-        if mark:
-            fence = _fence_after(mark, fence)
-        elif not fence:
+        before = fence
+        fence = fence_behind(line, fence)
+        if not fence and not before:
             if _rule().fullmatch(line):
                 continue
             line = _without_heading(line)
         yield line
-
-
-def _fence_after(mark: re.Match[str], fence: str) -> str:
-    """The fence that is open after a line of one, "" when none is."""
-    if not fence:
-        return mark[1]
-    return "" if closes(mark, fence) else fence
 
 
 def _without_heading(line: str) -> str:

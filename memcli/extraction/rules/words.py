@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from memcli.memory.words import normalized
 from memcli.sessions.model import Turn
+from memcli.text.controls import fence_behind
 from memcli.text.matching import regex, table
 from memcli.text.sentences import sentences as whole_sentences
 
@@ -16,21 +17,27 @@ LONGEST = 600  # characters of the longest sentence that is looked at
 READ = (6000, 4000)  # characters of a turn that are read, of its head and its tail
 REMEMBERED = 4096  # lines and sentences; rules, titles and digests ask for the same
 
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 # What stands before the text of a line: a bullet, a number or a heading, a check box.
 _MARK = r"""
     \s* (?: (?:[-*•+] | \d{1,2}[.)]) \s+ | (\#{1,6}) \s+ ) (?: \[[ xX]\] \s+ )?
 """
-# A line that no person types: a table, a quotation, a shell line, a diff, JSON, a time
-# stamp, a level of a log, a trace, a bracket alone, the prompt of a shell.
+# A line that no person types: a table, a quotation, a diff, JSON, a time stamp, a level
+# of a log, a trace, a bracket alone, a line of a file as grep or a compiler names it, a
+# row of values.
 _LOGGED = r"""(?xi)
-    \s* (?: [|>] | <[/a-z!] | \$[ ] | >>>[ ] | diff[ ]--git | @@[ ] | \+\+\+[ ]
+    \s* (?: [|>] | <[/a-z!] | diff[ ]--git | @@[ ] | \+\+\+[ ]
     | \+[^\s\d] | [{\[]\s*["'{\[]
     | ---[ ] | ---+\s*$ | ===+ | \d{4}-\d\d-\d\d | \d\d:\d\d:\d\d
     | \[? (?:warn|warning|error|err|info|debug|fatal|trace) \]? \s* [:\s] \s
     | traceback\b | file[ ]" | at[ ]\S+[ ]?\( | [+}{]\s*$
+    | \[[\w.-]+:[\w.:-]+\][ ]
+    | [\w./-]{1,200} \. \w{1,10} : \d+ : | \d+ , (?! \d{3}\b ) \S )
+"""
+# The prompt of a shell and what is typed behind it.
+_PROMPT = r"""(?xi)
+    \s* (?: \$[ ] | >>>[ ]
     | (?:\(\w+\)[ ])? [\w.-]+@[\w.-]+ (?:[:][^\s$\#%]* | [ ][~/][^\s$\#%]*)? [ ]? [$\#%] [ ]
-    | (?:ps[ ])? [a-z]:\\[^>\n]{0,200}> | (?:\(\w+\)[ ])? ➜ | \[[\w.-]+:[\w.:-]+\][ ] )
+    | (?:ps[ ])? [a-z]:\\[^>\n]{0,200}> | (?:\(\w+\)[ ])? ➜ )
 """
 # A line that announces what the person pasted below it: "here is the log:".
 _ANNOUNCED = r"""(?xi)
@@ -112,17 +119,18 @@ def sentences(text: str, *, typed: bool = False) -> list[SpokenSentence]:
 
 def _prose(text: str) -> Iterator[str]:
     """The lines of a text that a person or an agent worded: of a long one the head and
-    the tail, without code and logs."""
+    the tail, without code, logs and what a shell printed below its prompt."""
     if len(text) > sum(READ):
         text = f"{text[: READ[0]]}\n{text[-READ[1] :]}"
     fence = ""
+    is_output = False
     for line in text.split("\n"):
-        edge = _FENCE.match(line)
-        if edge and not fence:
-            fence = edge[1][:3]
-        elif edge:
-            fence = "" if edge[1][:3] == fence else fence
-        elif not fence and line.strip() and not _is_noise(line):
+        before = fence
+        fence = fence_behind(line.strip(), fence)
+        if fence or before:
+            continue
+        is_output = is_prompt(line) or (is_output and bool(line.strip()))
+        if line.strip() and not is_output and not _is_noise(line):
             yield line
 
 
@@ -133,7 +141,12 @@ def _is_noise(line: str) -> bool:
 
 def is_logged(line: str) -> bool:
     """Whether a line is one that no person types."""
-    return regex(_LOGGED).match(line) is not None
+    return is_prompt(line) or regex(_LOGGED).match(line) is not None
+
+
+def is_prompt(line: str) -> bool:
+    """Whether a line is one that was typed into a shell."""
+    return regex(_PROMPT).match(line) is not None
 
 
 @lru_cache(maxsize=REMEMBERED)
