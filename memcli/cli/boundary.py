@@ -1,6 +1,7 @@
 """Read the arguments of a command line; report a failure as a line, a hint and an exit
 code. Without Typer."""
 
+import errno
 import io
 import os
 import re
@@ -53,6 +54,10 @@ def failed(error: Exception) -> int:
         if error.filename == "git":
             what = f"git cannot be run: {files.why(error)}"
             return fail(RefusedError.code, what, "install git, or put it on PATH")
+        if error.errno == errno.ENOSPC and not error.filename:
+            what = f"the answer cannot be printed: {files.why(error)}"
+            hint = "print it elsewhere: what was written stands"
+            return fail(RefusedError.code, what, hint)
         place = str(error.filename or "")
         name = f" ({place})" if place else ""
         hint = advice(place) if isinstance(error, PermissionError) else ""

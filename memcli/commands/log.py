@@ -12,6 +12,7 @@ from typing import NamedTuple
 from memcli.app import App
 from memcli.errors import UsageError
 from memcli.exchange import branch_diff
+from memcli.index.blobs import memory_texts
 from memcli.index.filters import superseded
 from memcli.index.upkeep import no_entry, the_one
 from memcli.memory.parser import MemoryFile, parse
@@ -259,7 +260,7 @@ class _Blobs:
         """Ask git for the blobs that are not known yet, all at once."""
         new = [blob for blob in dict.fromkeys(wanted) if blob not in self.texts]
         # All zeros stand for no file: git says that it has none of that name.
-        texts = branch_diff.blobs(self.root, new)
+        texts = memory_texts(self.root, new)
         for blob, text in zip(new, texts, strict=True):
             self.texts[blob] = _piece(text, self.name)
 

@@ -84,7 +84,7 @@ Row = tuple[str, str, str]
 class SyncReport(NamedTuple):
     """What was written, how many commits were sent and taken in, and whether there is
     an `address` that they go to; the files that a dry run would send. What the other
-    side took away (`gone`) or made say something else (`changed`)."""
+    side took away (`gone`), made say something else (`changed`) or live `again`."""
 
     patches: tuple[Patch, ...]
     sent: int
@@ -93,6 +93,7 @@ class SyncReport(NamedTuple):
     leaving: tuple[str, ...] = ()
     gone: tuple[Row, ...] = ()
     changed: tuple[Row, ...] = ()
+    again: tuple[Row, ...] = ()
 
 
 class HomeRepository:
@@ -199,6 +200,7 @@ class HomeRepository:
             leaving=leaving,
             gone=_rows(losses, attrgetter("gone")),
             changed=_rows(losses, attrgetter("changed")),
+            again=_rows(losses, attrgetter("again")),
         )
 
     def _sent(self, head: str, theirs: str, *, dry_run: bool) -> int:

@@ -13,11 +13,12 @@ LOSS_SHARE = 0.25
 
 class Loss(NamedTuple):
     """What a file loses: entries and sections of prose that are told no more, and
-    entries that say something else. Of the `number` that it has those that another took
-    up do not count."""
+    entries that say something else; with those that were told no more and are told
+    `again`. Of the `number` that it has those that another took up do not count."""
 
     gone: tuple[Entry, ...] = ()
     changed: tuple[Entry, ...] = ()
+    again: tuple[Entry, ...] = ()
     number: int = 0
 
     @property
@@ -38,6 +39,7 @@ def loss_between(before: MemoryFile, after: MemoryFile) -> Loss:
     entries = list(filter(_is_told, after.entries))
     heirs = _heirs(entries)
     kept = {entry.id for entry in entries}
+    asleep = {entry.id for entry in before.entries} - {entry.id for entry in standing}
     gone = list[Entry]()
     changed = list[Entry]()
     merged = 0
@@ -54,6 +56,7 @@ def loss_between(before: MemoryFile, after: MemoryFile) -> Loss:
     return Loss(
         gone=tuple(gone),
         changed=tuple(changed),
+        again=tuple(entry for entry in entries if entry.id in asleep),
         number=len(standing) + len(prose) - merged,
     )
 

@@ -5,7 +5,7 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from memcli.app import App
 from memcli.errors import RefusedError, UsageError
 from memcli.exchange.review import BranchFinding, review
-from memcli.index.worktree import parse_batch
+from memcli.index.blobs import memory_texts
 from memcli.memory.entry_values import CORE_KEYS
 from memcli.memory.filters import day_of
 from memcli.memory.parser import MemoryFile, parse, sections
@@ -21,7 +21,13 @@ from memcli.memory.values import ARCHIVE, Entry, Place, Problem, archive_of, pla
 from memcli.project import git, globs
 from memcli.project.context import Project, unread
 from memcli.similarity.opposites import PlacedEntry
-from memcli.storage.files import Unreadable, cache_dir, decode, private_dir, read_text
+from memcli.storage.files import (
+    Unreadable,
+    cache_dir,
+    decode,
+    private_dir,
+    read_text,
+)
 
 WORKING = "working tree"
 DEFAULTS = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
@@ -231,24 +237,6 @@ def _text(root: Path, commit: str, name: str) -> str:
     return read_text(path, root).replace("\r\n", "\n") if is_there else ""
 
 
-def blobs(root: Path, names: Sequence[str]) -> Iterator[str]:
-    """The text of each blob (`COMMIT:./PATH`, or its own name), "" if there is none."""
-    for start in range(0, len(names), AT_ONCE):
-        lines = [_in_a_line(root, name) for name in names[start : start + AT_ONCE]]
-        answer = git.run(["cat-file", "--batch"], root, given="\n".join([*lines, ""]))
-        texts = [*parse_batch(answer.stdout)]
-        yield from texts + [""] * (len(lines) - len(texts))  # where git fails
-
-
-def _in_a_line(root: Path, name: str) -> str:
-    """The name of a blob as git takes it in a line: by its content, where a path holds
-    the end of one."""
-    if "\n" not in name:
-        return name
-    return _git(root, "rev-parse", "--verify", "--quiet", name).strip()
-
-
-AT_ONCE = 50  # texts to request from git in one call
 _OWN = r"(?:MEMORY|institutional)(?:\.archive)?\.md"
 _ANY = rf"(?:{_OWN}|(?P<folder>tasks)/[^/]+\.md)"
 
@@ -477,7 +465,7 @@ def _laid_out(root: Path, commit: str) -> Path:
     names = (row.partition("\t")[2] for row in rows if row.startswith("100"))
     wanted_names = [name for name in names if _is_read(name)]
     blob_names = [f"{commit}:./{name}" for name in wanted_names]
-    for name, text in zip(wanted_names, blobs(root, blob_names), strict=True):
+    for name, text in zip(wanted_names, memory_texts(root, blob_names), strict=True):
         (unfinished / name).parent.mkdir(parents=True, exist_ok=True)
         (unfinished / name).write_text(text, encoding="utf-8", newline="")
     (unfinished / ".mem.toml").touch()  # the mark of a root

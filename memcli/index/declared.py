@@ -6,10 +6,11 @@ from contextlib import suppress
 from functools import partial
 
 from memcli.index import targets
+from memcli.index.blobs import read_blobs
 from memcli.index.fates import GONE, HERE, NEVER, UNTOLD, Anchor, Fate
 from memcli.index.manifests import Reader
 from memcli.index.stated import KEYS, agrees, parse_statement
-from memcli.index.worktree import UNKNOWN, Commit, WorkTree, parse_batch
+from memcli.index.worktree import UNKNOWN, Commit, WorkTree
 from memcli.storage.files import SMALL_BYTES, Unreadable
 from memcli.text.controls import named
 from memcli.text.matching import verbose
@@ -161,22 +162,12 @@ class Declared:
         """The texts of blobs by their name; none of one that is too large."""
         # all zeros stand for no file
         names = [name for name in dict.fromkeys(wanted) if name.strip("0")]
-        sizes = self.tree.git("cat-file", "--batch-check", given=_lines(names))
-        rows = [row.split() for row in (sizes or "").splitlines()]
-        lacks_some = sizes is None or any(row[1:] == ["missing"] for row in rows)
-        self.tree.has_gaps |= lacks_some
-        small = [name for name, row in zip(names, rows, strict=False) if _is_small(row)]
-        answer = self.tree.git("cat-file", "--batch", given=_lines(small)) or ""
-        return dict(zip(small, parse_batch(answer), strict=False))
+        read = read_blobs(self._ask, names, SMALL_BYTES)
+        self.tree.has_gaps |= not read.is_complete
+        return read.texts
 
-
-def _lines(names: Iterable[str]) -> str:
-    return "".join(f"{name}\n" for name in names)
-
-
-def _is_small(row: Sequence[str]) -> bool:
-    """Whether a row of `cat-file --batch-check` is of a file that is read."""
-    return row[1:2] == ["blob"] and int(row[2]) <= SMALL_BYTES
+    def _ask(self, how: str, lines: str) -> str | None:
+        return self.tree.git("cat-file", how, given=lines)
 
 
 @verbose(ignore_case=True)

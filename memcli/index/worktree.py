@@ -4,7 +4,7 @@ import os
 import re
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -44,23 +44,6 @@ def is_prose(path: str) -> bool:
 def literal(path: str) -> str:
     """The pathspec of exactly that path."""
     return f":(literal){path}"
-
-
-def parse_batch(answer: str) -> Iterator[str]:
-    """The text of each object in what `git cat-file --batch` says, "" where it is no
-    file."""
-    data = answer.encode("utf-8", "surrogateescape")
-    place = 0
-    while place < len(data):
-        line_end = data.index(b"\n", place)
-        head = re.fullmatch(rb"[0-9a-f]+ (\w+) (\d+)", data[place:line_end])
-        place = line_end + 1
-        text = b""
-        if head:
-            end = place + int(head[2])
-            text = data[place:end] if head[1] == b"blob" else b""
-            place = end + 1
-        yield text.decode("utf-8", "replace")
 
 
 class WorkTree:

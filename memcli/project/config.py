@@ -136,7 +136,7 @@ def resolve(layers: Sequence[tuple[str, Mapping[str, Any], Where]]) -> Settings:
                 values[key] = _judged(origin, key, written)
                 origins[key] = origin
             except UsageError as error:
-                faults.append(Fault(where(key), error.what, error.hint))
+                faults.append(Fault(_shown(where(key)), error.what, error.hint))
     return Settings(Config(**values), origins, tuple(faults))
 
 
@@ -147,18 +147,25 @@ def _judged(origin: str, key: str, written: Any) -> Any:
         from difflib import get_close_matches
 
         some = ", ".join(map(repr, get_close_matches(key, KEYS, 3, 0)))
-        hint = f"take one of those in docs/commands.md, such as {some}"
+        hint = f"mem doctor --all lists them; near it are {some}"
         for near in get_close_matches(key, KEYS, 1):
             hint = f"did you mean {near!r}?"
-        raise UsageError(f"unknown key {key[:60]!r}", hint)
+        raise UsageError(f"unknown key {_shown(key)[:60]!r}", hint)
     if origin == "project file" and not KEYS[key].anyone:
         hint = "set it in ~/.config/mem/config.toml or with --set, and remove it here"
         raise UsageError(f"{key!r} must not be set by a repository", hint)
     try:
         return KEYS[key].check(written)
     except ValueError as error:
-        message = f"{key} = {str(written)[:60]!r} cannot be used"
+        message = f"{key} = {_shown(str(written))[:60]!r} cannot be used"
         raise UsageError(message, f"{key} takes {error}") from None
+
+
+def _shown(text: str) -> str:
+    """A key or value of a configuration, which may be a credential in a wrong place."""
+    from memcli.text.secrets import redact_secrets  # only where something is wrong
+
+    return redact_secrets(text)
 
 
 def user_file(home: Path, environ: Mapping[str, str]) -> Path:

@@ -84,10 +84,11 @@ def leaving_text(report: SyncReport) -> str:
 
 
 def sync_text(report: SyncReport) -> str:
-    """What a sync received and sent, and what the other side took away."""
+    """What a sync received and sent, and what the other side made of entries."""
     losses = [
         *written_lines("told no more:", report.gone, ()),
         *written_lines("says something else:", report.changed, ()),
+        *written_lines("told again:", report.again, ()),
     ]
     return "\n".join([_sent_and_received(report), *first(losses)])
 
@@ -107,10 +108,11 @@ def _sent_and_received(report: SyncReport) -> str:
 
 
 def sync_keys(report: SyncReport) -> Keys:
-    """What the other side took away, as objects."""
+    """What the other side made of entries, as objects."""
     return {
         "gone": entry_objects(report.gone, ()),
         "changed": entry_objects(report.changed, ()),
+        "again": entry_objects(report.again, ()),
     }
 
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from memcli.exchange import branch_diff
+from memcli.index.blobs import memory_texts
 from memcli.project import git
 from tests.work import ends
 
@@ -94,9 +94,9 @@ def test_log_and_a_past_moment_survive_names_with_line_ends(zebra):
         "HEAD:./zebra.py",
     ]
     texts = ["", "stripes = 1\n"]
-    assert list(branch_diff.blobs(zebra.root, wanted)) == texts
+    assert list(memory_texts(zebra.root, wanted)) == texts
     many = 60 * wanted  # more than are asked for at once
-    assert list(branch_diff.blobs(zebra.root, many)) == 60 * texts
+    assert list(memory_texts(zebra.root, many)) == 60 * texts
 
 
 def test_a_giant_subject_keeps_no_recall_waiting(zebra):

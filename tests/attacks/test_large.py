@@ -9,6 +9,7 @@ import pytest
 
 from memcli.index.fulltext import LEADERS, POOL
 from memcli.memory.tombstones import words_of
+from memcli.storage.files import MEMORY_BYTES
 from tests.work import calls, ends
 
 WORDS = "cart payment search index queue worker cache token deploy schema".split()
@@ -180,3 +181,14 @@ def test_doctor_reads_a_line_of_names_of_passwords_in_no_time(project):
         project.memory("")
         project.remembers("Names", part * (400_000 // len(part)))
         assert cost(project, "doctor") < 8 * usual
+
+
+def test_a_version_that_is_too_large_is_passed_over(project):
+    """What a file is now has its life all the same."""
+    with open(project.root / "MEMORY.md", "wb") as file:
+        file.truncate(MEMORY_BYTES + 1)
+    project.commit("Large")
+    project.memory(project.entry("Zebra", "Stripes.", id="zzzz1111"))
+    project.commit("Small")
+    assert "added" in project.ok("log", "zzzz1111").out
+    assert "Zebra" in project.ok("diff", "HEAD~1").out

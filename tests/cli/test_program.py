@@ -91,6 +91,7 @@ def test_a_closed_or_full_stdout_is_named_without_a_traceback(many):
         process = finished("bash", "-c", script, code=code, cwd=many.root)
         assert "Traceback" not in process.stderr
         assert "Exception" not in process.stderr
+        assert ("what was written stands" in process.stderr) is bool(code)
     process = subprocess.run(
         ["bash", "-c", f"{' '.join(MEM)} recall - <&-"],
         cwd=many.root,

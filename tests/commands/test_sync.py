@@ -344,6 +344,19 @@ def test_the_other_side_puts_no_other_prose_in_the_place_of_yours(pair, project)
     assert two.text() == own
 
 
+def test_what_the_other_side_makes_live_again_is_named(pair, project):
+    one, two = pair
+    (key,) = ids_of(1)
+    note = project.entry("Note", "Water the alder on Mondays.", id=key)
+    two.notes(note)
+    in_step(two, one)
+    two.ok("retire", key)
+    in_step(two, one)
+    one.sends(note)
+    told = two.ok("sync").out.splitlines()[1:]
+    assert told == [f"told again: Note (~/MEMORY.md, id {key[:8]})"]
+
+
 def test_the_last_notes_of_a_small_memory_do_not_go_unnamed(pair, project):
     """Two of three are refused; one by one each is named, with its id."""
     one, two = pair

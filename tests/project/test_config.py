@@ -153,3 +153,16 @@ def test_a_variable_that_is_nearly_a_key_is_named_once(project):
     result = project.mem("recall", "x", env=odd)
     assert result.err.count("MEM_LIMITS sets nothing: did you mean MEM_LIMIT?") == 1
     assert result.err.count("sets nothing") == 1
+
+
+KEY = "ghp_aB3dEfGh1jKlMn0pQrStUvWxYz0123456789"
+
+
+@pytest.mark.parametrize("flag", [f"embedder={KEY}", f"limit={KEY}", f"{KEY}=1"])
+def test_a_credential_in_the_wrong_place_is_not_shown(project, flag):
+    """Neither as a value nor as a key, whoever reads the message."""
+    result = project.mem("recall", "--set", flag, "x")
+    assert result.code == 2
+    assert "github-token" in result.err and KEY not in result.err
+    (fault,) = settings(project.root, project.home, {}, flag).faults
+    assert KEY not in fault.where + fault.what
