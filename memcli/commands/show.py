@@ -150,7 +150,6 @@ def show(app: App, prefix: str, *, proxy: bool = False) -> ShowReport:
 def _show(app: App, prefix: str, *, proxy: bool) -> ShowReport:
     index = app.index
     files = _files(app, proxy=proxy)
-    prefix = _at_place(app, prefix) or prefix
     ids = {entry for entry, source in index.entries.ids(prefix) if source in files}
     name = the_one(prefix, ids)
     app.notes.extend(twins(index, name))
@@ -168,21 +167,6 @@ def _show(app: App, prefix: str, *, proxy: bool) -> ShowReport:
                     around=best.around.partition(view.AROUND)[0],
                 )
     raise UsageError(f"{name}: the file changed just now ({row.path})", "run again")
-
-
-def _at_place(app: App, text: str) -> str:
-    """The id of the entry at `MEMORY.md:18`, as listings print it; "" for no place."""
-    name, _, digits = text.rpartition(":")
-    if not (digits.isdecimal() and app.project.found(name)):
-        return ""
-    memory = _read(app, name)
-    lines = memory.text.splitlines(keepends=True)
-    end = len("".join(lines[: int(digits)]))
-    entries = (*memory.entries, *parser.sections(memory))
-    above = [entry for entry in entries if entry.start < end]
-    if int(digits) > len(lines) or not above:
-        return ""
-    return max(above, key=lambda entry: entry.start).id
 
 
 def _files(app: App, *, proxy: bool) -> dict[int, FileRow]:

@@ -379,8 +379,6 @@ def no_entry(prefix: str) -> UsageError:
         what = f"{prefix}: is an exchange or a commit, no entry"
         return UsageError(what, f"mem show {prefix} prints it; mem list shows ids")
     hint = "mem list shows ids"
-    if re.search(r"\.md:\d+$", prefix):
-        return UsageError(f"{prefix}: no entry stands there", hint)
     if re.fullmatch("[0-9a-f]{7,40}", prefix):
         hint += f"; a commit is c:{prefix}"
     return UsageError(f"{prefix}: no entry has that id", hint)

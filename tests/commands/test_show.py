@@ -116,17 +116,6 @@ def test_what_an_entry_rests_on_is_shown(project):
     assert "age:      unknown" in project.mem("show", project.listed()[0]["id"]).out
 
 
-def test_a_place_as_listings_print_it_is_an_id(project):
-    """Any line of an entry names it; what is no place says what it may be."""
+def test_the_hint_for_an_unknown_id_names_the_handle_of_a_commit(project):
     project.ok("add", "Zebras sleep", "--title", "Zebras")
-    project.ok("add", "Lions sleep", "--title", "Lions")
-    places = re.findall(r"MEMORY\.md:\d+", project.ok("list").out)
-    shown = [project.ok("show", place).out for place in places]
-    assert len(shown) == 2 and "Zebras" in "".join(shown) and "Lions" in "".join(shown)
-    last = len(project.read().splitlines())
-    assert "Lions sleep" in project.ok("show", f"MEMORY.md:{last}").out
-    for place in (f"MEMORY.md:{last + 1}", "MEMORY.md:0", "none.md:1"):
-        project.ends(2, "show", place)
     assert "a commit is c:2ed84f5" in project.ends(2, "show", "2ed84f5").err
-    away = project.ends(2, "show", "MEMORY.md:9999")
-    assert "no entry stands there" in away.err
