@@ -30,6 +30,7 @@ from memcli.storage.files import (
     Conflicted,
     Unreadable,
     read_text,
+    why,
     written_at,
 )
 from memcli.user_folders import folder_of as user_folder
@@ -368,8 +369,12 @@ def text_of(
     written = project.written.get(str(path))
     if written is not None:
         return written
-    if not os.path.lexists(path):
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:  # no file can have this name, or nobody may look
+        raise Unreadable(why(error)) from None
     return read_text(path, base_of(project, path), most=limit)
 
 

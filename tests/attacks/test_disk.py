@@ -179,3 +179,16 @@ def test_a_home_that_cannot_be_written_is_told_what_helps(project, tmp_path):
     for verb, kind in (("inbox", "STATE"), ("browse", "CACHE")):
         failed = project.powerless(verb, env=env)
         assert failed.code == 5 and f"set XDG_{kind}_HOME to another" in failed.err
+
+
+def test_a_file_whose_archive_can_have_no_name_stops_no_other(project):
+    """It is named and left alone; the others are compacted."""
+    name = f"tasks/{'x' * 252}.md"
+    for path in (name, "MEMORY.md"):
+        gone = project.entry("Zebra", f"of {path[:5]}", id=path[:5], status="retired")
+        project.write(path, gone)
+    before = project.read(name)
+    done = project.ends(3, "compact", "--allow-loss")
+    assert "file name too long" in done.err
+    assert project.read(name) == before
+    assert "of MEMOR" in project.read("MEMORY.archive.md")
