@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from memcli.memory.grammar import MARK, open_behind
 from memcli.memory.words import is_day
 from memcli.sessions.handed_over import (
     is_block,
@@ -199,13 +198,6 @@ def of_agents(text: str) -> tuple[str, str]:
     order = _order().match(text)
     end = order.end() if order else len(text)
     return text[:end], text[end:]
-
-
-def fenced(fence: str, line: str) -> str:
-    """The code fence that is open behind a line, "" for none; `fence` is the one before
-    it."""
-    mark = MARK.first.match(line)
-    return fence if mark is None else open_behind(mark, fence)
 
 
 def failed(text: str) -> bool:

@@ -10,6 +10,7 @@ from memcli.sessions import speakers
 from memcli.sessions.formats.protocol import Format
 from memcli.sessions.formats.text import Page
 from memcli.sessions.gather import Gather, Line, Lines, TurnPlace
+from memcli.text.controls import fence_behind
 from memcli.text.matching import verbose
 
 HANDED_ON = 200  # characters by which an answer is known again
@@ -71,7 +72,7 @@ class _History(Page):
             self.flush()
             self.speaker = speaker
             self.place = line.place(self.started)
-        self.fence = speakers.fenced(self.fence, text)
+        self.fence = fence_behind(text, self.fence)
         self.keep(words)
 
     def _mark(self, text: str) -> str:

@@ -225,7 +225,7 @@ class Marked(Page):
             if mark := self._mark(text):
                 text = self._begin(mark, line, text)
             else:
-                self.fence = speakers.fenced(self.fence, text)
+                self.fence = controls.fence_behind(text, self.fence)
         if text.strip():
             self.before = text
         self.place = self.place or line.place()
