@@ -341,8 +341,7 @@ def _opposed(
     """The (id, title) of what is near and says the opposite of the added entry."""
     if request.beside:
         return ()
-    found = opposites(near, of_any_type=True)
-    pairs = (pair for pair in found if added in pair.ids)
+    pairs = (pair for pair in opposites(near) if added in pair.ids)
     others = (
         pair.second if pair.first.entry.id == added else pair.first for pair in pairs
     )

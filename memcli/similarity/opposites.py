@@ -2,14 +2,13 @@
 asks here, so that all name the same ones. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 from memcli.memory.parser import KnownFile
 from memcli.memory.values import Entry, listed
 from memcli.similarity.claims import claim
 from memcli.similarity.differences import guard
-from memcli.similarity.duplicates import contradictions, grouped
+from memcli.similarity.duplicates import contradictions
 
 
 class PlacedEntry(NamedTuple):
@@ -53,25 +52,21 @@ def standing_in(files: Iterable[KnownFile]) -> Iterator[PlacedEntry]:
             yield from filter(may_be_opposed, entries)
 
 
-def opposites(
-    entries: Iterable[PlacedEntry], *, of_any_type: bool = False
-) -> list[Opposite]:
-    """The pairs that say the opposite, whatever the order of the entries; one pair for
-    two ids. Both must be of one type unless `of_any_type`."""
+def opposites(entries: Iterable[PlacedEntry]) -> list[Opposite]:
+    """The pairs that say the opposite, whatever the order of the entries and their
+    types; one pair for two ids."""
     opposed = filter(may_be_opposed, entries)
     in_order = sorted(opposed, key=lambda each: (each.path, each.entry.line))
-    by_type = grouped(in_order, lambda each: each.entry.type).values()
-    groups = [in_order] if of_any_type else by_type
-    pairs = [*chain.from_iterable(map(_by_text, groups)), *_marked(in_order)]
+    pairs = [*_by_text(in_order), *_marked(in_order)]
     one_each = {frozenset(pair.ids): pair for pair in reversed(pairs)}
     return [pair for ids, pair in reversed(one_each.items()) if len(ids) > 1]
 
 
-def _by_text(group: Sequence[PlacedEntry]) -> Iterator[Opposite]:
-    claims = [claim(standing.entry.body) for standing in group]
+def _by_text(entries: Sequence[PlacedEntry]) -> Iterator[Opposite]:
+    claims = [claim(standing.entry.body) for standing in entries]
     for place, other in contradictions(claims):
         reason = guard(claims[place], claims[other]) or "opposite"
-        yield Opposite(first=group[place], second=group[other], differs=reason)
+        yield Opposite(first=entries[place], second=entries[other], differs=reason)
 
 
 def _marked(entries: Iterable[PlacedEntry]) -> Iterator[Opposite]:

@@ -145,7 +145,7 @@ def test_all_who_name_opposites_name_the_same(project):
     project.memory(
         project.entry("Tabs", "Always use tabs in carts.", id="a"),
         project.entry("Tabs", "Please always use tabs in carts!", id="b"),
-        project.entry("Tabs", never, id="c"),
+        project.entry("Tabs", never, id="c", type="declarative"),
         project.entry("Tabs", never, id="d", status="retired"),
         project.entry("Tabs", never, id="e", kind="episode"),
         project.entry("Beta", "Another.", id="f", contradicts=["a"]),
