@@ -274,6 +274,6 @@ def doctor(
     if dry_run or mem.options.json:
         wrote(mem, report, view.doctor_text, view.doctor_keys)
     else:
-        put_paged(view.doctor_text(report, whole=everything))
+        put_paged(view.doctor_text(report, whole=everything, quiet=quiet))
     say(view.doctor_summary(report), quiet=quiet)
     return 1 if report.failed else 0

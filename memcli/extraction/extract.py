@@ -240,7 +240,9 @@ class _Extraction:
         was_read = bool(first or position)
         asked_before = self.llm and first and position is None
         if not any(_is_said(turn) for turn in turns):
-            note = "nothing new" if was_read else "nothing was said"
+            form = self.request.format
+            of_format = f" in the format {form}" if form else ""
+            note = "nothing new" if was_read else f"nothing was said{of_format}"
         elif asked_before and not self.request.again:
             note = "learned from before; --again asks the model about the rest"
         else:

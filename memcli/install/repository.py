@@ -32,7 +32,8 @@ def base(root: Path, top: Path | None) -> list[Target]:
         drop=lambda text: None if text == MEMORY else text,
         within=(root,),
         what="the project's memory",
-        next='mem add "what you learned", or of past sessions: mem extract --all',
+        next='mem add "what you learned", or of past sessions: mem extract --all, and of'
+        " commits: mem index --history",
         otherwise="cannot be read and stays as it is: mem doctor",
     )
     lines = [f"{pattern} merge=mem" for pattern in ATTRIBUTES]

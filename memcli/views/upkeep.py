@@ -105,6 +105,7 @@ def compact_text(report: CompactReport) -> str:
 
 
 _STATUS_STYLES = {"PASS": "green", "WARN": "yellow", "FAIL": "red", "INFO": "cyan"}
+_WRONG = ("FAIL", "WARN")
 
 
 def doctor_keys(report: DoctorReport) -> Keys:
@@ -129,19 +130,22 @@ def doctor_summary(report: DoctorReport) -> str:
     return f"mem: {', '.join(failures + warnings) or 'all is well'}"
 
 
-def doctor_text(report: DoctorReport, *, whole: bool = False) -> str:
+def doctor_text(
+    report: DoctorReport, *, whole: bool = False, quiet: bool = False
+) -> str:
     """One line for each check, with tabs between the cells; on a terminal aligned, and
-    checks that pass only counted unless `whole`."""
+    checks that pass only counted unless `whole`. If `quiet`, what is wrong alone."""
     width = columns(sys.stdout)
+    checks = [row for row in report.checks if not quiet or row.status in _WRONG]
     if not width:
-        return table([_check_cells(row) for row in report.checks], ())
-    rows = [row for row in report.checks if whole or row.status != "PASS"]
+        return table([_check_cells(row) for row in checks], ())
+    rows = [row for row in checks if whole or row.status != "PASS"]
     name_width = max((len(row.name) for row in rows), default=0)
     hang = name_width + 8 if width > 2 * name_width + 16 else 6
     lines = []
     for row in rows:
         lines += _check_lines(row, name_width, hang)
-    if passed := len(report.checks) - len(rows):
+    if passed := len(checks) - len(rows):
         passing = count(passed, "check passes", "checks pass")
         head = styled("PASS", _STATUS_STYLES["PASS"])
         lines += hung(f"{head}  {passing}: --all names them", 6)

@@ -437,3 +437,10 @@ def test_all_settings_in_force_are_listed_with_their_origin(project):
     assert "limit = 3 (project file)" in listed
     assert "history = true (default)" in listed
     assert "history = true" not in project.mem("doctor").out
+
+
+def test_a_quiet_doctor_names_what_is_wrong_alone(healthy):
+    assert healthy.mem("doctor", "-q").out == ""
+    (healthy.root / "MEMORY.md").write_text("<<<<<<< HEAD\n", "utf-8")
+    rows = healthy.mem("doctor", "-q").out.splitlines()
+    assert rows and all(row.startswith(("FAIL", "WARN")) for row in rows)
