@@ -18,6 +18,7 @@ from memcli.views.text import Unread, how_to_begin, in_one_line, say
 if TYPE_CHECKING:
     from memcli.app import App
     from memcli.memory.values import Problem
+    from memcli.project.roots import PassedOver
 
 T = TypeVar("T")
 # turns an option's text into its value; its UsageError says what is allowed
@@ -86,14 +87,13 @@ def fail(code: int, what: str, hint: str) -> int:
 
 
 def beginning(mem: "App", problems: "Iterable[Problem]") -> str:
-    """Print how to begin, where there is no memory yet."""
+    """How to begin, where there is no memory yet."""
     from memcli.project.record import record_of
-    from memcli.project.roots import passed_over
 
+    if _passed_over(mem):
+        return ""  # `say_passed_over` says why
     has_history = record_of(mem.project) is not None
     rooted = mem.project.root is not None
-    if not rooted and (repository := passed_over(mem.project.cwd)):
-        return f"mem: {repository.reason}: no memory of it is read\nhint: {repository.advice}"
     return how_to_begin(problems, rooted=rooted, history=has_history)
 
 
@@ -112,6 +112,22 @@ def say_notes(mem: "App") -> None:
     from."""
     for note in dict.fromkeys(mem.notes):
         say(f"mem: {note}", quiet=mem.options.quiet)
+
+
+def say_passed_over(mem: "App") -> None:
+    """Name the repository around the working directory that is not read, and what
+    mends that."""
+    if repository := _passed_over(mem):
+        what = f"mem: {repository.reason}: no memory of it is read"
+        say(f"{what}\nhint: {repository.advice}", quiet=mem.options.quiet)
+
+
+def _passed_over(mem: "App") -> "PassedOver | None":
+    if mem.project.root is not None:
+        return None
+    from memcli.project.roots import passed_over
+
+    return passed_over(mem.project.cwd)
 
 
 def silence() -> None:

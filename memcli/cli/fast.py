@@ -14,6 +14,7 @@ from memcli.cli.boundary import (
     name_unmatched,
     read_words,
     say_notes,
+    say_passed_over,
 )
 from memcli.commands import recall as command
 from memcli.errors import DataError, ProviderError, UsageError, one_of
@@ -54,6 +55,7 @@ def recall(options: Options, request: RecallRequest, output: Output) -> int:
         with _progress(mem), _then(mem, output.at) as then:
             report = _answered(then, request)
         say_notes(mem)
+        say_passed_over(mem)
         count_problems(report.problems, quiet=options.quiet)
         _print(report, "json" if options.json else output.form, explain=request.explain)
         if any(hit.layer in ("ranked", "history") for hit in report.hits):
@@ -148,6 +150,7 @@ def run_index(arguments: Sequence[str]) -> int | None:
             show_index(mem, report)
             require_vectors(report)
             say_notes(mem)
+            say_passed_over(mem)
             return code
 
     return guarded(work)

@@ -22,8 +22,9 @@ from memcli.history.record import HistoryRecord, opened
 from memcli.memory.docs import Doc
 from memcli.memory.words import is_day
 from memcli.project import git, roots
-from memcli.project.context import read_all
+from memcli.project.context import need_root, read_all
 from memcli.project.record import FOLDER, record_path
+from memcli.project.roots import need_repository
 from memcli.sessions.discover import Discovery, discover
 from memcli.storage.files import cache_dir, state_dir, why
 from memcli.storage.inbox import Inbox
@@ -101,18 +102,8 @@ class ReplayReport(NamedTuple):
 def add_history(app: App, *, again: bool = False) -> HistoryReport:
     """Add all that agents and git still have of this repository, `again` the commits
     that were forgotten by their day. Raises UsageError."""
-    path = record_path(app.project)
-    root = app.project.root
-    if path is None or root is None:
-        wanted = app.project.config.history
-        if wanted and root is not None and (top := git.work_tree(root)) is not None:
-            what = f"{top / '.git'}: names a repository that does not name it back"
-            place = shlex.quote(str(top))
-            hint = f"if that repository is yours: git config core.worktree {place}"
-            raise UsageError(what, hint)
-        why = "no git repository here" if wanted else "history = false"
-        what = f"{why}: no history is kept"
-        raise UsageError(what, _WITHOUT if wanted else "mem index --help")
+    path = _need_record(app)
+    root = need_root(app.project)
     begun = time.monotonic()
     with _record(app, make=True) as record:
         if again:
@@ -294,14 +285,29 @@ def _learned(app: App, units: Sequence[str]) -> Iterator[tuple[str, str, str]]:
                 yield entry.id, file.path, entry.title
 
 
+def _need_record(app: App) -> Path:
+    """Where the history of this repository is kept. Raises UsageError if nowhere."""
+    if path := record_path(app.project):
+        return path
+    if not app.project.config.history:
+        what = "history = false: no history is kept"
+        raise UsageError(what, "mem index --help")
+    top = (
+        git.work_tree(need_repository(app.project.root, app.project.cwd, _WITHOUT))
+        or Path()
+    )
+    what = f"{top / '.git'}: names a repository that does not name it back"
+    place = shlex.quote(str(top))
+    hint = f"if that repository is yours: git config core.worktree {place}"
+    raise UsageError(what, hint)
+
+
 def take_over(app: App, key: str) -> int:
     """Take over the record of a repository that was moved; how much was said and
     committed."""
-    path = record_path(app.project)
+    path = _need_record(app)
     folder = state_dir() / FOLDER
     name = key.removesuffix(".db")
-    if path is None:
-        raise UsageError("no git repository here", _WITHOUT)
     source = folder / f"{name}.db"
     if not re.fullmatch(r"[0-9a-f]{24}", name) or not source.is_file():
         known = ", ".join(map(_told, sorted(folder.glob("*.db")))) or "none"

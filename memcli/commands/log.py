@@ -19,6 +19,7 @@ from memcli.memory.parser import MemoryFile, parse
 from memcli.memory.values import plain_id
 from memcli.project import context, git
 from memcli.project.context import Project, need_root
+from memcli.project.roots import need_repository
 from memcli.storage.files import Unreadable, read_text
 
 MOST_COMMITS = 2000  # that are looked at
@@ -72,10 +73,9 @@ def log(app: App, prefix: str) -> LogReport:
 def follow(app: App, prefix: str) -> LogReport:
     """The same, the newest row at once, the others one by one while git is read. Raises
     UsageError."""
-    if git.work_tree(need_root(app.project)) is None:
-        raise UsageError(
-            "there is no git repository here", "mem show shows what the file says"
-        )
+    need_repository(
+        app.project.root, app.project.cwd, "mem show shows what the file says"
+    )
     app.refresh(embed=False)
     known = app.index.entries.ids(prefix) if app.project.listing.files else []
     name = the_one(prefix, {entry for entry, _ in known}) if known else prefix

@@ -20,6 +20,7 @@ from memcli.memory.parser import MemoryFile, parse, sections
 from memcli.memory.values import ARCHIVE, Entry, Place, Problem, archive_of, place
 from memcli.project import git, globs
 from memcli.project.context import Project, unread
+from memcli.project.roots import need_repository
 from memcli.similarity.opposites import PlacedEntry
 from memcli.storage.files import (
     Unreadable,
@@ -110,10 +111,9 @@ class BranchVersion(NamedTuple):
 def diff(app: App, revisions: str = "") -> DiffReport:
     """What the branch changed since its merge base. Raises UsageError."""
     project = app.project
-    root = app.project.root
-    if root is None or git.work_tree(root) is None:
-        hint = "run it inside one, or give it with --root"
-        raise UsageError("there is no git repository here", hint)
+    root = need_repository(
+        project.root, project.cwd, "run it inside one, or give it with --root"
+    )
     base, head = _ends(root, revisions)
     names = _names(project, _changed(root, base, head))
     problems: list[Problem] = []
@@ -418,9 +418,7 @@ def seen_at(app: App, moment: str) -> Iterator[App]:
     if not moment:
         yield app
         return
-    root = app.project.root
-    if root is None or git.work_tree(root) is None:
-        raise UsageError("there is no git repository here", "--at needs git history")
+    root = need_repository(app.project.root, app.project.cwd, "--at needs git history")
     commit = _commit_at(app, root, moment)
     day = _git(root, "show", "-s", "--format=%cs", commit).strip()
     folder = _laid_out(root, commit)

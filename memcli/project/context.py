@@ -409,12 +409,9 @@ def nothing_written(name: str) -> Iterator[None]:
 def need_root(project: Project, advice: str = "") -> Path:
     """The root. Raises UsageError outside of a project; `advice` adds to the hint."""
     if project.root is None:
+        roots.refuse_passed_over(project.cwd)
         hint = f"git init, run it in a repository, or name one with --root{advice}"
-        what = "there is no project here"
-        if repository := roots.passed_over(project.cwd):
-            what += f": {repository.reason}"
-            hint = repository.advice
-        raise UsageError(what, hint)
+        raise UsageError("there is no project here", hint)
     return project.root
 
 

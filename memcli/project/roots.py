@@ -9,9 +9,10 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
+from memcli.errors import UsageError
 from memcli.memory.values import JOBS_DIRS
 from memcli.project import config
-from memcli.project.git import common_dir, may_be_root
+from memcli.project.git import common_dir, may_be_root, work_tree
 
 _MARKS = (".mem.toml", ".git", "MEMORY.md")
 
@@ -56,6 +57,23 @@ def passed_over(cwd: Path) -> PassedOver | None:
                 advice="git worktree add ../work, and run it there",
             )
     return None
+
+
+def refuse_passed_over(cwd: Path) -> None:
+    """Raises UsageError where a repository lies around a working directory that is no
+    root."""
+    if repository := passed_over(cwd):
+        what = f"there is no project here: {repository.reason}"
+        raise UsageError(what, repository.advice)
+
+
+def need_repository(root: Path | None, cwd: Path, hint: str) -> Path:
+    """The root, in git. Raises UsageError."""
+    if root is None:
+        refuse_passed_over(cwd)
+    if root is None or work_tree(root) is None:
+        raise UsageError("there is no git repository here", hint)
+    return root
 
 
 def roots_around(cwd: Path, home: Path) -> Iterator[Path]:

@@ -71,9 +71,13 @@ def test_a_repository_that_is_passed_over_is_named(tmp_path):
         (alien, "belongs to another user", "safe.directory"),
         (bare, "is a bare repository", "git worktree add"),
     ):
-        for words, code in ((("list",), 0), (("add", "A note"), 2), (("init",), 2)):
-            done = finished("mem", *words, code=code, cwd=folder)
-            assert reason in done.stderr and advice in done.stderr, done.stderr
+        refused = ("add x", "init", "diff", "index --history", "log x", "guard")
+        silent = ("list", "health", "inbox", "compact", "told", "recall x", "browse")
+        for line in (*refused, *silent):
+            code = 2 if line in refused else 0
+            done = finished("mem", *line.split(), code=code, cwd=folder)
+            assert done.stderr.count(reason) == 1, done.stderr
+            assert done.stderr.count(advice) == 1, done.stderr
         rows = finished("mem", "doctor", cwd=folder).stdout
         assert reason in rows and "git init" not in rows
     assert "git init" in finished("mem", "add", "x y", code=2, cwd=tmp_path).stderr
