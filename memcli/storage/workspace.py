@@ -450,7 +450,7 @@ def _instead(step: Step) -> str:
     skip = "mem undo --skip leaves it, and mem undo goes on with the write before"
     if not os.path.lexists(step.path):
         file = shlex.quote(str(step.path))
-        return f"git restore {file} brings back what was committed; {skip}"
+        return f"if git has it, git restore {file} brings it back; {skip}"
     if not added:
         return skip
     return f"mem retire {' '.join(added[:3])} takes it out as it is now; {skip}"

@@ -47,9 +47,8 @@ function read() {
   for (const item of items) item.short = item.id.length > 8 && seen.get(item.id.slice(0, 8)) === 1 && !item.id.includes(":") ? item.id.slice(0, 8) : item.id;
 }
 const worded = (text) => text.toLowerCase().replace(/^\W*(no|nein|non)[,.!:]\s+/u, "").replace(/[^\p{L}\p{N}]+/gu, " ").trim();
-// Small letters without marks: who types cafe finds café, as mem recall does.
-const MARKS = "[\u0300-\u036f]";
-const plain = (text) => text.toLowerCase().normalize("NFD").replace(new RegExp(`${MARKS}+`, "g"), "");
+// Small letters, Latin ones without marks: who types cafe finds café, as mem recall does.
+const plain = (text) => text.toLowerCase().normalize("NFD").replace(/([a-z])[\u0300-\u036f]+/g, "$1").normalize();
 // what an item says beyond its title
 const beyond = (item) => !item.text || worded(item.text) === worded(item.title) ? "" : item.text;
 const hay = (item) => item.hay ??= plain([item.title, item.text, item.tags.join(" "), item.paths.join(" "), item.path, item.kind, item.id, item.who].join("\n"));
@@ -120,9 +119,20 @@ function counted() {
 
 function lit(text) {
   if (!words.length || !text) return [text];
-  const letter = (one) => one.replace(/[.*+?^${}()|[\]\\]/, "\\$&") + `${MARKS}*`;
-  const any = words.map((word) => [...word].map(letter).join("")).join("|");
-  return text.normalize("NFD").split(new RegExp(`(${any})`, "giu")).map((part) => part.normalize()).map((part, i) => i % 2 ? el("mark", {}, part) : part);
+  // Letters with their marks, and of each character that is searched the letter it is of.
+  const letters = text.normalize().match(/[^][\u0300-\u036f]*/gu);
+  const plains = letters.map(plain);
+  const places = plains.flatMap((part, place) => Array(part.length).fill(place));
+  const any = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|");
+  const shown = [];
+  let end = 0;
+  for (const found of plains.join("").matchAll(new RegExp(any, "g"))) {
+    const start = places[found.index], next = places[found.index + found[0].length - 1] + 1;
+    if (start < end) continue;
+    shown.push(letters.slice(end, start).join(""), el("mark", {}, letters.slice(start, next).join("")));
+    end = next;
+  }
+  return [...shown, letters.slice(end).join("")];
 }
 
 // --- the list: only the rows in sight are there

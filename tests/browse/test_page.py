@@ -166,6 +166,7 @@ def test_search_filter_keys_and_copy(browser, tmp_path):
     ]
     made[38]["text"] = "A Cafe"
     made[39]["title"] += ", naïve"
+    made[37]["title"] += ", 한글 в моём"
     shown(browser, tmp_path, report(*made, item(99, what="archive", title="Gone")))
     browser.press("/title 3")
     assert browser.text("#tally") == "13 of 41"
@@ -175,6 +176,11 @@ def test_search_filter_keys_and_copy(browser, tmp_path):
     assert browser.text("#detail mark") == "Cafe"
     browser.press("\ue00c/naive")
     assert browser.text("#detail mark") == "naïve"
+    for half in ("하", "моем"):
+        browser.press(f"\ue00c/{half}")
+        assert browser.text("#list") == "Nothing fits. Fewer words, or fewer filters?"
+    browser.press("\ue00c/한글")
+    assert browser.text("#detail mark") == "한글"
     browser.press("\ue00c/title 3")
     browser.press(" -title1 zebra\ue007")
     assert browser.text("#list") == "Nothing fits. Fewer words, or fewer filters?"
