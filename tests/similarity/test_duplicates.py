@@ -78,6 +78,18 @@ def test_unsure_is_no_contradiction(a, b):
     )
 
 
+@pytest.mark.parametrize(("frame", "rule"), [
+    ("From now on", "never use yarn here"),
+    ("Ab sofort", "nutzen wir pnpm"),
+    ("Dorénavant", "utilise pnpm, jamais npm"),
+    ("A partir de ahora", "usa pnpm para todo el repositorio"),
+    ("D'ora in poi", "usa pnpm e mai npm"),
+    ("Отныне", "никогда не используй npm"),
+])  # fmt: skip
+def test_since_when_a_rule_holds_is_no_part_of_it(frame, rule):
+    assert near(f"{frame} {rule}", rule)
+
+
 def test_the_date_of_a_heading_is_no_word():
     """A date that leads a heading is metadata; one in the sentence is a claim."""
     assert claim("## [2026-02-10] Freeze time") == claim("### Freeze time")
