@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from heapq import nlargest
 from typing import TYPE_CHECKING
@@ -91,6 +92,19 @@ class OwnIndex:
             self.notes.append(words_alone(error))
             return None
 
+    def meanings(self, words: Sequence[str]) -> dict[str, tuple[str, float]]:
+        """For words that stand nowhere here what means the same and does, and how
+        nearly; nothing where the vectors of this machine do not say it."""
+        embedder = None if self.config.embedder == "none" else self.embedder()
+        if embedder is None or not words:
+            return {}
+        from memcli.index.vector_lane import meanings
+        from memcli.index.vectors import Damaged
+
+        with suppress(Damaged, ProviderError, UsageError):
+            return meanings(self.index, embedder, words)
+        return {}
+
     def places(self, entries: Collection[str]) -> list[tuple[int, int]]:
         """(chunk, file) of the first chunk of every place in view of these entries."""
         places = self.index.entries.places(entries)
@@ -137,8 +151,9 @@ class OwnMatching(Matching):
         self.memory = kept.index
         self.in_view = self.memory.in_view(project.view, filters)
         self.scope = select(self.in_view, filters, project.relative)
-        source = OwnIndex(kept, self.scope, embedder)
-        super().__init__(source, source.lane, project.config, project.view)
+        self.own_index = OwnIndex(kept, self.scope, embedder)
+        lane = self.own_index.lane
+        super().__init__(self.own_index, lane, project.config, project.view)
 
     @cached_property
     def problems(self) -> list[Problem]:

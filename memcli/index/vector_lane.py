@@ -252,6 +252,27 @@ def _near_in_bits(word: Word, bits: Sequence[tuple[int, int]]) -> list[int]:
     return vector.nearest(distances, ALIKE)
 
 
+def meanings(
+    index: Index, embedder: Embedder, words: Sequence[str]
+) -> dict[str, tuple[str, float]]:
+    """For each of these words the one of memory that means most nearly the same, in
+    whatever language, and their cosine, from `SAID` on. Raises Damaged."""
+    if embedder.provider != "local":
+        return {}
+    made = cast("Local", embedder).words(words, crumbs=False)
+    names = index.vectors.every_word()
+    bits = list(zip(names, index.vectors.word_bits([*names]), strict=True))
+    close = {}
+    for word, own in made.items():
+        asked = Word(text=word, idf=0.0, weight=own.weight, vector=own.vector)
+        numbers = _near_in_bits(asked, bits)
+        cosines = vector.cosines(own.vector, index.vectors.word_vectors(numbers))
+        best = max(cosines, key=cosines.__getitem__, default=None)
+        if best is not None and cosines[best] >= weights.SAID:
+            close[word] = names[best], cosines[best]
+    return close
+
+
 def look(index: Index, config: Config, embedder: Embedder, asked: Asked) -> Lane:
     """What the vectors of this machine's index say of the chunks that pass. Raises
     UsageError."""

@@ -227,6 +227,12 @@ class Vectors:
             for word, word_id, weight, data in rows
         }
 
+    def every_word(self) -> dict[int, str]:
+        """The words that stand in the memory and say what a text is about, by their
+        ids."""
+        rows = self.db.execute("SELECT id, word FROM words ORDER BY id")
+        return {word_id: word for word_id, word in rows if is_content(word)}
+
     def word_bits(self, ids: Sequence[int]) -> list[int]:
         """The sign bits of words, as numbers. Raises Damaged where there are none."""
         select = f"SELECT block, bits FROM signs WHERE block {ONE_OF}"

@@ -36,7 +36,9 @@ GONE = 0.5  # how much the words of removal count where a task asks about what i
 SAID_BESIDE = 0.5  # of what exchanges beside it lend (`lend`, as in files): of
 # 1,018 questions 73 first, 70 without
 SAID = 0.6  # share of its words that is said already: it is not told again, and what
-# shares less is not compared word by word
+# shares less is not compared word by word; and the cosine from which a word of memory
+# says what one of a prompt in another language does: of 42 such prompts 15 are told
+# something instead of 9, of 168 of other repositories 6 instead of 2; 0.5 tells 18 and 8
 OF_RELEVANCE = 0.1  # share of an entry's relevance by which it stands in one list with
 # history, where it has less of the task's words
 

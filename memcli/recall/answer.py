@@ -304,7 +304,13 @@ def told(matching: OwnMatching, text: str, amended: Collection[str] = ()) -> Bea
     learned in a session among the `amended`."""
     words = matching.source
     texts = words.size()
-    sought = evidence.sought(text, words.counts, texts, evidence.crowd_of(texts))
+    sought = evidence.sought(
+        text,
+        words.counts,
+        texts,
+        evidence.crowd_of(texts),
+        meant=matching.own_index.meanings,
+    )
     if not sought.text:
         return Bearing([], [])
     matching.look(sought.text)

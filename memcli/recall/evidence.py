@@ -23,6 +23,8 @@ _CLAUSE = r"[,，、:：;；()–—\n]"
 _ASKING_WORD = r"[^\W_]+(?:['’-][^\W_]+)*"
 
 
+Meanings = Mapping[str, tuple[str, float]]
+"""By word, the one of memory that means the same, and how nearly (0 to 1)."""
 TELL = "tell"  # a hit answers a prompt that did not ask
 POINT = "point"  # it likely does: a line leads there, and who asks is shown it
 SILENT = "silent"
@@ -135,14 +137,22 @@ def sought(
     counts: Callable[..., Sequence[int]],
     total: int,
     crowd: float = 1.0,
+    meant: Callable[[Sequence[str]], Meanings] | None = None,
 ) -> Sought:
     """What of a prompt is looked for, whose question may be about what it says before:
-    the sentences that say most; nothing of one without words."""
+    the sentences that say most; nothing of one without words. A term that stands
+    nowhere is read as the word that is `meant`, if there is one."""
     asks = bool(questions(prompt))
     parts = {part: query.build(part).terms for part in sentences(prompt, clauses=True)}
     also = query.concepts(prompt) if asks else []
     every = (*query.build(prompt, counts).terms, *also)
     standing = counts(every)
+    meanings = meant(_foreign(prompt, every, standing)) if meant else {}
+    if meanings:
+        parts = {part: _read(known, meanings) for part, known in parts.items()}
+        every = _read(every, meanings)
+        standing = counts(every)
+    nearness = dict(meanings.values())
     # As if there were some more: in a memory of five texts no word is rare.
     weighed = said_by(every, standing, total + weights.FEW)
     kept = _telling(parts, weighed)
@@ -150,7 +160,11 @@ def sought(
     figures = chain.from_iterable(map(str.split, filter(is_number, every)))
     named = set(also).union(*map(parts.__getitem__, kept)).difference(figures)
     power = weights.ASKED if asks else weights.STATED
-    rare = {term: query.elsewhere(term) ** power for term in every if term in named}
+    rare = {
+        term: query.elsewhere(term) ** power * nearness.get(term, 1.0)
+        for term in every
+        if term in named
+    }
     stated = {term: weighed[term] * rare[term] for term in weighed if term in named}
     stands = dict(zip(every, standing, strict=True))
     nowhere = [term for term in rare if not stands[term] and is_word(term)]
@@ -158,6 +172,24 @@ def sought(
     return Sought(
         text="\n".join(kept), weights=stated, whole=whole, asks=asks, crowd=crowd
     )
+
+
+def _foreign(prompt: str, every: Iterable[str], standing: Iterable[int]) -> list[str]:
+    """The words of a prompt in another language than English that stand nowhere, in
+    memory or in other projects."""
+    if query.is_english(prompt.lower()):
+        return []
+    return [
+        term
+        for term, count in zip(every, standing, strict=True)
+        if not count and is_word(term) and query.elsewhere(term) == 1.0
+    ]
+
+
+def _read(every: Iterable[str], meanings: Meanings) -> tuple[str, ...]:
+    """The terms, each as the word that is meant by it."""
+    read = (meanings[term][0] if term in meanings else term for term in every)
+    return tuple(dict.fromkeys(read))
 
 
 def _telling(

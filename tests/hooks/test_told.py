@@ -231,6 +231,23 @@ def test_what_was_done_after_it_was_told_counts(shop, name, given, used, late):
     assert bool(SessionLog(history(shop)).uses()) == (used and late)
 
 
+@pytest.mark.parametrize(("prompt", "is_told"), [
+    ("为什么购物车测试在午夜失败", True),
+    ("Почему поиск медленный после ночного импорта?", False),
+    ("帮我写一个登录页面", False),
+])  # fmt: skip
+def test_a_prompt_in_another_language_than_memory_is_answered(
+    shop, vectors, prompt, is_told
+):
+    """By what its words mean, where two say enough; without vectors nothing is told."""
+    body = "Around midnight the cart tests fail: the fixture falls on another day."
+    shop.memory(shop.entry("Freeze time in cart tests", body))
+    shop.ok("index")
+    assert ("Freeze time" in heard(shop, "prompt", prompt=prompt)) is is_told
+    quiet = {"MEM_EMBEDDER": "none"}
+    assert not heard(shop, "prompt", prompt=prompt, env=quiet, session_id="other")
+
+
 WHY = (
     "Retry webhooks of the payment provider with exponential backoff\n\nThe payment provider drops"
     " webhooks under load, so the retry budget is exactly seven attempts, jittered by tenant."

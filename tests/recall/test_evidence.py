@@ -127,6 +127,25 @@ def test_the_sentence_that_matters_is_searched():
     assert "Checkout" in sought(prompt, counts, 100).text
 
 
+def test_a_word_of_another_language_is_read_as_what_it_means():
+    """By how near it means that; no word that stands somewhere, and none in English."""
+    asked = []
+
+    def meant(words):
+        asked.extend(words)
+        return {"mitternacht": ("midnight", 0.7)} if "mitternacht" in words else {}
+
+    found = evidence.sought(
+        "Checkout scheitert um Mitternacht", counts, 100, 1.0, meant
+    )
+    known = sought("Checkout midnight", counts, 100)
+    assert set(found.weights) == set(known.weights)
+    assert found.weights["midnight"] == pytest.approx(0.7 * known.weights["midnight"])
+    assert asked == ["scheitert", "mitternacht"]
+    evidence.sought("The checkout fails at Mitternacht", counts, 100, 1.0, meant)
+    assert asked == ["scheitert", "mitternacht"]
+
+
 def test_a_word_without_blanks_is_one():
     """Its pairs of characters overlap: however many are met, they say as much as the
     strongest."""
