@@ -265,11 +265,11 @@ def _blotted(text: str, lines: Sequence[str]) -> str:
 def _from_history(app: App, marks: Marks) -> list[str]:
     """Delete the exchanges and commits that hold these words, in the record of this
     repository (kept on or not) or in all; their handles."""
-    root_path = path_of(app.project.root)
+    own_record = path_of(app.project.root)
     handles: list[str] = []
     for path in (state_dir() / FOLDER).glob("*.db"):
         gone = Forgotten(
-            mark for everywhere, mark in marks if everywhere or path == root_path
+            mark for everywhere, mark in marks if everywhere or path == own_record
         )
         with opened(path if gone.marks else None) as record:
             if record is not None:
