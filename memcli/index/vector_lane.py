@@ -260,17 +260,22 @@ def meanings(
     if embedder.provider != "local":
         return {}
     made = cast("Local", embedder).words(words, crumbs=False)
-    names = index.vectors.every_word()
-    bits = list(zip(names, index.vectors.word_bits([*names]), strict=True))
-    close = {}
+    ids = index.vectors.word_ids()
+    bits = list(zip(ids, index.vectors.word_bits(ids), strict=True))
+    nearest = {}
     for word, own in made.items():
         asked = Word(text=word, idf=0.0, weight=own.weight, vector=own.vector)
         numbers = _near_in_bits(asked, bits)
         cosines = vector.cosines(own.vector, index.vectors.word_vectors(numbers))
-        best = max(cosines, key=cosines.__getitem__, default=None)
-        if best is not None and cosines[best] >= weights.SAID:
-            close[word] = names[best], cosines[best]
-    return close
+        best = max(cosines, key=cosines.__getitem__, default=0)
+        if cosines.get(best, 0.0) >= weights.SAID:
+            nearest[word] = best, cosines[best]
+    names = index.vectors.written({best for best, _ in nearest.values()})
+    return {
+        word: (names[best], cosine)
+        for word, (best, cosine) in nearest.items()
+        if best in names
+    }
 
 
 def look(index: Index, config: Config, embedder: Embedder, asked: Asked) -> Lane:

@@ -227,10 +227,14 @@ class Vectors:
             for word, word_id, weight, data in rows
         }
 
-    def every_word(self) -> dict[int, str]:
-        """The words that stand in the memory and say what a text is about, by their
-        ids."""
-        rows = self.db.execute("SELECT id, word FROM words ORDER BY id")
+    def word_ids(self) -> list[int]:
+        """The ids of all words that stand in the memory."""
+        return first_column(self.db.execute("SELECT id FROM words ORDER BY id"))
+
+    def written(self, ids: Collection[int]) -> dict[int, str]:
+        """The words with these ids that say what a text is about."""
+        select = f"SELECT id, word FROM words WHERE id {ONE_OF}"
+        rows = self.db.execute(select, (json_list(ids),))
         return {word_id: word for word_id, word in rows if is_content(word)}
 
     def word_bits(self, ids: Sequence[int]) -> list[int]:
