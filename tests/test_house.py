@@ -21,7 +21,7 @@ LONGEST_FUNCTION = 50
 LONGEST_LINE = 130
 MOST_METHODS = 20
 P90 = 30
-CONTENT = {"memcli": 311_250, "tests": 240_950}
+CONTENT = {"memcli": 311_500, "tests": 241_100}
 """So many nodes of the syntax tree a folder may hold, a hundredth more than it does.
 What somebody adds is paid for by what goes: the figures are to be lowered. A commit that
 raises one says what was asked for that is worth it."""

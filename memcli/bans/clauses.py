@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memcli.text import sentences as whole
-from memcli.text.controls import fence_behind
 from memcli.text.matching import verbose
 
 
@@ -29,12 +28,12 @@ def prose_of(text: str) -> str:
     """A text without its fenced blocks and tables, which show and do not forbid, and
     without the marks of emphasis."""
     lines = []
-    fence = ""
+    is_fenced = False
     for line in text.splitlines():
-        before = fence
-        fence = fence_behind(line.strip(), fence)
-        is_code = bool(fence or before)
-        if not is_code and not line.lstrip().startswith("|"):
+        is_border = line.lstrip().startswith(("```", "~~~"))
+        if is_border:
+            is_fenced = not is_fenced
+        elif not is_fenced and not line.lstrip().startswith("|"):
             lines.append(line)
     return emphasis().sub(lambda match: match["code"] or "", "\n".join(lines))
 

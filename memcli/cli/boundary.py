@@ -1,7 +1,6 @@
 """Read the arguments of a command line; report a failure as a line, a hint and an exit
 code. Without Typer."""
 
-import errno
 import io
 import os
 import re
@@ -13,7 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memcli.errors import MemError, RefusedError, UsageError
 from memcli.storage import files
 from memcli.user_folders import advice
-from memcli.views.text import Unread, how_to_begin, in_one_line, say
+from memcli.views.text import (
+    Unprinted,
+    Unread,
+    flush_answer,
+    how_to_begin,
+    in_one_line,
+    say,
+)
 
 if TYPE_CHECKING:
     from memcli.app import App
@@ -33,8 +39,7 @@ def guarded(work: Callable[[], Any]) -> int:
             reconfigure(encoding="utf-8", errors="replace")
     try:
         result = work()
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        flush_answer()
         return result if isinstance(result, int) else 0
     except (Unread, BrokenPipeError, SystemExit):
         silence()  # Typer exits when it cannot print its help
@@ -50,15 +55,16 @@ def failed(error: Exception) -> int:
     """Print an error and return its exit code."""
     if isinstance(error, MemError):
         return fail(error.code, error.what, error.hint)
+    if isinstance(error, Unprinted):
+        silence()
+        what = f"the answer cannot be printed: {error}"
+        hint = "print it elsewhere: what was written stands"
+        return fail(RefusedError.code, what, hint)
     if isinstance(error, OSError):
         silence()  # do not try to print again what could not be printed
         if error.filename == "git":
             what = f"git cannot be run: {files.why(error)}"
             return fail(RefusedError.code, what, "install git, or put it on PATH")
-        if error.errno == errno.ENOSPC and not error.filename:
-            what = f"the answer cannot be printed: {files.why(error)}"
-            hint = "print it elsewhere: what was written stands"
-            return fail(RefusedError.code, what, hint)
         place = str(error.filename or "")
         name = f" ({place})" if place else ""
         hint = advice(place) if isinstance(error, PermissionError) else ""

@@ -54,13 +54,15 @@ class LogReport(NamedTuple):
 
 class Revision(NamedTuple):
     """A commit, or the files as they are now: the memory files that it touched as each
-    of its parents has them, and as it has them."""
+    of its parents has them, and as it has them; and those of which a parent has more
+    than can be read."""
 
     commit: str
     date: str
     author: str
     parents: tuple[Mapping[str, MemoryFile], ...]
     files: Mapping[str, MemoryFile]
+    unread: frozenset[str] = frozenset()
 
 
 def log(app: App, prefix: str) -> LogReport:
@@ -164,7 +166,12 @@ def _changed_here(
 
 
 def _row(revision: Revision, change: branch_diff.EntryDiff) -> LogRow:
-    how = [change.detail, "in a merge" if len(revision.parents) > 1 else ""]
+    is_doubtful = change.path in revision.unread
+    how = [
+        change.detail,
+        "in a merge" if len(revision.parents) > 1 else "",
+        "the version before is too large to be read" if is_doubtful else "",
+    ]
     return LogRow(
         commit=revision.commit,
         date=revision.date,
@@ -216,6 +223,7 @@ def _revisions(
         reader.read(blob for commit in commits for _, blob in _blobs_of(commit))
         for commit in commits:
             day, author, commit_id = commit.fields
+            unread = reader.too_large(commit)
             *parents, files = _sides(reader, commit)
             yield Revision(
                 commit=commit_id[:short],
@@ -223,6 +231,7 @@ def _revisions(
                 author=author,
                 parents=tuple(parents),
                 files=files,
+                unread=unread,
             )
 
 
@@ -254,6 +263,7 @@ class _Blobs:
         self.root = root
         self.name = name
         self.texts: dict[str, str] = {}
+        self.large: set[str] = set()
         self.parse = lru_cache(maxsize=256)(parse)
 
     def read(self, wanted: Iterable[str]) -> None:
@@ -262,7 +272,14 @@ class _Blobs:
         # All zeros stand for no file: git says that it has none of that name.
         texts = memory_texts(self.root, new)
         for blob, text in zip(new, texts, strict=True):
-            self.texts[blob] = _piece(text, self.name)
+            self.texts[blob] = _piece(text or "", self.name)
+            if text is None:
+                self.large.add(blob)
+
+    def too_large(self, commit: git.Logged) -> frozenset[str]:
+        """The files of a commit of which a version can not be read."""
+        blobs = _blobs_of(commit)
+        return frozenset(path for path, blob in blobs if blob in self.large)
 
     def files(self, named: Iterable[tuple[str, str]]) -> dict[str, MemoryFile]:
         """By path, the file that a blob is."""
@@ -282,14 +299,15 @@ def _blobs_of(commit: git.Logged) -> Iterator[tuple[str, str]]:
 
 def _sides(reader: _Blobs, commit: git.Logged) -> list[dict[str, MemoryFile]]:
     """The files that a commit touched, by parent, and as it left them. What says the
-    same of the entry on all sides is left out."""
+    same of the entry on all sides is left out, and what it left too large to be
+    read."""
     blobs = defaultdict[str, list[str]](list)
     for path, blob in _blobs_of(commit):
         blobs[path].append(blob)
     changed = {
         path: row
         for path, row in blobs.items()
-        if len({reader.texts[blob] for blob in row}) > 1
+        if row[-1] not in reader.large and len({reader.texts[blob] for blob in row}) > 1
     }
     width = max(map(len, blobs.values()), default=2)
     return [

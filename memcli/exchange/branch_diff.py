@@ -465,7 +465,7 @@ def _laid_out(root: Path, commit: str) -> Path:
     blob_names = [f"{commit}:./{name}" for name in wanted_names]
     for name, text in zip(wanted_names, memory_texts(root, blob_names), strict=True):
         (unfinished / name).parent.mkdir(parents=True, exist_ok=True)
-        (unfinished / name).write_text(text, encoding="utf-8", newline="")
+        (unfinished / name).write_text(text or "", encoding="utf-8", newline="")
     (unfinished / ".mem.toml").touch()  # the mark of a root
     unfinished.replace(folder)
     by_age = sorted(kept_folders.iterdir(), key=lambda path: path.stat().st_mtime)

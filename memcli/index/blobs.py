@@ -12,9 +12,11 @@ AT_ONCE = 50  # texts to request from git in one call
 
 
 class Blobs(NamedTuple):
-    """The texts of files by what they were asked for, and whether git has all."""
+    """The texts of files by what they were asked for, those that are too large to be
+    read, and whether git has all."""
 
     texts: dict[str, str]
+    large: frozenset[str]
     is_complete: bool
 
 
@@ -24,15 +26,14 @@ def read_blobs(
     """The texts of files of at most so many bytes. `ask` gives `git cat-file` an option
     and lines, and returns what it says, None where it fails."""
     sizes = ask("--batch-check=%(objecttype) %(objectsize)", _lines(names))
-    rows = [row.split(" ") for row in (sizes or "").splitlines()]
-    small = [
-        name
-        for name, row in zip(names, rows, strict=False)  # fewer where git fails
-        if row[0] == "blob" and int(row[1]) <= most
-    ]
+    rows = [row.split(" ") for row in (sizes or "").split("\n")]
+    by_name = zip(names, rows, strict=False)  # fewer where git fails
+    sized = {name: int(row[1]) for name, row in by_name if row[0] == "blob"}
+    small = [name for name, size in sized.items() if size <= most]
     answer = ask("--batch", _lines(small)) if small else ""
     return Blobs(
         texts=dict(zip(small, _texts(answer or ""), strict=False)),
+        large=frozenset(sized.keys() - set(small)),
         is_complete=sizes is not None and all(row[-1] != "missing" for row in rows),
     )
 
@@ -58,17 +59,18 @@ def _texts(answer: str) -> Iterator[str]:
         yield text.decode("utf-8", "replace")
 
 
-def memory_texts(root: Path, names: Sequence[str]) -> Iterator[str]:
-    """The text of each blob (`COMMIT:./PATH`, or its own name), "" if there is none, or
-    if it is larger than a memory file may be."""
+def memory_texts(root: Path, names: Sequence[str]) -> Iterator[str | None]:
+    """The text of each blob (`COMMIT:./PATH`, or its own name), "" if there is none,
+    None if it is larger than a memory file may be."""
 
     def ask(how: str, lines: str) -> str:
         return git.run(["cat-file", how], root, given=lines).stdout
 
     for start in range(0, len(names), AT_ONCE):
         lines = [_in_a_line(root, name) for name in names[start : start + AT_ONCE]]
-        texts = read_blobs(ask, lines, MEMORY_BYTES).texts
-        yield from (texts.get(line, "") for line in lines)
+        blobs = read_blobs(ask, lines, MEMORY_BYTES)
+        for line in lines:
+            yield None if line in blobs.large else blobs.texts.get(line, "")
 
 
 def _in_a_line(root: Path, name: str) -> str:

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Literal
 
 # characters of a chunk of a long entry, and of what it shares with the next
+CUT = 40  # characters that a title has at least which was cut for its length
 TITLE = 240  # characters that one line of a block has for a title
 SIZE = 1600
 OVERLAP = 320
@@ -115,7 +116,7 @@ def uncut(title: str, text: str) -> tuple[str, str]:
     the beginning of, if that is no longer than `TITLE`; and the rest of the text."""
     line, _, rest = text.partition("\n")
     stem = title.removesuffix("…").rstrip()
-    was_cut = title.endswith("…") and stem and line.startswith(stem)
+    was_cut = title.endswith("…") and len(stem) >= CUT and line.startswith(stem)
     if not was_cut or len(line) > TITLE:
         return title, text
     return line.rstrip(), rest.strip("\n")

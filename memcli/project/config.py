@@ -350,7 +350,7 @@ def parse_flags(items: Sequence[str]) -> dict[str, Any]:
         key, equals, value = item.partition("=")
         if not equals:
             hint = "write --set key=value, e.g. --set decay=none"
-            raise UsageError(f"--set {item}: needs a key and a value", hint)
+            raise UsageError(f"--set {_shown(item)}: needs a key and a value", hint)
         flags[key.strip().replace("-", "_")] = _read_value(value.strip())
     return flags
 

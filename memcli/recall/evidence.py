@@ -6,6 +6,7 @@ from functools import cache
 from heapq import nlargest
 from itertools import chain, dropwhile, pairwise
 from math import log, log2
+from operator import itemgetter
 
 from memcli.index import lexical as query
 from memcli.index import weights
@@ -148,11 +149,12 @@ def sought(
     every = (*query.build(prompt, counts).terms, *also)
     standing = counts(every)
     meanings = meant(_foreign(prompt, every, standing)) if meant else {}
+    by_nearness = sorted(meanings.values(), key=itemgetter(1))  # the nearest counts
+    nearness = {word: near for word, near in by_nearness if word not in every}
     if meanings:
         parts = {part: _read(known, meanings) for part, known in parts.items()}
         every = _read(every, meanings)
         standing = counts(every)
-    nearness = dict(meanings.values())
     # As if there were some more: in a memory of five texts no word is rare.
     weighed = said_by(every, standing, total + weights.FEW)
     kept = _telling(parts, weighed)

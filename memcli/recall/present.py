@@ -68,10 +68,7 @@ class Showing:
 
     def _words(self, entry: str, layer: str, *, short: bool) -> tuple[str, str]:
         candidate = self.search.chosen[entry]
-        title = candidate.title
-        text = candidate.around.partition(AROUND)[0]
-        if layer != "ranked" or not text:
-            text = self.search.found.passage(candidate).text
+        title, text = self._titled(entry, layer)
         facts = list(self._facts(candidate))
         if short:
             title = title.rpartition(" > ")[2]
@@ -79,12 +76,23 @@ class Showing:
             # alone leads, its id says to who asks
             place = facts[-1:] if layer == "units" else facts[-2:]
             facts = [*self._outdated(candidate), *place]
+        return budget.heading(title, facts), text
+
+    def _titled(self, entry: str, layer: str) -> tuple[str, str]:
+        """The title of an entry and the text below it, no line twice."""
+        candidate = self.search.chosen[entry]
+        text = candidate.around.partition(AROUND)[0]
+        if layer != "ranked" or not text:
+            text = self.search.found.passage(candidate).text
         text = body_of(text, candidate.title)
         text = re.sub(MATTER, "", text, count=1) if text.startswith("---") else text
         text = text.strip("\n")
-        if not short:  # a line is told once
-            title, text = uncut(title, text)
-        return budget.heading(title, facts), text
+        whole, below = uncut(candidate.title, text)
+        # Those are told by their titles alone; what is not safe goes from the text, and
+        # leaves what a heading says of its place.
+        if layer == "units" or for_prompt(whole) != whole:
+            return candidate.title, text
+        return whole, below
 
     def _made(
         self, entry: str, layer: str, words: Callable[[], tuple[str, str]]
@@ -111,7 +119,7 @@ class Showing:
             note=_note(ranked) if ranked and self._explain else "",
             id=plain(entry),
             score=round(ranked.score, 6) if ranked else None,
-            title=for_prompt(candidate.title),
+            title=for_prompt(self._titled(entry, layer)[0]),
             type=candidate.type,
             kind=candidate.kind,
             level=file.place.level,

@@ -2,13 +2,14 @@
 asks here, so that all name the same ones. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from memcli.memory.parser import KnownFile
 from memcli.memory.values import Entry, listed
 from memcli.similarity.claims import claim
 from memcli.similarity.differences import guard
-from memcli.similarity.duplicates import contradictions
+from memcli.similarity.duplicates import contradictions, grouped
 
 
 class PlacedEntry(NamedTuple):
@@ -53,11 +54,13 @@ def standing_in(files: Iterable[KnownFile]) -> Iterator[PlacedEntry]:
 
 
 def opposites(entries: Iterable[PlacedEntry]) -> list[Opposite]:
-    """The pairs that say the opposite, whatever the order of the entries and their
-    types; one pair for two ids."""
+    """The pairs that say the opposite, whatever the order of the entries; one pair for
+    two ids. A pitfall may name what went wrong, as no rule does: those are compared
+    among themselves."""
     opposed = filter(may_be_opposed, entries)
     in_order = sorted(opposed, key=lambda each: (each.path, each.entry.line))
-    pairs = [*_by_text(in_order), *_marked(in_order)]
+    groups = grouped(in_order, lambda each: each.entry.type == "corrective").values()
+    pairs = [*chain.from_iterable(map(_by_text, groups)), *_marked(in_order)]
     one_each = {frozenset(pair.ids): pair for pair in reversed(pairs)}
     return [pair for ids, pair in reversed(one_each.items()) if len(ids) > 1]
 

@@ -40,14 +40,28 @@ class Unread(Exception):
     1."""
 
 
+class Unprinted(Exception):
+    """The answer could not be printed, and why."""
+
+
+def flush_answer() -> None:
+    """Hand what was printed to the system. Raises BrokenPipeError and Unprinted."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Unprinted(error.strerror) from None
+
+
 def say(text: str, *, quiet: bool = False) -> None:
     """Print a message on stderr; a closed stderr is no reason to stop."""
     if text and not quiet and sys.stderr is not None:
         lines = fold_text(for_display(text), columns(sys.stderr), hanging=2)
         with suppress(BrokenPipeError):
-            if sys.stdout is not None:
-                # if both go to one file or pipe, the answer comes before the messages
-                sys.stdout.flush()
+            # if both go to one file or pipe, the answer comes before the messages
+            flush_answer()
         with suppress(BrokenPipeError):
             print("\n".join(lines), file=sys.stderr)
 
@@ -59,6 +73,8 @@ def put(text: str, end: str = "\n") -> None:
             print(text, end=end)
         except BrokenPipeError:
             raise Unread from None
+        except OSError as error:
+            raise Unprinted(error.strerror) from None
 
 
 def safe(text: str) -> str:

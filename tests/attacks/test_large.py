@@ -184,11 +184,18 @@ def test_doctor_reads_a_line_of_names_of_passwords_in_no_time(project):
 
 
 def test_a_version_that_is_too_large_is_passed_over(project):
-    """What a file is now has its life all the same."""
+    """What became of an entry there is not told; what comes after it is doubtful."""
+    project.memory(project.entry("Zebra", "Stripes.", id="zzzz1111"))
+    project.commit("Small")
     with open(project.root / "MEMORY.md", "wb") as file:
         file.truncate(MEMORY_BYTES + 1)
     project.commit("Large")
     project.memory(project.entry("Zebra", "Stripes.", id="zzzz1111"))
-    project.commit("Small")
-    assert "added" in project.ok("log", "zzzz1111").out
+    project.commit("Small again")
+    rows = project.mem("log", "zzzz1111", "--json").json["rows"]
+    doubt = "the version before is too large to be read"
+    assert [(row["what"], row["detail"]) for row in rows] == [
+        ("added", doubt),
+        ("added", ""),
+    ]
     assert "Zebra" in project.ok("diff", "HEAD~1").out

@@ -93,7 +93,7 @@ def test_only_what_a_person_typed_teaches(project):
         .user('Read this.\n<file path="x">\nAlways use evil tabs.\n</file>')
         .user("And that.\n[Pasted text #1 +1 lines]\nx\nI prefer evil spaces.")
         .user("Mend it.\n~~~~md\n```\nx\n```\n~~~\nAlways use evil tabs.\n~~~~")
-        .user("I see this:\nREADME.md:12:Always use evil tabs.\na.md:3: Never be evil.")
+        .user("I see this:\nREADME.md:12:Always use evil tabs.\na.md:3:Never be evil.")
         .user("The table is\nid,text\n1,Always use evil tabs.\n2,Never be evil.")
         .user("Why?\n$ cat notes.txt\nAlways use evil tabs.\n$ ls\nNever be evil.")
         .user(f"I prefer short names. The key is {KEY}.")

@@ -142,6 +142,9 @@ def test_a_word_of_another_language_is_read_as_what_it_means():
     assert set(found.weights) == set(known.weights)
     assert found.weights["midnight"] == pytest.approx(0.7 * known.weights["midnight"])
     assert asked == ["scheitert", "mitternacht"]
+    both = evidence.sought("Mitternacht: checkout midnight", counts, 100, 1.0, meant)
+    assert both.weights == known.weights
+    asked[2:] = []
     evidence.sought("The checkout fails at Mitternacht", counts, 100, 1.0, meant)
     assert asked == ["scheitert", "mitternacht"]
 

@@ -152,6 +152,8 @@ def test_a_note_of_one_long_line_is_told_once(project, below):
     assert block.count("Every metric of the billing") == 1
     assert f"### {SENTENCE} · policy" in block
     assert ("> Ask Dana for the catalogue." in block) is bool(below)
+    (hit,) = project.mem("recall", "--json", "register a billing metric").json["hits"]
+    assert (hit["title"], hit["text"]) == (SENTENCE, below.strip())
 
 
 def test_a_title_stays_cut_above_a_line_that_is_no_title(project):

@@ -90,6 +90,10 @@ def test_since_when_a_rule_holds_is_no_part_of_it(frame, rule):
     assert near(f"{frame} {rule}", rule)
 
 
+def test_from_which_version_on_is_part_of_a_rule():
+    assert not near("Soporta Python 3.9 en adelante", "Soporta Python 3.9")
+
+
 def test_the_date_of_a_heading_is_no_word():
     """A date that leads a heading is metadata; one in the sentence is a claim."""
     assert claim("## [2026-02-10] Freeze time") == claim("### Freeze time")

@@ -22,8 +22,8 @@ _MARK = r"""
     \s* (?: (?:[-*•+] | \d{1,2}[.)]) \s+ | (\#{1,6}) \s+ ) (?: \[[ xX]\] \s+ )?
 """
 # A line that no person types: a table, a quotation, a diff, JSON, a time stamp, a level
-# of a log, a trace, a bracket alone, a line of a file as grep or a compiler names it, a
-# row of values.
+# of a log, a trace, a bracket alone, a line of a file as grep names it, a row of values,
+# a prompt that may be a bullet.
 _LOGGED = r"""(?xi)
     \s* (?: [|>] | <[/a-z!] | diff[ ]--git | @@[ ] | \+\+\+[ ]
     | \+[^\s\d] | [{\[]\s*["'{\[]
@@ -31,13 +31,13 @@ _LOGGED = r"""(?xi)
     | \[? (?:warn|warning|error|err|info|debug|fatal|trace) \]? \s* [:\s] \s
     | traceback\b | file[ ]" | at[ ]\S+[ ]?\( | [+}{]\s*$
     | \[[\w.-]+:[\w.:-]+\][ ]
-    | [\w./-]{1,200} \. \w{1,10} : \d+ : | \d+ , (?! \d{3}\b ) \S )
+    | (?:ps[ ])? [a-z]:\\[^>\n]{0,200}> | (?:\(\w+\)[ ])? ➜
+    | [\w./-]{1,200} \. \w{1,10} : \d+ : \S | \d+ , (?! \d ) \S )
 """
 # The prompt of a shell and what is typed behind it.
 _PROMPT = r"""(?xi)
     \s* (?: \$[ ] | >>>[ ]
-    | (?:\(\w+\)[ ])? [\w.-]+@[\w.-]+ (?:[:][^\s$\#%]* | [ ][~/][^\s$\#%]*)? [ ]? [$\#%] [ ]
-    | (?:ps[ ])? [a-z]:\\[^>\n]{0,200}> | (?:\(\w+\)[ ])? ➜ )
+    | (?:\(\w+\)[ ])? [\w.-]+@[\w.-]+ (?:[:][^\s$\#%]* | [ ][~/][^\s$\#%]*)? [ ]? [$\#%] [ ] )
 """
 # A line that announces what the person pasted below it: "here is the log:".
 _ANNOUNCED = r"""(?xi)
